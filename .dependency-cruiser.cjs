@@ -27,8 +27,8 @@ const oneWay = line.slice(1).map((room, index) => ({
 
 /** What loads packages that few users have: the optional peers. */
 const withOptional = `^provider/rollout/(${[
-  "database/postgres-(connection|database|hold|session)",
-  "queue/(leases|pg-boss|pg-boss-lane|work-on-pg-boss)",
+  "database/postgres-(connection|database|lock|session)",
+  "queue/(leases|pg-boss|pg-boss-queue|pg-boss-worker)",
 ].join("|")})[.]ts$`;
 
 /** @type {import("dependency-cruiser").IConfiguration} */
@@ -44,7 +44,7 @@ module.exports = {
       to: {
         path: inside(["rollout"]),
         pathNot:
-          "^provider/rollout/((database|history|model|probing|rate-limit|targets)/|notify/(notice|notifier|receivers)[.]ts$|(journal/(reached|rollout-record)|planning/renamed-tenant|report/(skip-words|state-words|told-rollout|wave-times))[.]ts$)",
+          "^provider/rollout/((database|history|model|probing|rate-limit|targets)/|notify/(notice|notifier|receivers)[.]ts$|(journal/(last-applied|rollout-record)|planning/renamed-tenant|report/(skipped-tenants|state-labels|rollout-report-view|wave-times))[.]ts$)",
       },
     },
     {
@@ -117,7 +117,7 @@ module.exports = {
       to: {
         path: inside(["commands", "cli", "fleet", "rollout", "gitops", "plan", "files", "sandbox"]),
         // What settings files declare, for either front.
-        pathNot: "^provider/plan/declared-lists[.]ts$",
+        pathNot: "^provider/plan/declared-list-arguments[.]ts$",
       },
     },
     {

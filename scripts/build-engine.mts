@@ -12,14 +12,14 @@ import {
 import { dirname, join } from "node:path";
 import { cacheFolder } from "pulumi-email-security/engine";
 import {
-  installationName,
-  installedInCache,
-  MANIFEST,
-  programName,
+  ENGINE_MANIFEST,
+  findCachedEngine,
+  getInstallationName,
+  getProgramFileName,
 } from "../provider/dist/engine/installed-engines.js";
 import { withLock } from "../provider/dist/engine/lock.js";
-import { describeFailure, runCommand } from "../provider/dist/engine/run-command.js";
-import { formatVersion, isAtLeast, parseVersion, type Version } from "../provider/dist/engine/version.js";
+import { describeRunFailure, runCommand } from "../provider/dist/engine/run-command.js";
+import { formatVersion, isAtLeast, parseVersion, type SemanticVersion } from "../provider/dist/engine/version.js";
 
 /** Options for building an engine. */
 export interface BuildOptions {
@@ -33,7 +33,7 @@ export interface BuildOptions {
 interface BuildContext {
   readonly env: NodeJS.ProcessEnv;
   /** The cache directory for engines; may not exist yet. */
-  readonly engineFolder: string;
+  readonly engineDirectory: string;
   readonly log: (line: string) => void;
   readonly progress: (status: string) => void;
 }
@@ -60,7 +60,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
     "nodejs/cmd/pulumi-language-nodejs",
   );
   const engineDirectory = join(cacheFolder(env), "engine");
-  const context = { env, engineFolder: engineDirectory, log, progress: onProgress ?? throttleProgress(log) };
+  const context = { env, engineDirectory, log, progress: onProgress ?? throttleProgress(log) };
   const goEnv = await goEnvironment(context, cli.goVersion);
   return await installAtomically(context, cli.version, async (directory) => {
     log(
@@ -68,10 +68,16 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
         `It is kept in ${engineDirectory}.`,
     );
     const bin = join(directory, "bin");
-    await buildProgram(cli, "the CLI", join(bin, programName("pulumi")), goEnv, context);
-    await buildProgram(language, "its Node.js host", join(bin, programName("pulumi-language-nodejs")), goEnv, context);
+    await buildProgram(cli, "the CLI", join(bin, getProgramFileName("pulumi")), goEnv, context);
+    await buildProgram(
+      language,
+      "its Node.js host",
+      join(bin, getProgramFileName("pulumi-language-nodejs")),
+      goEnv,
+      context,
+    );
     await copyDynamicProviderLauncher(cli, bin, goEnv);
-    await verifyEngine(join(bin, programName("pulumi")), cli, context);
+    await verifyEngine(join(bin, getProgramFileName("pulumi")), cli, context);
   });
 }
 
@@ -89,29 +95,29 @@ function buildError(message: string, remedy: string): Error {
  * @param populate puts the programs into `<directory>/bin`
  */
 async function installAtomically(
-  { engineFolder, log }: BuildContext,
+  { engineDirectory, log }: BuildContext,
   version: string,
   populate: (directory: string) => Promise<void>,
 ): Promise<string> {
-  const installationDirectory = join(engineFolder, installationName(version));
-  mkdirSync(engineFolder, { recursive: true });
+  const installationDirectory = join(engineDirectory, getInstallationName(version));
+  mkdirSync(engineDirectory, { recursive: true });
   const logWait = (holder: string): void => log(`Waiting for ${holder}, which builds the same engine ...`);
   const createInstallation = async (): Promise<string> => {
-    const existing = installedInCache(engineFolder, version);
+    const existing = findCachedEngine(engineDirectory, version);
     if (existing !== undefined) return existing.command;
     const unfinishedPrefix = `${installationDirectory}.unfinished-`;
-    for (const entry of readdirSync(engineFolder)) {
-      const path = join(engineFolder, entry);
+    for (const entry of readdirSync(engineDirectory)) {
+      const path = join(engineDirectory, entry);
       if (path.startsWith(unfinishedPrefix)) rmSync(path, { recursive: true, force: true });
     }
     const directory = unfinishedPrefix + randomUUID();
     try {
       mkdirSync(join(directory, "bin"), { recursive: true });
       await populate(directory);
-      writeFileSync(join(directory, MANIFEST), JSON.stringify({ version }));
+      writeFileSync(join(directory, ENGINE_MANIFEST), JSON.stringify({ version }));
       rmSync(installationDirectory, { recursive: true, force: true });
       renameSync(directory, installationDirectory);
-      return join(installationDirectory, "bin", programName("pulumi"));
+      return join(installationDirectory, "bin", getProgramFileName("pulumi"));
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
@@ -120,30 +126,30 @@ async function installAtomically(
 }
 
 /** A Go program, and the directory whose go.mod and go.sum pin its dependencies. */
-interface GoProgram {
-  folder: string;
+interface PinnedGoProgram {
+  directory: string;
   /** The package that contains `main`. */
   package: string;
   /** For example `3.259.0`. */
   version: string;
   /** The minimum version of Go. */
-  goVersion: Version;
+  goVersion: SemanticVersion;
 }
 
-function readGoModule(directory: string, module: string, path: string): GoProgram {
+function readGoModule(directory: string, module: string, path: string): PinnedGoProgram {
   const absolute = join(import.meta.dirname, "engine", directory);
   const text = readFileSync(join(absolute, "go.mod"), "utf8");
   const version = parseVersion(new RegExp(`^\\s*(?:require )?${module} v(\\S+)`, "m").exec(text)?.[1] ?? "");
   const goVersion = parseVersion(/^go (\S+)/m.exec(text)?.[1] ?? "");
   if (!version || !goVersion) throw new Error(`${absolute}/go.mod doesn't name ${module} and a Go version`);
-  return { folder: absolute, package: `${module}/${path}`, version: formatVersion(version), goVersion };
+  return { directory: absolute, package: `${module}/${path}`, version: formatVersion(version), goVersion };
 }
 
 /**
  * Returns the environment for `go`. It keeps the user's proxy and caches, but drops settings that would change the
  * built program.
  */
-async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<NodeJS.ProcessEnv> {
+async function goEnvironment({ env }: BuildContext, minimum: SemanticVersion): Promise<NodeJS.ProcessEnv> {
   const remedy =
     `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
     "Go 1.21 or later gets it by itself when GOTOOLCHAIN is auto";
@@ -151,7 +157,7 @@ async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<N
     env,
   });
   if (goEnvResult.failure?.code === "ENOENT") throw buildError("there is no `go` on PATH", remedy);
-  if (goEnvResult.exitCode !== 0) throw buildError(`\`go env\` failed: ${describeFailure(goEnvResult)}`, remedy);
+  if (goEnvResult.exitCode !== 0) throw buildError(`\`go env\` failed: ${describeRunFailure(goEnvResult)}`, remedy);
 
   const [release = "", toolchain = "", os, arch] = goEnvResult.stdout.split(/\r?\n/);
   const version = parseVersion(release);
@@ -176,13 +182,13 @@ async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<N
 }
 
 async function buildProgram(
-  program: GoProgram,
+  program: PinnedGoProgram,
   title: string,
   output: string,
   env: NodeJS.ProcessEnv,
   { log, progress }: BuildContext,
 ): Promise<void> {
-  const options = { cwd: program.folder, env };
+  const options = { cwd: program.directory, env };
   const startedAt = performance.now();
   const elapsed = () => formatElapsed(performance.now() - startedAt);
 
@@ -198,7 +204,7 @@ async function buildProgram(
       }),
   );
   if (listResult.exitCode !== 0) {
-    throw buildError(`the modules of ${title} could not be had: ${describeFailure(listResult)}`, DOWNLOAD_REMEDY);
+    throw buildError(`the modules of ${title} could not be had: ${describeRunFailure(listResult)}`, DOWNLOAD_REMEDY);
   }
 
   const total = listResult.stdout.trim().split("\n").length;
@@ -220,17 +226,24 @@ async function buildProgram(
       ),
   );
   if (buildResult.exitCode !== 0) {
-    throw buildError(`compiling ${title} failed: ${describeFailure(buildResult)}`, COMPILE_REMEDY);
+    throw buildError(`compiling ${title} failed: ${describeRunFailure(buildResult)}`, COMPILE_REMEDY);
   }
   log(`Built ${title} in ${elapsed()}.`);
 }
 
 /** Copies `pulumi-resource-pulumi-nodejs`, Pulumi's own script that starts dynamic providers, from the CLI's modules. */
-async function copyDynamicProviderLauncher({ folder }: GoProgram, bin: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function copyDynamicProviderLauncher(
+  { directory }: PinnedGoProgram,
+  bin: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   const module = "github.com/pulumi/pulumi/sdk/v3";
-  const listResult = await runCommand("go", ["list", "-m", "-f", "{{.Dir}}", module], { cwd: folder, env });
+  const listResult = await runCommand("go", ["list", "-m", "-f", "{{.Dir}}", module], {
+    cwd: directory,
+    env,
+  });
   if (listResult.exitCode !== 0) {
-    throw buildError(`the module ${module} could not be found: ${describeFailure(listResult)}`, DOWNLOAD_REMEDY);
+    throw buildError(`the module ${module} could not be found: ${describeRunFailure(listResult)}`, DOWNLOAD_REMEDY);
   }
   const name = `pulumi-resource-pulumi-nodejs${process.platform === "win32" ? ".cmd" : ""}`;
   copyFileSync(join(listResult.stdout.trim(), "nodejs", "dist", name), join(bin, name));
@@ -238,7 +251,7 @@ async function copyDynamicProviderLauncher({ folder }: GoProgram, bin: string, e
 }
 
 /** Checks that the built CLI runs on this machine and reports the expected version. */
-async function verifyEngine(command: string, cli: GoProgram, { env }: BuildContext): Promise<void> {
+async function verifyEngine(command: string, cli: PinnedGoProgram, { env }: BuildContext): Promise<void> {
   // Pulumi logs every command in its home directory, so this doesn't use the user's.
   const home = join(dirname(command), "..", "home");
   const result = await runCommand(command, ["version"], {
@@ -248,7 +261,7 @@ async function verifyEngine(command: string, cli: GoProgram, { env }: BuildConte
   const version = parseVersion(result.stdout);
   if (result.exitCode !== 0 || !version || formatVersion(version) !== cli.version) {
     throw buildError(
-      `the CLI was built but doesn't work: \`pulumi version\` gave ${describeFailure(result)}`,
+      `the CLI was built but doesn't work: \`pulumi version\` gave ${describeRunFailure(result)}`,
       "see whether the cache folder may hold programs (a `noexec` mount?); EMAIL_SECURITY_CACHE_DIR sets another",
     );
   }

@@ -6,16 +6,17 @@ const UNRELEASED = "## Unreleased";
  * @param date such as `2026-11-23`
  * @throws {Error} if there is nothing to release, or the version already has a section.
  */
-export function released(changelog: string, version: string, date: string): string {
-  if (partOf(changelog, version) !== undefined) throw new Error(`CHANGELOG.md has a part ${version} already.`);
-  if (!partOf(changelog, "Unreleased")) {
+export function releaseChangelog(changelog: string, version: string, date: string): string {
+  if (getChangelogSection(changelog, version) !== undefined)
+    throw new Error(`CHANGELOG.md has a part ${version} already.`);
+  if (!getChangelogSection(changelog, "Unreleased")) {
     throw new Error(`CHANGELOG.md says nothing under "${UNRELEASED}": write there what users get, and try again.`);
   }
   return changelog.replace(`${UNRELEASED}\n`, `${UNRELEASED}\n\n## ${version} - ${date}\n`);
 }
 
 /** Returns the section of a version without its heading; undefined if there is no such section. */
-export function partOf(changelog: string, version: string): string | undefined {
+export function getChangelogSection(changelog: string, version: string): string | undefined {
   const [, ...sections] = changelog.split(/^## /m);
   const section = sections.find((candidate) => candidate.split(/\s/, 1)[0] === version);
   return section?.slice(section.indexOf("\n")).trim();

@@ -21,7 +21,7 @@ interface Outcome {
 interface Check {
   name: string;
   /** The files that it applies to. */
-  concerns: RegExp;
+  filePattern: RegExp;
   run: () => Promise<Outcome>;
 }
 
@@ -37,47 +37,48 @@ const PROVIDER_CODE = /^provider\/.*\.[cm]?[jt]s$/;
 const checks: Check[] = [
   {
     name: "types",
-    concerns: CODE_FILES,
+    filePattern: CODE_FILES,
     run: () =>
       runTool("tsc", "--noEmit", "--pretty", "false", "-p", ".", "--incremental", "--tsBuildInfoFile", TYPES_CACHE),
   },
   // These scripts run in a browser, without the types of Node.js.
   {
     name: "types of pages",
-    concerns: /^provider\/fleet\/site\/browser\//,
+    filePattern: /^provider\/fleet\/site\/browser\//,
     run: () => runTool("tsc", "--noEmit", "--pretty", "false", "-p", "provider/fleet/site/browser"),
   },
   // The check "types" already reports type errors.
   {
     name: "documentation",
-    concerns: /^(?:provider\/.*\.ts|typedoc\.json)$/,
+    filePattern: /^(?:provider\/.*\.ts|typedoc\.json)$/,
     run: () => runTool("typedoc", "--emit", "none", "--skipErrorChecking"),
   },
   // Covers texts and comments. Add valid unknown words to docs/words.txt.
   {
     name: "spelling",
-    concerns: /\.md$|^provider\/.*\.ts$|^cspell\.json$|^docs\/words\.txt$/,
+    filePattern: /\.md$|^provider\/.*\.ts$|^cspell\.json$|^docs\/words\.txt$/,
     run: () => runTool("cspell", "--no-progress", "--no-summary", "--no-color", "--relative"),
   },
   {
     name: "packaging",
-    concerns: /^provider\/(?:package\.json|(?:.*\/)?index\.ts)$|^sdk\/nodejs\/|^package.*\.json$|^scripts\/|^LICENSE$/,
+    filePattern:
+      /^provider\/(?:package\.json|(?:.*\/)?index\.ts)$|^sdk\/nodejs\/|^package.*\.json$|^scripts\/|^LICENSE$/,
     run: checkPackaging,
   },
   {
     name: "imports",
-    concerns: CODE_FILES,
+    filePattern: CODE_FILES,
     run: () => runTool("depcruise", "provider", "scripts", "examples", "test"),
   },
-  { name: "lint and format", concerns: /./, run: () => runTool("biome", "ci", "--colors=off", ".") },
+  { name: "lint and format", filePattern: /./, run: () => runTool("biome", "ci", "--colors=off", ".") },
   {
     name: "dead code",
-    concerns: CODE_FILES,
+    filePattern: CODE_FILES,
     run: () => runTool("knip", "--no-progress", "--no-config-hints"),
   },
   {
     name: "length of files",
-    concerns: PROVIDER_CODE,
+    filePattern: PROVIDER_CODE,
     run: checkFileLengths,
   },
 ];
@@ -85,8 +86,8 @@ const checks: Check[] = [
 let failureCount = 0;
 const changedPaths = process.argv.includes("--changed") ? listChangedFiles() : undefined;
 const pendingChecks = checks
-  .filter(({ name, concerns }) => {
-    if (changedPaths?.some((file) => concerns.test(file)) !== false) return true;
+  .filter(({ name, filePattern }) => {
+    if (changedPaths?.some((file) => filePattern.test(file)) !== false) return true;
     console.log(`-       ${name.padEnd(16)} nothing that it is about has changed since the last commit`);
     return false;
   })

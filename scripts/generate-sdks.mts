@@ -5,7 +5,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { requireEngine } from "pulumi-email-security/engine";
-import { goProgram } from "#scripts/go-program";
+import { buildGoProgram } from "#scripts/go-program";
 import { completeSdks } from "#scripts/sdk-manifests";
 
 const run = promisify(execFile);
@@ -23,7 +23,7 @@ export async function generateSdks(schemaFile: string, directory: string): Promi
   const engine = await requireEngine();
   const temporaryDirectory = await mkdtemp(join(tmpdir(), "email-security-sdks-"));
   try {
-    for (const language of SDK_LANGUAGES) await placeGenerator(language, temporaryDirectory);
+    for (const language of SDK_LANGUAGES) await installGenerator(language, temporaryDirectory);
     const environment = engine.environment();
     const path = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
     const env = {
@@ -51,16 +51,16 @@ export async function generateSdks(schemaFile: string, directory: string): Promi
  * Puts Pulumi's generators into a directory, under the name of a language host. The CLI finds it if the directory is
  * first on PATH. It only generates packages and programs; see the program itself.
  */
-export async function placeGenerator(language: (typeof SDK_LANGUAGES)[number], directory: string): Promise<void> {
+export async function installGenerator(language: (typeof SDK_LANGUAGES)[number], directory: string): Promise<void> {
   // The program chooses its language by the name it is started with.
   const name = `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
-  await copyFile(await sdkGenerator(), join(directory, name));
+  await copyFile(await buildSdkGenerator(), join(directory, name));
 }
 
 /** Returns the program with Pulumi's generators; builds it if it is missing. */
-export async function sdkGenerator(): Promise<string> {
-  return await goProgram({
+export async function buildSdkGenerator(): Promise<string> {
+  return await buildGoProgram({
     name: "pulumi-language-generator",
-    folder: join(dirname(fileURLToPath(import.meta.url)), "sdk-languages"),
+    directory: join(dirname(fileURLToPath(import.meta.url)), "sdk-languages"),
   });
 }

@@ -13,7 +13,7 @@ export interface GoProgram {
   /** The name of the command, without `.exe`. */
   readonly name: string;
   /** The directory whose go.mod and go.sum pin its dependencies. */
-  readonly folder: string;
+  readonly directory: string;
   /** The package that contains `main`. Default: the package of the directory. */
   readonly package?: string;
   /** Variables that the linker sets, by their qualified names. */
@@ -25,8 +25,8 @@ export interface GoProgram {
  *
  * @returns the absolute path of the command, which is alone in its directory.
  */
-export async function goProgram(program: GoProgram): Promise<string> {
-  const { name, folder, variables = {} } = program;
+export async function buildGoProgram(program: GoProgram): Promise<string> {
+  const { name, directory, variables = {} } = program;
   const cacheKey = `${name}-${await hashSources(program)}-${process.platform}-${process.arch}`;
   const target = join(cacheFolder(), "test", cacheKey);
   const command = join(target, process.platform === "win32" ? `${name}.exe` : name);
@@ -36,7 +36,7 @@ export async function goProgram(program: GoProgram): Promise<string> {
   const linkerFlags = Object.entries(variables).map(([variable, value]) => ` -X ${variable}=${value}`);
   const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", `-ldflags=-s -w${linkerFlags.join("")}`];
   await run("go", ["build", ...flags, "-o", temporaryFile, program.package ?? "."], {
-    cwd: folder,
+    cwd: directory,
     env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
     maxBuffer: 64 * 2 ** 20,
   });
@@ -46,9 +46,9 @@ export async function goProgram(program: GoProgram): Promise<string> {
 
 /** Hashes all inputs of the build except the Go toolchain. */
 async function hashSources(program: GoProgram): Promise<string> {
-  const { folder, variables } = program;
+  const { directory, variables } = program;
   const digest = createHash("sha256").update(JSON.stringify([program.package, variables]));
-  const sources = (await readdir(folder)).filter((file) => /^go\.(mod|sum)$|\.go$/.test(file));
-  for (const file of sources.sort()) digest.update(`\0${file}\0`).update(await readFile(join(folder, file)));
+  const sources = (await readdir(directory)).filter((file) => /^go\.(mod|sum)$|\.go$/.test(file));
+  for (const file of sources.sort()) digest.update(`\0${file}\0`).update(await readFile(join(directory, file)));
   return digest.digest("hex").slice(0, 12);
 }

@@ -12,8 +12,8 @@ export async function buildNativeSdk(root: string): Promise<void> {
   rmSync(bin, { recursive: true, force: true });
   cpSync(join(root, "provider", "dist", "native"), join(bin, "native"), { recursive: true });
   for (const [file, exportName] of Object.entries({
-    "known-names": "refuseUnknownNames",
-    traces: "briefTraces",
+    "setting-names": "assertKnownNames",
+    "shorten-traces": "shortenTraces",
   })) {
     await build({
       absWorkingDir: root,

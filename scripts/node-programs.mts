@@ -24,7 +24,7 @@ export const NODE_VERSION = pinned.version;
  *
  * @returns the path of the program
  */
-export async function placeNode(platform: Platform, directory: string): Promise<string> {
+export async function installNode(platform: Platform, directory: string): Promise<string> {
   const wheel = await downloadWheel(platform);
   const name = isWindows(platform) ? "node.exe" : "node";
   const file = join(directory, name);
@@ -45,7 +45,7 @@ export function isWindows(platform: Platform): boolean {
 }
 
 /** Returns the platform of this machine. */
-export function thisPlatform(): Platform {
+export function getCurrentPlatform(): Platform {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const platform = `${system}-${process.arch === "x64" ? "amd64" : process.arch}`;
   const match = PLATFORMS.find((one) => one === platform);

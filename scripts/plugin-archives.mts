@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isWindows, PLATFORMS, type Platform } from "#scripts/node-programs";
-import { singleExecutable } from "#scripts/single-executable";
-import { type ArchivedFile, tarGz } from "#scripts/tar-gz";
+import { buildSingleExecutable } from "#scripts/single-executable";
+import { type ArchiveFile, createTarGz } from "#scripts/tar-gz";
 
 const NAME = "pulumi-resource-email-security";
 
@@ -17,7 +17,7 @@ export const ARCHIVE_KINDS: readonly ArchiveKind[] = ["node", ...PLATFORMS];
  *
  * @throws {Error} if a name is unknown.
  */
-export function kindsOf(only: string | undefined): readonly ArchiveKind[] {
+export function selectArchiveKinds(only: string | undefined): readonly ArchiveKind[] {
   if (only === undefined) return ARCHIVE_KINDS;
   return only.split(",").map((name) => {
     const kind = ARCHIVE_KINDS.find((candidate) => candidate === name);
@@ -27,7 +27,7 @@ export function kindsOf(only: string | undefined): readonly ArchiveKind[] {
 }
 
 /** The file with the digest of each archive, for `sha256sum --check`. */
-export const SUMS = "SHA256SUMS";
+export const CHECKSUMS_FILE = "SHA256SUMS";
 
 /**
  * Creates the archives from which Pulumi installs the native plugin, and the file with their digests. The output is
@@ -48,19 +48,19 @@ export async function makePluginArchives(
   const { version } = JSON.parse(await readFile(join(root, "provider", "package.json"), "utf8"));
   const checksums: string[] = [];
   for (const kind of kinds) {
-    const archive = tarGz(await collectArchiveFiles(kind, root));
+    const archive = createTarGz(await collectArchiveFiles(kind, root));
     const file = `${NAME}-v${version}-${kind}.tar.gz`;
     await writeFile(join(directory, file), archive);
     checksums.push(`${createHash("sha256").update(archive).digest("hex")}  ${file}\n`);
     log(`${file}, ${(archive.length / 1e6).toFixed(1)} MB`);
   }
-  await writeFile(join(directory, SUMS), checksums.join(""));
+  await writeFile(join(directory, CHECKSUMS_FILE), checksums.join(""));
 }
 
-async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<ArchivedFile[]> {
+async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<ArchiveFile[]> {
   const read = (...path: string[]): Promise<Buffer> => readFile(join(root, ...path));
   const script = await read("provider", "dist", "plugin", NAME);
-  const licenses: ArchivedFile[] = [
+  const licenses: ArchiveFile[] = [
     { name: "LICENSE", content: await read("LICENSE") },
     {
       name: `${NAME}.licenses.txt`,
@@ -70,7 +70,7 @@ async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<Arc
   if (kind === "node") {
     const windowsScript = await read("provider", "dist", "plugin", `${NAME}.cmd`);
     return [
-      { name: NAME, content: script, isProgram: true },
+      { name: NAME, content: script, isExecutable: true },
       { name: `${NAME}.cmd`, content: windowsScript },
       ...licenses,
     ];
@@ -78,8 +78,8 @@ async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<Arc
   return [
     {
       name: isWindows(kind) ? `${NAME}.exe` : NAME,
-      content: await singleExecutable(script, NAME, kind),
-      isProgram: true,
+      content: await buildSingleExecutable(script, NAME, kind),
+      isExecutable: true,
     },
     ...licenses,
     { name: "LICENSE.node", content: await readNodeLicense(root) },

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Argument, Command, Option } from "commander";
 import { docsFolder, pageList } from "../docs/.vitepress/pages.mts";
+import { getHelp } from "../provider/dist/cli/command-help.js";
 import { EXIT } from "../provider/dist/cli/command-line.js";
-import { helpOf } from "../provider/dist/cli/verb-help.js";
 import { RESPONSE_CLASSES, type ResponseClass, SCOPES } from "../provider/dist/client/response-classification.js";
-import { handlingOf } from "../provider/dist/client/retry-policy.js";
-import { explanationOf, GROUPS } from "../provider/dist/commands/explain/explanations.js";
-import { forEachVerb, pathOf, program } from "../provider/dist/commands/program.js";
+import { getFailureHandling } from "../provider/dist/client/retry-policy.js";
+import { CODE_GROUPS, getExplanation } from "../provider/dist/commands/explain/explanations.js";
+import { createProgram, forEachCommand, getCommandPath } from "../provider/dist/commands/program.js";
 
 /*
  * Generates the reference pages that describe the command. `npm run docs` writes them, and a test checks that the
@@ -15,15 +15,21 @@ import { forEachVerb, pathOf, program } from "../provider/dist/commands/program.
  */
 
 /** The text of each page, by its path. */
-export type Pages = ReadonlyMap<string, string>;
+export type ReferencePages = ReadonlyMap<string, string>;
 
 /** Returns all generated pages. */
-export function referencePages(): Pages {
-  return new Map([...errorPages(), ...cliPages(), ...exitCodePages(), ...buildResponsesPage(), ...buildIndexPage()]);
+export function buildReferencePages(): ReferencePages {
+  return new Map([
+    ...buildErrorPages(),
+    ...buildCliPages(),
+    ...buildExitCodePages(),
+    ...buildResponsesPage(),
+    ...buildIndexPage(),
+  ]);
 }
 
 /** Builds the index page. It lists the pages of each kind between the comments that name their directory. */
-function buildIndexPage(): Pages {
+function buildIndexPage(): ReferencePages {
   const text = readFileSync(join(docsFolder, "index.md"), "utf8").replace(
     /^(<!-- pages: ([\w/-]+) -->\n).*?^(<!-- \/pages -->)$/gms,
     (_, begin: string, folder: string, end: string) => `${begin}\n${pageList(folder, "index.md")}\n\n${end}`,
@@ -39,11 +45,11 @@ function generatedNotice(source: string): string {
 }
 
 /** Builds a page for each error code, and a list of all codes. */
-export function errorPages(): Pages {
+export function buildErrorPages(): ReferencePages {
   const source = "provider/commands/explain";
-  const codes = GROUPS.flatMap(({ codes }) => codes);
+  const codes = CODE_GROUPS.flatMap(({ codes }) => codes);
   const pages = codes.map((code) => {
-    const { means, example, causes, remedies, next } = explanationOf(code);
+    const { means, example, causes, remedies, next } = getExplanation(code);
     const list = (items: readonly string[]): string => items.map((item) => `- ${item}`).join("\n");
     const steps = remedies.map((remedy, index) => `${index + 1}. ${remedy}`).join("\n");
     const text = [
@@ -57,8 +63,8 @@ export function errorPages(): Pages {
     ];
     return [`${ERRORS_DIRECTORY}/${code}.md`, `${text.join("\n\n")}\n`] as const;
   });
-  const groups = GROUPS.map(({ title, codes }) => {
-    const rows = codes.map((code) => `| [\`${code}\`](${code}.md) | ${getFirstSentence(explanationOf(code).means)} |`);
+  const groups = CODE_GROUPS.map(({ title, codes }) => {
+    const rows = codes.map((code) => `| [\`${code}\`](${code}.md) | ${getFirstSentence(getExplanation(code).means)} |`);
     return [`## ${title}`, "", "| code | |", "|---|---|", ...rows].join("\n");
   });
   const index = [
@@ -70,8 +76,8 @@ export function errorPages(): Pages {
 }
 
 /** Builds a page for each command with its subcommands, and a list of all commands. */
-export function cliPages(): Pages {
-  const rootCommand = program();
+export function buildCliPages(): ReferencePages {
+  const rootCommand = createProgram();
   // Hidden commands are for programs; the page itself covers `help`.
   const subcommands = rootCommand
     .createHelp()
@@ -110,17 +116,17 @@ or not at all. Each page says which formats its command has.`;
 
 function renderCommandPage(command: Command): string {
   const parts: string[] = [];
-  forEachVerb(command, (one) => parts.push(...buildCommandParts(one, one === command ? 1 : 2)));
+  forEachCommand(command, (one) => parts.push(...buildCommandParts(one, one === command ? 1 : 2)));
   return `${generatedNotice("provider/commands")}\n${parts.join("\n\n")}\n`;
 }
 
 function buildCommandParts(command: Command, level: number): string[] {
   const heading = (text: string, below = 0): string => `${"#".repeat(level + below)} ${text}`;
-  const { examples = [], exits = {} } = helpOf(command) ?? {};
+  const { examples = [], exits = {} } = getHelp(command) ?? {};
   const parts = [
-    heading(pathOf(command)),
+    heading(getCommandPath(command)),
     toSentence(command.description()),
-    `\`\`\`text\n${pathOf(command)} ${command.usage()}\n\`\`\``,
+    `\`\`\`text\n${getCommandPath(command)} ${command.usage()}\n\`\`\``,
   ];
   const { registeredArguments: args } = command;
   if (args.length > 0)
@@ -180,16 +186,16 @@ function describeDefault({ argChoices, defaultValue, defaultValueDescription }: 
 }
 
 /** Builds the page that lists the exit codes of each command. */
-export function exitCodePages(): Pages {
+export function buildExitCodePages(): ReferencePages {
   const subcommands: Command[] = [];
-  forEachVerb(program(), (command) => {
-    if (Object.keys(helpOf(command)?.exits ?? {}).length > 0) subcommands.push(command);
+  forEachCommand(createProgram(), (command) => {
+    if (Object.keys(getHelp(command)?.exits ?? {}).length > 0) subcommands.push(command);
   });
   const codes = Object.values(EXIT).sort();
   const rows = subcommands.map((command) => {
-    const { exits = {} } = helpOf(command) ?? {};
-    const [, top = ""] = pathOf(command).split(" ");
-    const name = pathOf(command).replace("email-security ", "");
+    const { exits = {} } = getHelp(command) ?? {};
+    const [, top = ""] = getCommandPath(command).split(" ");
+    const name = getCommandPath(command).replace("email-security ", "");
     return `| [\`${name}\`](cli/${top}.md) | ${codes.map((code) => escapeCell(exits[code] ?? "")).join(" | ")} |`;
   });
   const text = [
@@ -211,7 +217,7 @@ const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> 
 };
 
 /** Builds the page that explains each response and the consequence of each scope. */
-function buildResponsesPage(): Pages {
+function buildResponsesPage(): ReferencePages {
   const responses = RESPONSE_CLASSES.map((one) => {
     const [, only] = /^2xx to a (\w+)/.exec(one.response) ?? [];
     const cells = ["GET", "DELETE", "POST"].map((method) =>
@@ -243,7 +249,7 @@ function buildResponsesPage(): Pages {
 }
 
 function describeHandling(one: ResponseClass, method: string): string {
-  const handling = handlingOf(one, method);
+  const handling = getFailureHandling(one, method);
   return handling === "retry" && one.scope === "rate limit" ? "pause, then retry" : handling;
 }
 

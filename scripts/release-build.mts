@@ -12,15 +12,15 @@ import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { partOf } from "#scripts/changelog";
-import { kindsOf, makePluginArchives } from "#scripts/plugin-archives";
-import { packageBom, pluginBom } from "#scripts/sbom";
-import { versionOf } from "#scripts/version";
+import { getChangelogSection } from "#scripts/changelog";
+import { makePluginArchives, selectArchiveKinds } from "#scripts/plugin-archives";
+import { buildPackageBom, buildPluginBom } from "#scripts/sbom";
+import { readPackageVersion } from "#scripts/version";
 
 const RELEASE_DIRECTORY = resolve("dist", "release");
 
 const { values } = parseArgs({ options: { only: { type: "string" } } });
-const version = versionOf(".");
+const version = readPackageVersion(".");
 const temporaryDirectory = mkdtempSync(join(tmpdir(), "email-security-release-"));
 const skippedPackages: string[] = [];
 try {
@@ -37,12 +37,12 @@ try {
   buildJava();
   buildDotnet();
   const archives = join(RELEASE_DIRECTORY, "plugin");
-  await makePluginArchives(".", archives, kindsOf(values.only), log);
+  await makePluginArchives(".", archives, selectArchiveKinds(values.only), log);
   writeBom(
     "package",
-    packageBom(join(RELEASE_DIRECTORY, "npm", `pulumi-email-security-${version}.tgz`), temporaryDirectory),
+    buildPackageBom(join(RELEASE_DIRECTORY, "npm", `pulumi-email-security-${version}.tgz`), temporaryDirectory),
   );
-  writeBom("plugin", pluginBom("."));
+  writeBom("plugin", buildPluginBom("."));
   for (const reason of skippedPackages) log(`left out: ${reason}`);
   if (skippedPackages.length > 0 && process.env["GITHUB_ACTIONS"] === "true") process.exitCode = 1;
   log(`All else of ${version} is in ${RELEASE_DIRECTORY}.`);
@@ -56,7 +56,7 @@ try {
 /** Writes the release notes: the changelog section of the version, or the unreleased changes before the release. */
 function writeReleaseNotes(): void {
   const changelog = readFileSync("CHANGELOG.md", "utf8");
-  const notes = partOf(changelog, version) ?? partOf(changelog, "Unreleased") ?? "";
+  const notes = getChangelogSection(changelog, version) ?? getChangelogSection(changelog, "Unreleased") ?? "";
   writeFileSync(join(RELEASE_DIRECTORY, "notes.md"), `${notes}\n`);
 }
 

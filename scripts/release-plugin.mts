@@ -6,12 +6,12 @@
  */
 import { parseArgs } from "node:util";
 import { NODE_VERSION } from "#scripts/node-programs";
-import { kindsOf, makePluginArchives } from "#scripts/plugin-archives";
+import { makePluginArchives, selectArchiveKinds } from "#scripts/plugin-archives";
 
 const OUTPUT_DIRECTORY = "dist/release/plugin";
 
 const { values } = parseArgs({ options: { only: { type: "string" } } });
 
 console.log(`With Node.js ${NODE_VERSION}, a minute or so each:`);
-await makePluginArchives(".", OUTPUT_DIRECTORY, kindsOf(values.only), (line) => console.log(`  ${line}`));
+await makePluginArchives(".", OUTPUT_DIRECTORY, selectArchiveKinds(values.only), (line) => console.log(`  ${line}`));
 console.log(`They are in ${OUTPUT_DIRECTORY}, with their SHA256SUMS.`);

@@ -7,12 +7,16 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import semver from "semver";
-import { released } from "./changelog.mts";
-import { versionOf, writeVersion } from "./version.mts";
+import { releaseChangelog } from "./changelog.mts";
+import { readPackageVersion, writeVersion } from "./version.mts";
 
 try {
   const version = parseReleaseVersion(process.argv.slice(2));
-  const changelog = released(readFileSync("CHANGELOG.md", "utf8"), version, new Date().toISOString().slice(0, 10));
+  const changelog = releaseChangelog(
+    readFileSync("CHANGELOG.md", "utf8"),
+    version,
+    new Date().toISOString().slice(0, 10),
+  );
   try {
     writeFileSync("CHANGELOG.md", changelog);
     writeVersion(".", version);
@@ -44,7 +48,7 @@ This is ${version}: look at \`git diff\` (\`git checkout .\` takes it back). The
  * @throws {Error} if the version is invalid or not later than the current one, or if there are uncommitted changes.
  */
 function parseReleaseVersion([version, ...extraArguments]: readonly string[]): string {
-  const current = versionOf(".");
+  const current = readPackageVersion(".");
   const nextVersion = semver.inc(current, "minor");
   if (version === undefined || extraArguments.length > 0 || semver.valid(version) !== version) {
     throw new Error(

@@ -10,7 +10,7 @@ import { Enums, Models, Serialize, Spec } from "@cyclonedx/cyclonedx-library";
  * @param archive the archive as published
  * @param temporaryDirectory a directory for the files that npm reads
  */
-export function packageBom(archive: string, temporaryDirectory: string): string {
+export function buildPackageBom(archive: string, temporaryDirectory: string): string {
   const directory = join(temporaryDirectory, "bom");
   mkdirSync(directory);
   execFileSync("tar", ["--extract", "--gzip", "--file", archive, "--strip-components", "1"], {
@@ -34,7 +34,7 @@ export function packageBom(archive: string, temporaryDirectory: string): string 
  * Returns a bill of materials (CycloneDX JSON) of the packages bundled in the plugin, from the license list of the
  * build.
  */
-export function pluginBom(root: string): string {
+export function buildPluginBom(root: string): string {
   const directory = join(root, "provider", "dist", "plugin");
   const name = "pulumi-resource-email-security";
   const { version } = readJson<Component>(join(directory, "schema.json"));

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { sdkGenerator } from "#scripts/generate-sdks";
+import { buildSdkGenerator } from "#scripts/generate-sdks";
 
 const run = promisify(execFile);
 
@@ -27,8 +27,8 @@ const LANGUAGES = {
  *
  * @param directory the directory with the sources
  */
-export async function schemaExamples(schemaFile: string, directory: string): Promise<Record<string, string>> {
-  const generator = await sdkGenerator();
+export async function generateSchemaExamples(schemaFile: string, directory: string): Promise<Record<string, string>> {
+  const generator = await buildSdkGenerator();
   const temporaryDirectory = await mkdtemp(join(tmpdir(), "email-security-examples-"));
   try {
     const examples: Record<string, string> = {};

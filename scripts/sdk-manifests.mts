@@ -85,11 +85,11 @@ async function patchConstructors(directory: string): Promise<void> {
         ? text
         : text.replace(
             ARGUMENT_START,
-            `$1utilities.refuseUnknownNames(${JSON.stringify(declarationName)}, args, ${JSON.stringify(argumentNames)});\n$&`,
+            `$1utilities.assertKnownNames(${JSON.stringify(declarationName)}, args, ${JSON.stringify(argumentNames)});\n$&`,
           );
     const withBriefTraces = withNameCheck.replace(
       RESOURCE_CREATION,
-      "$1const asEver = utilities.briefTraces();\n$1try {\n$1    $2\n$1} finally {\n$1    asEver();\n$1}",
+      "$1const restoreTraces = utilities.shortenTraces();\n$1try {\n$1    $2\n$1} finally {\n$1    restoreTraces();\n$1}",
     );
     if (
       (argumentNames.length > 0 && withNameCheck === text) ||
@@ -105,13 +105,13 @@ async function patchConstructors(directory: string): Promise<void> {
 /** Imported from the package, which contains them beside this SDK. */
 const UTILITIES = `
 /** @internal */
-export function refuseUnknownNames(what: string, args: any, known: string[]): void {
-    require("../resources/known-names").refuseUnknownNames(what, args, known);
+export function assertKnownNames(what: string, args: any, known: string[]): void {
+    require("../resources/setting-names").assertKnownNames(what, args, known);
 }
 
 /** @internal */
-export function briefTraces(): () => void {
-    return require("../resources/traces").briefTraces();
+export function shortenTraces(): () => void {
+    return require("../resources/shorten-traces").shortenTraces();
 }
 `;
 

@@ -6,14 +6,14 @@ import { execFileSync } from "node:child_process";
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
-import { schemaExamples } from "#scripts/schema-examples";
+import { generateSchemaExamples } from "#scripts/schema-examples";
 
 const BUILT_SCHEMA = "provider/dist/plugin/schema.json";
 const EXAMPLES_DIRECTORY = "provider/plugin/schema/examples";
 /** Pulumi's registry expects the schema here. */
 const PUBLISHED_SCHEMA = "provider/cmd/pulumi-resource-email-security/schema.json";
 
-for (const [resource, text] of Object.entries(await schemaExamples(BUILT_SCHEMA, EXAMPLES_DIRECTORY))) {
+for (const [resource, text] of Object.entries(await generateSchemaExamples(BUILT_SCHEMA, EXAMPLES_DIRECTORY))) {
   await writeFile(join(EXAMPLES_DIRECTORY, `${resource}.md`), text);
 }
 // Rebuilds the schema with the new examples.

@@ -23,11 +23,11 @@ const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const nodeModules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
-const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-words.mts"].map((file) =>
+const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-docs.mts"].map((file) =>
   path.join("scripts", file),
 );
 /** Where what is imported of ours is loaded when the first of it is asked for: a program has no use for most of the package. */
-const lazyFiles = ["index.js", "resources/in-program.js"];
+const lazyFiles = ["index.js", "resources/program-checks.js"];
 const sdkDirectory = path.join("sdk", "nodejs");
 const templateDirectory = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
@@ -307,8 +307,8 @@ function writeSchemas() {
   const directory = path.join(dist, "schemas");
   fs.rmSync(directory, { recursive: true, force: true });
   fs.mkdirSync(directory, { recursive: true });
-  const { publishedSchemas } = createRequire(import.meta.url)(path.join(dist, "commands", "json-schemas.js"));
-  for (const [file, schema] of Object.entries(publishedSchemas())) {
+  const { buildPublishedSchemas } = createRequire(import.meta.url)(path.join(dist, "commands", "json-schemas.js"));
+  for (const [file, schema] of Object.entries(buildPublishedSchemas())) {
     fs.writeFileSync(path.join(directory, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   }
 }

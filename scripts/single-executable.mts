@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { signAdHoc } from "#scripts/mac-signature";
-import { type Platform, placeNode, thisPlatform } from "#scripts/node-programs";
+import { getCurrentPlatform, installNode, type Platform } from "#scripts/node-programs";
 
 const run = promisify(execFile);
 const POSTJECT = createRequire(import.meta.url).resolve("postject/dist/cli.js");
@@ -28,19 +28,19 @@ const SEA_CONFIG = {
  * @param script a program that needs no other files; may start with a shebang line
  * @param name the identifier in the signature
  */
-export async function singleExecutable(script: Buffer, name: string, platform: Platform): Promise<Buffer> {
+export async function buildSingleExecutable(script: Buffer, name: string, platform: Platform): Promise<Buffer> {
   const directory = await mkdtemp(join(tmpdir(), "email-security-single-"));
   try {
     await writeFile(join(directory, "main.js"), script.toString("utf8").replace(/^#!.*\n/, ""));
     await writeFile(join(directory, "sea-config.json"), JSON.stringify(SEA_CONFIG));
     // The Node.js that prepares the blob must have the same version as the one that runs it.
-    const hostNode = await placeNode(thisPlatform(), directory);
+    const hostNode = await installNode(getCurrentPlatform(), directory);
     await chmod(hostNode, 0o755);
     await run(hostNode, ["--experimental-sea-config", "sea-config.json"], { cwd: directory });
 
     const program = join(directory, name);
-    if (platform === thisPlatform()) await copyFile(hostNode, program);
-    else await copyFile(await placeNode(platform, directory), program);
+    if (platform === getCurrentPlatform()) await copyFile(hostNode, program);
+    else await copyFile(await installNode(platform, directory), program);
     const segment = ["--macho-segment-name", "NODE_SEA"];
     await run(process.execPath, [
       POSTJECT,

@@ -1,11 +1,11 @@
 import { gzipSync } from "node:zlib";
 
 /** A file in an archive. */
-export interface ArchivedFile {
+export interface ArchiveFile {
   readonly name: string;
   readonly content: Buffer;
   /** Whether the file is executable. Default: false. */
-  readonly isProgram?: boolean;
+  readonly isExecutable?: boolean;
 }
 
 const BLOCK_BYTES = 512;
@@ -17,7 +17,7 @@ const MODIFIED_AT = 499_162_500;
  * Creates an archive (`.tar.gz`) of files without directories. The output is reproducible, because times and owners are
  * omitted.
  */
-export function tarGz(files: readonly ArchivedFile[]): Buffer {
+export function createTarGz(files: readonly ArchiveFile[]): Buffer {
   const blocks = files.flatMap((file) => [
     buildHeader(file),
     file.content,
@@ -27,14 +27,14 @@ export function tarGz(files: readonly ArchivedFile[]): Buffer {
 }
 
 /** Builds a header in the ustar format of POSIX. */
-function buildHeader({ name, content, isProgram }: ArchivedFile): Buffer {
+function buildHeader({ name, content, isExecutable }: ArchiveFile): Buffer {
   const header = Buffer.alloc(BLOCK_BYTES);
   if (name.length > 100) throw new Error(`${name} is too long a name for an archive.`);
   const writeOctal = (value: number, offset: number, digits: number): void => {
     header.write(`${value.toString(8).padStart(digits, "0")}\0`, offset, "latin1");
   };
   header.write(name, "latin1");
-  writeOctal(isProgram === true ? 0o755 : 0o644, 100, 7);
+  writeOctal(isExecutable === true ? 0o755 : 0o644, 100, 7);
   writeOctal(0, 108, 7);
   writeOctal(0, 116, 7);
   writeOctal(content.length, 124, 11);

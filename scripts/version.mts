@@ -4,7 +4,7 @@ import { join } from "node:path";
 const PACKAGE = "pulumi-email-security";
 
 /** Returns the version of everything published, which is that of the package. */
-export function versionOf(root: string): string {
+export function readPackageVersion(root: string): string {
   return (readJson(join(root, "provider", "package.json")) as Manifest).version ?? "";
 }
 
@@ -13,7 +13,7 @@ export function versionOf(root: string): string {
  * version from these.
  */
 export function writeVersion(root: string, version: string): void {
-  const current = versionOf(root);
+  const current = readPackageVersion(root);
   const lockFile = join(root, "package-lock.json");
   const packageLock = readJson(lockFile) as { packages: Record<string, Manifest> };
   for (const path of ["provider/package.json", ...globSync("examples/*/package.json", { cwd: root })].sort()) {
@@ -29,14 +29,14 @@ export function writeVersion(root: string, version: string): void {
     writeJson(file, manifest);
   }
   writeJson(lockFile, packageLock);
-  for (const path of TEXTS) {
+  for (const path of VERSIONED_FILES) {
     const file = join(root, path);
     writeFileSync(file, readFileSync(file, "utf8").replaceAll(current, version));
   }
 }
 
 /** Texts that contain the version, and the same number for nothing else. */
-export const TEXTS: readonly string[] = [
+export const VERSIONED_FILES: readonly string[] = [
   "docs/how-to/install-the-plugin.md",
   "docs/installation-configuration.md",
   "docs/reference/native-plugin.md",

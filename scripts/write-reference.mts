@@ -1,13 +1,13 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { referencePages } from "./reference-pages.mts";
+import { buildReferencePages } from "./reference-pages.mts";
 
 /**
  * Writes the reference pages generated from the `email-security` command: error codes, commands, exit codes, responses
  * and the index. They are committed; test/unit/docs/reference-pages.test.ts checks that they are up to date.
  */
 export function writeReference(): void {
-  const pages = referencePages();
+  const pages = buildReferencePages();
   for (const directory of ["reference/errors", "reference/cli"]) {
     mkdirSync(join("docs", directory), { recursive: true });
     for (const name of readdirSync(join("docs", directory))) {

@@ -1,9 +1,9 @@
 import type { SettingsClient } from "../client";
-import { NO_STACK, readConfiguration } from "../resources/configuration";
-import { connectedClient } from "../resources/connected-client";
-import { refuseMisspeltVariables } from "../resources/known-names";
-import { withCode } from "../settings/email-security-error";
-import { harmless } from "../settings/text";
+import { NO_STACK_CONFIG, readConfiguration } from "../resources/configuration";
+import { createTenantClient } from "../resources/create-tenant-client";
+import { assertNoMisspelledVariables } from "../resources/setting-names";
+import { formatErrorWithCode } from "../settings/email-security-error";
+import { sanitizeMultiline } from "../settings/text";
 
 /** The exit codes of all commands; `docs/reference/exit-codes.md` documents them. */
 export const EXIT = {
@@ -24,15 +24,15 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
  * Wraps the action of a command. Its result becomes the exit code; an error is printed to stderr with its code, and exits with 1. The
  * message is escaped.
  */
-export function verb<Args extends unknown[]>(
+export function wrapAction<Args extends unknown[]>(
   action: (...args: Args) => Promise<ExitCode> | ExitCode,
 ): (...args: Args) => Promise<void> {
   return async (...args) => {
     try {
-      refuseMisspeltVariables(process.env);
+      assertNoMisspelledVariables(process.env);
       process.exitCode = await action(...args);
     } catch (error) {
-      console.error(harmless(`error: ${withCode(error)}`));
+      console.error(sanitizeMultiline(`error: ${formatErrorWithCode(error)}`));
       if (process.env["EMAIL_SECURITY_DEBUG"]) console.error(error);
       process.exitCode = EXIT.error;
     }
@@ -45,16 +45,16 @@ export function verb<Args extends unknown[]>(
  * @throws {ConfigurationError} with the missing settings.
  */
 export function connect(environment: NodeJS.ProcessEnv = process.env): SettingsClient {
-  return connectedClient(readConfiguration(NO_STACK, environment), environment);
+  return createTenantClient(readConfiguration(NO_STACK_CONFIG, environment), environment);
 }
 
 /** Returns the name by which the user runs this command: with npx, it isn't on PATH. */
-export function programName(environment: NodeJS.ProcessEnv = process.env): string {
+export function getCommandName(environment: NodeJS.ProcessEnv = process.env): string {
   return environment["npm_command"] === "exec" ? "npx email-security" : "email-security";
 }
 
 /** Returns whether to use colours: on a terminal that supports them, subject to NO_COLOR and FORCE_COLOR. */
-export function isColoured(terminal: Partial<Pick<NodeJS.WriteStream, "isTTY" | "hasColors">>): boolean {
+export function shouldUseColor(terminal: Partial<Pick<NodeJS.WriteStream, "isTTY" | "hasColors">>): boolean {
   if (process.env["NO_COLOR"]) return false;
   if (process.env["FORCE_COLOR"]) return process.env["FORCE_COLOR"] !== "0";
   return terminal.isTTY === true && terminal.hasColors?.() === true;

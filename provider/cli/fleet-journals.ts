@@ -1,20 +1,20 @@
 import { existsSync } from "node:fs";
 import type { StackStates } from "../fleet/status/stack-states";
-import { counted } from "../render/words";
+import { formatCount } from "../render/safe-text";
 import type { Database } from "../rollout/database/database";
-import type { Reached } from "../rollout/journal/reached";
-import type { WhoseRollouts } from "../rollout/journal/rollout-record";
+import type { LastAppliedRollouts } from "../rollout/journal/last-applied";
+import type { RolloutScope } from "../rollout/journal/rollout-record";
 import type { Target, Targets } from "../rollout/model/target";
-import { type ReadMemory, withMarkers } from "../rollout/targets/same-tenant";
-import { EmailSecurityError, withCode } from "../settings/email-security-error";
-import { withoutUndefined } from "../settings/without-undefined";
+import { addMarkerRecords, type ReadIdentityRecords } from "../rollout/targets/tenant-conflicts";
+import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
+import { omitUndefined } from "../settings/omit-undefined";
 
 /** A journal that is read for a fleet. */
 export interface OpenJournal {
   /** The last applied state of the stacks in the targets file. */
-  readonly reached: Reached;
+  readonly lastApplied: LastAppliedRollouts;
   readonly database: Database;
-  readonly whose: WhoseRollouts;
+  readonly scope: RolloutScope;
 }
 
 /** Opens existing journals and creates none. The caller must close them. */
@@ -26,7 +26,7 @@ export async function openJournals(
   const { DEFAULT_JOURNAL } = await import("../rollout/database/open-database.js");
   const urls = [...new Set(journalUrls)].filter((url) => url !== undefined || existsSync(DEFAULT_JOURNAL));
   if (urls.length === 0) return [];
-  const scope = withoutUndefined({ project, backend: await getBackendFingerprint(file, log) });
+  const scope = omitUndefined({ project, backend: await getBackendFingerprint(file, log) });
   const stacks = targets.map(({ stack }) => stack);
   const journals: OpenJournal[] = [];
   try {
@@ -41,21 +41,21 @@ export async function openJournals(
 /** Reads the journal entries for the project's stacks. */
 async function openJournal(
   journalUrl: string,
-  scope: WhoseRollouts,
+  scope: RolloutScope,
   stacks: readonly string[],
   log: (line: string) => void,
 ): Promise<OpenJournal> {
-  const { openDatabase } = await import("../rollout/database/open-database.js");
-  const { reachedIn } = await import("../rollout/journal/reached.js");
-  const database = await openDatabase(journalUrl, { log });
+  const { openJournalDatabase } = await import("../rollout/database/open-database.js");
+  const { readLastApplied } = await import("../rollout/journal/last-applied.js");
+  const database = await openJournalDatabase(journalUrl, { log });
   try {
-    const lastApplied = await reachedIn(database, { ...scope, stacks });
-    if (lastApplied.elsewhere > 0) {
+    const lastApplied = await readLastApplied(database, { ...scope, stacks });
+    if (lastApplied.otherBackendCount > 0) {
       log(
-        `note: the journal has ${counted(lastApplied.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
+        `note: the journal has ${formatCount(lastApplied.otherBackendCount, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
       );
     }
-    return { reached: lastApplied, database, whose: scope };
+    return { lastApplied, database, scope };
   } catch (error) {
     await database.close();
     throw error;
@@ -64,11 +64,11 @@ async function openJournal(
 
 /** Returns the fingerprint of the state backend; undefined if unknown, which must not prevent reading tenants. */
 async function getBackendFingerprint(file: string, log: (line: string) => void): Promise<string | undefined> {
-  const { projectFolder, stateBackend } = await import("../rollout/stack/state-backend.js");
+  const { getProjectDirectory, resolveStateBackend } = await import("../rollout/stack/state-backend.js");
   try {
-    return stateBackend(process.env, projectFolder(file)).fingerprint;
+    return resolveStateBackend(process.env, getProjectDirectory(file)).fingerprint;
   } catch (error) {
-    log(`note: rollouts with any state backend are looked at: ${withCode(error)}`);
+    log(`note: rollouts with any state backend are looked at: ${formatErrorWithCode(error)}`);
     return undefined;
   }
 }
@@ -78,30 +78,30 @@ async function getBackendFingerprint(file: string, log: (line: string) => void):
  *
  * @param targets all tenants of the targets file.
  */
-export function memoryOf(
+export function createMemoryReader(
   journals: readonly OpenJournal[],
   targets: readonly Target[],
   states: StackStates | undefined,
-): ReadMemory {
-  const memory: ReadMemory = async (selection) => {
-    const { mergeReached } = await import("../rollout/journal/merge-journals.js");
-    const { reachedIn } = await import("../rollout/journal/reached.js");
-    const { rememberedIn } = await import("../rollout/journal/remembered-identities.js");
-    const lastAppliedReads = journals.map(({ reached, database, whose }) =>
-      selection === "all" ? reachedIn(database, whose) : reached,
+): ReadIdentityRecords {
+  const memory: ReadIdentityRecords = async (selection) => {
+    const { mergeLastApplied } = await import("../rollout/journal/merge-last-applied.js");
+    const { readLastApplied } = await import("../rollout/journal/last-applied.js");
+    const { selectIdentityRecords } = await import("../rollout/journal/identity-records.js");
+    const lastAppliedReads = journals.map(({ lastApplied, database, scope }) =>
+      selection === "all" ? readLastApplied(database, scope) : lastApplied,
     );
-    return rememberedIn(mergeReached(await Promise.all(lastAppliedReads)), targets, selection);
+    return selectIdentityRecords(mergeLastApplied(await Promise.all(lastAppliedReads)), targets, selection);
   };
-  return withMarkers(memory, targets, (target) => states?.of(target)?.marker);
+  return addMarkerRecords(memory, targets, (target) => states?.read(target)?.marker);
 }
 
 /** Reads stack states from files, if the state backend has them. */
-export async function stackStates(file: string, project: string): Promise<StackStates | undefined> {
-  const { projectFolder, stateBackend } = await import("../rollout/stack/state-backend.js");
-  const { readStackState, stackNames } = await import("../rollout/stack/state-file.js");
+export async function openStackStates(file: string, project: string): Promise<StackStates | undefined> {
+  const { getProjectDirectory, resolveStateBackend } = await import("../rollout/stack/state-backend.js");
+  const { readStateFromFile, listStackNames } = await import("../rollout/stack/state-file.js");
   try {
-    const place = { backend: stateBackend(process.env, projectFolder(file)).url, project };
-    return { of: (stack) => readStackState(stack, place), names: () => stackNames(place) };
+    const place = { backend: resolveStateBackend(process.env, getProjectDirectory(file)).url, project };
+    return { read: (stack) => readStateFromFile(stack, place), listStacks: () => listStackNames(place) };
   } catch (error) {
     if (error instanceof EmailSecurityError) return undefined;
     throw error;

@@ -2,16 +2,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { PlanOptions } from "../gitops/plan-tenant";
-import { FAIL_ON_GUARD, type Guard, type Plan } from "../plan/plan";
-import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
-import { daysOfTerm } from "../settings/term";
-import { printable } from "../settings/text";
-import { withoutUndefined } from "../settings/without-undefined";
+import { FAIL_ON_BLOCKER, type Plan, type PlanBlocker } from "../plan/plan";
+import { NO_STACK_CONFIG, readOwnDomainNames } from "../resources/configuration";
+import { omitUndefined } from "../settings/omit-undefined";
+import { parseTermDays } from "../settings/term";
+import { sanitizeLine } from "../settings/text";
 import { connect } from "./command-line";
-import { standardInput } from "./standard-input";
+import { readStdin } from "./standard-input";
 
 /** The options of `plan` and `apply` for the input of a plan. */
-export interface PlannedOptions {
+export interface PlanInputOptions {
   readonly stack?: string;
   readonly resource?: string;
   readonly name?: string;
@@ -30,28 +30,28 @@ export interface PlannedOptions {
  * @throws {ConfigurationError} if there are several.
  * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is none.
  */
-export async function defaultFile(): Promise<string> {
+export async function findDefaultFile(): Promise<string> {
   if (existsSync("settings.yaml")) return "settings.yaml";
   const { lintFiles } = await import("../files/lint-files.js");
-  const { tops } = lintFiles([]);
-  const [onlyFile] = tops;
-  if (onlyFile !== undefined && tops.length === 1) return onlyFile;
-  const names = tops.slice(0, 5).map(printable).join(", ");
+  const { topLevelFiles } = lintFiles([]);
+  const [onlyFile] = topLevelFiles;
+  if (onlyFile !== undefined && topLevelFiles.length === 1) return onlyFile;
+  const names = topLevelFiles.slice(0, 5).map(sanitizeLine).join(", ");
   throw new ConfigurationError(
-    `There are several tenants' files (${names}${tops.length > 5 ? ", …" : ""}); name the one that is meant.`,
+    `There are several tenants' files (${names}${topLevelFiles.length > 5 ? ", …" : ""}); name the one that is meant.`,
   );
 }
 
 /** Adds the options for the input of a plan. */
-export function withPlanOptions(command: Command): Command {
+export function addPlanOptions(command: Command): Command {
   return command
     .option("--stack <name>", "Use this stack's last state, to tell removals from unmanaged entries")
     .option("--resource <name>", "Select the TenantSettings of the stack, where it has several")
     .option("--name <name>", "Set the tenant's name (default: from the file's name)")
-    .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
+    .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)
     .option("--no-evidence", "Skip the tenant's mail")
-    .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
-    .addOption(todayOption())
+    .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", parsePositiveInteger)
+    .addOption(createTodayOption())
     .option(
       "--from-preview [file]",
       "Plan any program by its preview: run `pulumi preview --json`, or read its output from a file, or - for stdin",
@@ -62,16 +62,16 @@ export function withPlanOptions(command: Command): Command {
 /** The lowest alarm at which `--fail-on` refuses a plan. */
 const FAIL_ON_LEVELS = ["risk", "warning"] as const;
 
-export type FailOn = (typeof FAIL_ON_LEVELS)[number];
+export type FailOnLevel = (typeof FAIL_ON_LEVELS)[number];
 
-export function failOnOption(): Option {
+export function createFailOnOption(): Option {
   return new Option("--fail-on <level>", "Exit with 3 when a change is a risk, or when there is any warning").choices(
     FAIL_ON_LEVELS,
   );
 }
 
 /** Returns the `--fail-on` blocker of a plan; undefined if it doesn't apply. */
-export function failOnGuard({ changes }: Plan, failOn: FailOn | undefined): Guard | undefined {
+export function findFailOnBlocker({ changes }: Plan, failOn: FailOnLevel | undefined): PlanBlocker | undefined {
   if (failOn === undefined) return undefined;
   const flaggedChanges = changes.filter(
     ({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"),
@@ -80,18 +80,18 @@ export function failOnGuard({ changes }: Plan, failOn: FailOn | undefined): Guar
   const summary = `${flaggedChanges.length} ${flaggedChanges.length === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}`;
   const denyAdvice = "Keep the line of a deny that you end, with an `expires` in the past.";
   return {
-    code: FAIL_ON_GUARD,
+    code: FAIL_ON_BLOCKER,
     message: `${summary}. Fix what is reported; where it is meant, say why in the entry's \`acceptRisk\`. ${denyAdvice}`,
   };
 }
 
 /** Adds the `--fail-on` blocker for people; the plan's JSON doesn't contain it. */
-export function withRefusal(plan: Plan, failOn: FailOn | undefined): Plan {
-  const blocker = failOnGuard(plan, failOn);
+export function addFailOnBlocker(plan: Plan, failOn: FailOnLevel | undefined): Plan {
+  const blocker = findFailOnBlocker(plan, failOn);
   return blocker === undefined ? plan : { ...plan, guards: [...plan.guards, blocker] };
 }
 
-export async function planFor(file: string | undefined, given: PlannedOptions): Promise<Plan> {
+export async function createPlanFromOptions(file: string | undefined, given: PlanInputOptions): Promise<Plan> {
   const { planFiles, planPreview } = await import("../gitops/plan-tenant.js");
   const { fromPreview } = given;
   if (fromPreview !== undefined && file !== undefined) {
@@ -108,15 +108,15 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
     client,
     days: evidence ? days : 0,
     log: (line) => console.error(line),
-    ownDomains: readOwnDomainNames(NO_STACK, process.env),
+    ownDomains: readOwnDomainNames(NO_STACK_CONFIG, process.env),
     accepting: { environment: process.env },
-    ...withoutUndefined({ stack, resource, name, today, maxPages, provider }),
+    ...omitUndefined({ stack, resource, name, today, maxPages, provider }),
   };
   try {
-    if (fromPreview === undefined) return await planFiles(file ?? (await defaultFile()), options);
+    if (fromPreview === undefined) return await planFiles(file ?? (await findDefaultFile()), options);
     const text = await readPreviewInput(fromPreview, stack);
     const previewSource = typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
-    return await planPreview(text, previewSource, readOwnDomainNames(NO_STACK, process.env), options);
+    return await planPreview(text, previewSource, readOwnDomainNames(NO_STACK_CONFIG, process.env), options);
   } finally {
     await client.close();
   }
@@ -129,28 +129,28 @@ async function readPreviewInput(previewSource: string | true, stack: string | un
   if (typeof previewSource === "string") {
     try {
       return previewSource === "-"
-        ? standardInput(MAX_PREVIEW_BYTES).toString("utf8")
+        ? readStdin(MAX_PREVIEW_BYTES).toString("utf8")
         : readFileSync(previewSource, "utf8");
     } catch (cause) {
       throw new ConfigurationError(`The preview can't be read: ${(cause as Error).message}`, { cause });
     }
   }
-  const { PulumiError, runPulumi, toldBy } = await import("../plan/pulumi.js");
+  const { PulumiError, runPulumi, formatPulumiOutput } = await import("../plan/pulumi-cli.js");
   const stackArguments = stack === undefined ? [] : ["--stack", stack];
   const result = await runPulumi(["preview", "--json", "--show-sames", "--refresh", ...stackArguments], {
     log: (line) => console.error(line),
     timeoutMs: 10 * 60_000,
   });
   // The JSON contains the errors of the program.
-  if (result.stdout.trim() === "") throw new PulumiError(`\`pulumi preview\` failed:\n${toldBy(result)}`);
+  if (result.stdout.trim() === "") throw new PulumiError(`\`pulumi preview\` failed:\n${formatPulumiOutput(result)}`);
   return result.stdout;
 }
 
 /** The option for how many days ahead to show expiring entries. */
-export function withinOption(): Option {
+export function createWithinOption(): Option {
   return new Option("--within <term>", "Show what expires within this time: 30d, 6w")
     .argParser((text) => {
-      const days = daysOfTerm(text);
+      const days = parseTermDays(text);
       if (days === undefined) throw new InvalidArgumentError("Give days as 30d, or weeks as 6w.");
       return days;
     })
@@ -158,12 +158,12 @@ export function withinOption(): Option {
 }
 
 /** Parses an integer, 1 or more. */
-export function wholeNumber(text: string): number {
+export function parsePositiveInteger(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Give a whole number, 1 or more.");
 }
 
-export function date(text: string): string {
+export function parseDate(text: string): string {
   const parsed = new Date(`${text}T00:00:00Z`);
   // JavaScript converts an invalid day to one of the next month.
   if (!Number.isNaN(parsed.getTime()) && parsed.toISOString().slice(0, 10) === text) return text;
@@ -171,6 +171,6 @@ export function date(text: string): string {
 }
 
 /** The option for the day to which `expires` is compared. */
-export function todayOption(): Option {
-  return new Option("--today <date>", "Judge `expires` as of this day (default: today, UTC)").argParser(date);
+export function createTodayOption(): Option {
+  return new Option("--today <date>", "Judge `expires` as of this day (default: today, UTC)").argParser(parseDate);
 }

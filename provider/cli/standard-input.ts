@@ -2,7 +2,7 @@ import { readSync } from "node:fs";
 import { ConfigurationError } from "../client";
 
 /** More values than any report of indicators has. */
-export const MOST_VALUES = 50_000;
+export const MAX_INPUT_VALUES = 50_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -10,14 +10,14 @@ const MAX_BYTES = 16 * 1024 * 1024;
  *
  * @throws {ConfigurationError} if the list is too long.
  */
-export function valuesOnStandardInput(): string[] {
-  const values = standardInput(MAX_BYTES)
+export function readStdinValues(): string[] {
+  const values = readStdin(MAX_BYTES)
     .toString("utf8")
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
     .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
     .filter((line) => line !== "");
-  if (values.length > MOST_VALUES) throw new ConfigurationError(`There are more than ${MOST_VALUES} values.`);
+  if (values.length > MAX_INPUT_VALUES) throw new ConfigurationError(`There are more than ${MAX_INPUT_VALUES} values.`);
   return values;
 }
 
@@ -27,7 +27,7 @@ export function valuesOnStandardInput(): string[] {
  * @param maxBytes the maximum number of bytes.
  * @throws {ConfigurationError} if the input is longer.
  */
-export function standardInput(maxBytes: number): Buffer {
+export function readStdin(maxBytes: number): Buffer {
   const chunks: Buffer[] = [];
   let length = 0;
   for (;;) {

@@ -1,26 +1,26 @@
 import { type Command, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { Target, Targets } from "../rollout/model/target";
-import type { Selection } from "../rollout/targets/select-targets";
-import { withoutUndefined } from "../settings/without-undefined";
+import type { TargetSelection } from "../rollout/targets/select-targets";
+import { omitUndefined } from "../settings/omit-undefined";
 
 /** The default targets file. */
-export const TARGETS_FILE = "tenants.yaml";
+export const DEFAULT_TARGETS_FILE = "tenants.yaml";
 
 /** The option for the file that lists the tenants. */
-export function targetsOption(): Option {
-  return new Option("--targets <file>", "Read the tenants from this file").default(TARGETS_FILE);
+export function createTargetsOption(): Option {
+  return new Option("--targets <file>", "Read the tenants from this file").default(DEFAULT_TARGETS_FILE);
 }
 
 /** The selection of tenants from the targets file. */
-export interface Selecting {
+export interface SelectionOptions {
   readonly only?: readonly string[];
   readonly except?: readonly string[];
   readonly label?: readonly string[];
 }
 
 /** Adds the options for selecting tenants; each takes all words up to the next option. */
-export function withSelection(command: Command): Command {
+export function addSelectionOptions(command: Command): Command {
   return command
     .option("--only <name...>", `Select only these tenants; ${WILDCARD_HELP}`)
     .option("--except <name...>", `Select all but these tenants; ${WILDCARD_HELP}`)
@@ -28,18 +28,18 @@ export function withSelection(command: Command): Command {
 }
 
 /** Adds the selection options for a command with positional values: each takes one word and can be repeated. */
-export function withSelectionBesideValues(command: Command): Command {
+export function addRepeatableSelectionOptions(command: Command): Command {
   return command
-    .option("--only <names>", `Select only these tenants, with commas; ${WILDCARD_HELP}`, several)
-    .option("--except <names>", "Select all but these tenants, with commas", several)
-    .option("--label <condition>", `Select only tenants with ${LABEL_HELP}; repeat for several`, several);
+    .option("--only <names>", `Select only these tenants, with commas; ${WILDCARD_HELP}`, collectValues)
+    .option("--except <names>", "Select all but these tenants, with commas", collectValues)
+    .option("--label <condition>", `Select only tenants with ${LABEL_HELP}; repeat for several`, collectValues);
 }
 
 const WILDCARD_HELP = "* stands for any characters";
 const LABEL_HELP = "ring=canary, ring=canary,beta, or !ring=canary";
 
 /** Collects the values of a repeatable option. */
-export function several(value: string, previous: readonly string[] = []): readonly string[] {
+export function collectValues(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
 
@@ -49,8 +49,8 @@ export function several(value: string, previous: readonly string[] = []): readon
  * @throws {ConfigurationError} if `--only` or `--except` is empty, for example because of an unset variable: it would otherwise select all
  * tenants.
  */
-export function selectionOf({ only, except, label: labels }: Selecting): Selection {
-  return withoutUndefined({
+export function parseSelection({ only, except, label: labels }: SelectionOptions): TargetSelection {
+  return omitUndefined({
     only: parseTenantNames("--only", only),
     except: parseTenantNames("--except", except),
     labels,
@@ -67,7 +67,7 @@ function parseTenantNames(option: string, values: readonly string[] | undefined)
 }
 
 /** A tenant with the shared settings of the targets file. */
-export interface TenantNamed {
+export interface NamedTenant {
   readonly target: Target;
   readonly services: Targets["services"];
 }
@@ -79,7 +79,7 @@ export interface TenantNamed {
  * @throws {ConfigurationError} if a name with `*` matches several tenants.
  * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) if no tenant matches.
  */
-export async function tenantNamed(name: string, file: string): Promise<TenantNamed> {
+export async function resolveNamedTenant(name: string, file: string): Promise<NamedTenant> {
   const { readTargets } = await import("../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
   const { targets, services } = readTargets(file);

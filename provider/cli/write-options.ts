@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { ChangedFile } from "../files/change-files";
-import type { FileLocks, LockWait } from "../files/file-locks";
+import type { ChangedFile } from "../files/edit-files";
+import type { FileLocks, LockWaitOptions } from "../files/file-locks";
 import type { ChangeMessage } from "../gitops/commit-change";
-import { harmless, printable } from "../settings/text";
+import { sanitizeLine, sanitizeMultiline } from "../settings/text";
 import { EXIT, type ExitCode } from "./command-line";
 
 /** The options of a command that changes settings files. */
@@ -13,7 +13,7 @@ export interface WriteOptions {
 }
 
 /** Adds the options of a command that changes settings files. */
-export function withWriteOptions(command: Command): Command {
+export function addWriteOptions(command: Command): Command {
   return command
     .option("--dry-run", "Show the change, and write nothing")
     .option("--commit", "Commit only this change, on a new branch")
@@ -21,7 +21,7 @@ export function withWriteOptions(command: Command): Command {
 }
 
 /** The exit codes of these commands. */
-export const WRITE_EXITS = {
+export const WRITE_EXIT_CODES = {
   0: "the change is in the files, committed and opened for review as far as that was asked for; or there was nothing to change",
   1: "an error, or something that is refused; no file is changed, and what was committed before is told",
   2: "with --pr: all is pushed, and a person is to open it for review",
@@ -34,9 +34,9 @@ export interface ShowOptions {
    */
   readonly confirm?: (() => Promise<boolean>) | undefined;
   /** Prints the change. Default: to standard output. */
-  readonly show?: (text: string) => void;
+  readonly print?: (text: string) => void;
   /** The files to show. Default: all. */
-  readonly shown?: readonly ChangedFile[];
+  readonly visibleFiles?: readonly ChangedFile[];
   /** The locks held since the files were read. */
   readonly locks?: FileLocks | undefined;
 }
@@ -44,13 +44,13 @@ export interface ShowOptions {
 /** Acquires the locks of files before changing them, and reports what it waits for. */
 export async function lockFiles(files: readonly string[]): Promise<FileLocks> {
   const { FileLocks } = await import("../files/file-locks.js");
-  return await FileLocks.acquire(files, waiting);
+  return await FileLocks.acquire(files, lockWaitReporter);
 }
 
 /** Reports which process a command waits for. */
-export const waiting: LockWait = {
+export const lockWaitReporter: LockWaitOptions = {
   onWait: (holder) =>
-    console.error(`Waiting for ${printable(holder)}, which is changing the same files or repository.`),
+    console.error(`Waiting for ${sanitizeLine(holder)}, which is changing the same files or repository.`),
 };
 
 /**
@@ -62,17 +62,17 @@ export async function showAndWrite(
   files: readonly ChangedFile[],
   message: ChangeMessage,
   options: WriteOptions,
-  { confirm, show = console.log, shown = files, locks }: ShowOptions = {},
+  { confirm, print = console.log, visibleFiles = files, locks }: ShowOptions = {},
 ): Promise<ExitCode> {
-  const { diffOf, isAllDone, writeChange, writtenLines } = await import("../gitops/write-change.js");
+  const { formatDiff, isWriteComplete, writeChange, describeWriteResult } = await import("../gitops/write-change.js");
   // File contents are escaped for the terminal.
-  if (shown.length > 0) show(harmless(diffOf(shown)).trimEnd());
+  if (visibleFiles.length > 0) print(sanitizeMultiline(formatDiff(visibleFiles)).trimEnd());
   if (options.dryRun || files.length === 0) return EXIT.clean;
   if (confirm !== undefined) {
     locks?.release();
     if (!(await confirm())) return EXIT.error;
   }
   const result = await writeChange(files, message, options, locks);
-  for (const line of writtenLines(result)) console.error(line);
-  return isAllDone(result) ? EXIT.clean : EXIT.changes;
+  for (const line of describeWriteResult(result)) console.error(line);
+  return isWriteComplete(result) ? EXIT.clean : EXIT.changes;
 }

@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import type { ServiceError } from "./errors";
-import { delayMs } from "./retry-policy";
+import { computeBackoffMs } from "./retry-policy";
 import type { Time } from "./time";
 
 /** How many requests go on at once: to begin with, and at most. At least, it is one. */
@@ -20,46 +20,46 @@ const MIN_SLOW_MS = 50;
  * What a call is about: the settings, or the mail that was seen (threats, metrics, phishing reports). Trouble with the mail is
  * no reason not to write the settings.
  */
-export type Area = "settings" | "mail";
+export type ServiceArea = "settings" | "mail";
 
 /** One try of a call. */
-export interface Try {
-  readonly area: Area;
+export interface Attempt {
+  readonly area: ServiceArea;
   /** Of a read, and of a batch (a write of many things), the time tells nothing of the service's, so it is not looked at. */
   readonly kind: "read" | "write" | "batch";
   /** Which try of its call this is, from 1: who was tried before goes before who was not. */
   readonly number: number;
   /** When the call must have begun its last try. */
-  readonly deadline: Deadline;
+  readonly retryDeadline: RetryDeadline;
   /** Waits until the request may be made, after the place and the pause. Default: it may. What it throws, the call does. */
-  readonly permit?: (() => Promise<void>) | undefined;
+  readonly waitForToken?: (() => Promise<void>) | undefined;
 }
 
 /** A point in time that is set when the first try has its place, since a call may wait for one for long. */
-export interface Deadline {
+export interface RetryDeadline {
   atMs?: number;
-  readonly inMs: number;
+  readonly durationMs: number;
   /** How long all tries together waited for permits, which others may need first. */
-  permitsMs: number;
+  tokenWaitMs: number;
 }
 
 /** What a failed try tells of the service: asked too much, in trouble, or none of it. */
-export type Effect =
-  | { readonly kind: "refused"; readonly error: ServiceError; readonly concerns: Area | "all" }
+export type FailureEffect =
+  | { readonly kind: "refused"; readonly error: ServiceError; readonly affectedArea: ServiceArea | "all" }
   | { readonly kind: "failed" | "answered" };
 
 interface Pause {
-  readonly until: number;
-  readonly because: ServiceError;
+  readonly untilMs: number;
+  readonly refusal: ServiceError;
 }
 
 /** The pause that the service asked for ends after the deadline of a call. */
-export class PauseTooLong extends Error {
-  readonly because: ServiceError;
+export class PauseTooLongError extends Error {
+  readonly refusal: ServiceError;
 
   constructor(refusal: ServiceError) {
     super(refusal.message, { cause: refusal });
-    this.because = refusal;
+    this.refusal = refusal;
   }
 }
 
@@ -73,7 +73,7 @@ export class AdaptiveLimit {
   readonly #time: Time;
   readonly #onPause: (pauseMs: number) => void;
   readonly #queue = new PQueue({ concurrency: INITIAL_CONCURRENCY });
-  readonly #pauses = new Map<Area | "all", Pause>();
+  readonly #pauses = new Map<ServiceArea | "all", Pause>();
   /** Refusals in a row, those of calls that were on their way at the same time counted as one. */
   #refusals = 0;
   /** How often the places were halved: what was sent before the last time has nothing new to say. */
@@ -93,9 +93,9 @@ export class AdaptiveLimit {
   }
 
   /** How long the calls of an area still pause, in milliseconds. */
-  pauseLeftMs(area: Area): number {
+  getRemainingPauseMs(area: ServiceArea): number {
     const pause = this.#getPause(area);
-    return pause === undefined ? 0 : Math.max(0, pause.until - this.#time.now());
+    return pause === undefined ? 0 : Math.max(0, pause.untilMs - this.#time.now());
   }
 
   /**
@@ -103,9 +103,13 @@ export class AdaptiveLimit {
    *
    * @param classifyEffect What a failure of the call tells of the service.
    * @throws what the call, or its permit, throws.
-   * @throws {PauseTooLong} when the pause lasts beyond the deadline; nothing was sent.
+   * @throws {PauseTooLongError} when the pause lasts beyond the deadline; nothing was sent.
    */
-  async make<T>(attempt: Try, call: () => Promise<T>, classifyEffect: (error: unknown) => Effect): Promise<T> {
+  async run<T>(
+    attempt: Attempt,
+    call: () => Promise<T>,
+    classifyEffect: (error: unknown) => FailureEffect,
+  ): Promise<T> {
     const runInSlot = async (): Promise<T> => {
       await this.#waitForAdmission(attempt);
       return await this.#runMeasured(call, attempt.kind === "write", classifyEffect);
@@ -115,41 +119,45 @@ export class AdaptiveLimit {
   }
 
   /** Waits for the end of the pause, and then for a permit. */
-  async #waitForAdmission({ area, permit, number, deadline }: Try): Promise<void> {
-    deadline.atMs ??= this.#time.now() + deadline.inMs;
-    await this.#waitForPauseEnd(area, deadline.atMs);
-    while (permit !== undefined) {
+  async #waitForAdmission({ area, waitForToken, number, retryDeadline }: Attempt): Promise<void> {
+    retryDeadline.atMs ??= this.#time.now() + retryDeadline.durationMs;
+    await this.#waitForPauseEnd(area, retryDeadline.atMs);
+    while (waitForToken !== undefined) {
       const waitStartedAt = this.#time.now();
-      await permit();
+      await waitForToken();
       const waitedMs = this.#time.now() - waitStartedAt;
-      deadline.permitsMs += waitedMs;
+      retryDeadline.tokenWaitMs += waitedMs;
       // Under a low rate the first try may wait for long: its call has not begun yet.
-      if (number === 1) deadline.atMs += waitedMs;
-      if (this.pauseLeftMs(area) === 0) return;
+      if (number === 1) retryDeadline.atMs += waitedMs;
+      if (this.getRemainingPauseMs(area) === 0) return;
       // After the pause this permit would be used together with others, in a bunch.
-      await this.#waitForPauseEnd(area, deadline.atMs);
+      await this.#waitForPauseEnd(area, retryDeadline.atMs);
     }
   }
 
   /** Waits for the end of the pause, however often it is put off meanwhile. */
-  async #waitForPauseEnd(area: Area, lastAttemptAtMs: number): Promise<void> {
-    for (let remainingMs = this.pauseLeftMs(area); remainingMs > 0; remainingMs = this.pauseLeftMs(area)) {
+  async #waitForPauseEnd(area: ServiceArea, lastAttemptAtMs: number): Promise<void> {
+    for (
+      let remainingMs = this.getRemainingPauseMs(area);
+      remainingMs > 0;
+      remainingMs = this.getRemainingPauseMs(area)
+    ) {
       const pause = this.#getPause(area);
-      if (pause !== undefined && pause.until > lastAttemptAtMs) throw new PauseTooLong(pause.because);
+      if (pause !== undefined && pause.untilMs > lastAttemptAtMs) throw new PauseTooLongError(pause.refusal);
       await this.#time.sleep(remainingMs);
     }
   }
 
   /** The pause that lasts longest of those that an area keeps. */
-  #getPause(area: Area): Pause | undefined {
+  #getPause(area: ServiceArea): Pause | undefined {
     const [globalPause, areaPause] = [this.#pauses.get("all"), this.#pauses.get(area)];
-    return (areaPause?.until ?? 0) > (globalPause?.until ?? 0) ? areaPause : globalPause;
+    return (areaPause?.untilMs ?? 0) > (globalPause?.untilMs ?? 0) ? areaPause : globalPause;
   }
 
   async #runMeasured<T>(
     call: () => Promise<T>,
     isMeasured: boolean,
-    classifyEffect: (error: unknown) => Effect,
+    classifyEffect: (error: unknown) => FailureEffect,
   ): Promise<T> {
     const shrinkCount = this.#shrinkCount;
     const startedAt = this.#time.now();
@@ -164,7 +172,7 @@ export class AdaptiveLimit {
       return answer;
     } catch (error) {
       const effect = classifyEffect(error);
-      if (effect.kind === "refused") this.#recordRefusal(effect.error, effect.concerns, shrinkCount);
+      if (effect.kind === "refused") this.#recordRefusal(effect.error, effect.affectedArea, shrinkCount);
       else if (effect.kind === "answered") recordAnswer();
       // Once for all that were on their way.
       else if (shrinkCount === this.#shrinkCount) this.#shrink();
@@ -172,15 +180,15 @@ export class AdaptiveLimit {
     }
   }
 
-  #recordRefusal(error: ServiceError, concerns: Area | "all", shrinkCount: number): void {
+  #recordRefusal(error: ServiceError, concerns: ServiceArea | "all", shrinkCount: number): void {
     if (shrinkCount === this.#shrinkCount || this.#refusals === 0) {
       this.#refusals += 1;
       this.#shrink();
     }
-    const pauseMs = Math.max(error.retryAfterMs ?? 0, delayMs(this.#refusals, this.#time.random()));
-    const until = this.#time.now() + pauseMs;
-    if (until <= (this.#pauses.get(concerns)?.until ?? 0)) return;
-    this.#pauses.set(concerns, { until, because: error });
+    const pauseMs = Math.max(error.retryAfterMs ?? 0, computeBackoffMs(this.#refusals, this.#time.random()));
+    const untilMs = this.#time.now() + pauseMs;
+    if (untilMs <= (this.#pauses.get(concerns)?.untilMs ?? 0)) return;
+    this.#pauses.set(concerns, { untilMs, refusal: error });
     if (concerns === "all") this.#onPause(pauseMs);
   }
 

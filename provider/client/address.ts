@@ -13,7 +13,7 @@ const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy
  *
  * @throws {ConfigurationError} if one of them isn't a valid address.
  */
-export function defaultDispatcher(
+export function createDispatcher(
   baseUrl: string,
   { Agent, EnvHttpProxyAgent, Pool }: typeof import("undici"),
 ): Dispatcher {
@@ -32,13 +32,13 @@ export function defaultDispatcher(
 }
 
 /**
- * Does the same as {@link defaultDispatcher} but loads only the required parts of undici.
+ * Does the same as {@link createDispatcher} but loads only the required parts of undici.
  *
  * @throws {ConfigurationError} if a proxy variable isn't a valid address.
  */
 export async function loadDispatcher(baseUrl: string): Promise<Dispatcher> {
   const isDirect = isLoopback(new URL(baseUrl).hostname) || !PROXY_VARIABLES.some((name) => process.env[name]);
-  if (!isDirect) return defaultDispatcher(baseUrl, await import("undici"));
+  if (!isDirect) return createDispatcher(baseUrl, await import("undici"));
   const Agent = await loadAgent();
   return new Agent({ connect: VERIFY_TLS });
 }
@@ -67,7 +67,7 @@ export class ProxyConnectionError extends Error {
 }
 
 /** Returns the status with which the proxy refused a tunnel to the service; undefined for other errors. */
-export function tunnelRefusal(error: unknown): number | undefined {
+export function getTunnelRefusalStatus(error: unknown): number | undefined {
   // undici has neither a class nor a code for it.
   const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : "") ?? [];
   return status === undefined ? undefined : Number(status);
@@ -92,7 +92,7 @@ function wrapProxyConnect(proxy: URL, { connect }: ProxyClientOptions): ProxyCli
  *
  * @throws {ConfigurationError} if one of them isn't a valid address.
  */
-export function checkProxies(baseUrl: string, environment: NodeJS.ProcessEnv): void {
+export function assertValidProxies(baseUrl: string, environment: NodeJS.ProcessEnv): void {
   if (isLoopback(new URL(baseUrl).hostname)) return;
   for (const name of PROXY_VARIABLES) {
     const proxy = environment[name];
@@ -107,9 +107,9 @@ const ENDPOINT_PATH = /^(.*?)(\/(?:api|v\d+)(?:\/.*)?)$/i;
  * Returns a hint for an address that ends in an endpoint path; otherwise undefined. Use it for failures only, since a gateway
  * may legitimately have such a path.
  *
- * @param baseUrl the result of {@link checkBaseUrl}.
+ * @param baseUrl the result of {@link normalizeBaseUrl}.
  */
-export function endpointPathHint(baseUrl: string): string | undefined {
+export function getEndpointPathHint(baseUrl: string): string | undefined {
   const { origin, pathname } = new URL(baseUrl);
   const [, prefix = "", endpoint] = ENDPOINT_PATH.exec(pathname) ?? [];
   if (endpoint === undefined) return undefined;
@@ -126,7 +126,7 @@ function buildProxyConfigurationError(): ConfigurationError {
  *
  * @throws {ConfigurationError} if it is invalid, or would send the key in cleartext.
  */
-export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
+export function normalizeBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
   const url = URL.parse(baseUrl);
   const advice = "Give an address such as https://mail-security.example.";
   if (url === null)
@@ -139,7 +139,7 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
   }
   if (url.search !== "" || url.hash !== "") {
     const address = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-    const hint = endpointPathHint(address) ?? advice;
+    const hint = getEndpointPathHint(address) ?? advice;
     throw new ConfigurationError(
       `The service's address (baseUrl) has a query or a fragment after ${quote(`${url.origin}${url.pathname}`)}. ${hint}`,
     );

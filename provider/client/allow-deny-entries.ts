@@ -1,15 +1,22 @@
 import {
+  ENTRY_LISTS,
   ENTRY_TYPES,
   type EntryType,
-  LISTS,
   type List,
   SETTINGS_PAGE_SIZE,
   type VerdictScope,
 } from "../settings/assumptions";
-import { resultsOf, settingsPageOf } from "./envelope";
+import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError } from "./errors";
-import { iterate, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
-import { checkFilled, checkKeys, checkOneOf, checkOptional, checkOptionalText, pathSegment } from "./parameters";
+import { iterateList, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
+import {
+  assertKnownKeys,
+  assertNotBlank,
+  assertOneOf,
+  assertOptionalText,
+  encodePathSegment,
+  requireOptionalPositive,
+} from "./parameters";
 import {
   type AllowDenyEntryRow,
   allowDenyEntry,
@@ -72,20 +79,20 @@ export class AllowDenyEntries {
   }
 
   async #fetchPage(query: ListEntriesQuery, stopwatch?: Stopwatch): Promise<Page<AllowDenyEntryRow>> {
-    checkKeys("query", query, [...FILTER_PARAMETERS, "page", "page_size"]);
-    checkOptionalText("q", query.q);
-    if (query.list !== undefined) checkOneOf("list", LISTS, query.list);
+    assertKnownKeys("query", query, [...FILTER_PARAMETERS, "page", "page_size"]);
+    assertOptionalText("q", query.q);
+    if (query.list !== undefined) assertOneOf("list", ENTRY_LISTS, query.list);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
       query: {
         list: query.list,
-        page: checkOptional("page", query.page) ?? 1,
-        page_size: checkOptional("page_size", query.page_size, SETTINGS_PAGE_SIZE),
+        page: requireOptionalPositive("page", query.page) ?? 1,
+        page_size: requireOptionalPositive("page_size", query.page_size, SETTINGS_PAGE_SIZE),
         q: query.q,
       },
       envelope: "settings-page",
-      answer: settingsPageOf(allowDenyEntry),
+      schema: buildSettingsPageSchema(allowDenyEntry),
       stopwatch,
     });
   }
@@ -98,7 +105,7 @@ export class AllowDenyEntries {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async readAll(list: List, options?: ReadAllOptions<AllowDenyEntryRow>): Promise<AllowDenyEntryRow[]> {
-    checkOneOf("list", LISTS, list);
+    assertOneOf("list", ENTRY_LISTS, list);
     return await readWholeList(this.#buildPagedList({ list }), options);
   }
 
@@ -114,15 +121,15 @@ export class AllowDenyEntries {
   async *iterate(
     query: Omit<ListEntriesQuery, "page" | "page_size"> = {},
   ): AsyncGenerator<AllowDenyEntryRow, void, undefined> {
-    checkKeys("query", query, FILTER_PARAMETERS);
-    yield* iterate(this.#buildPagedList(query));
+    assertKnownKeys("query", query, FILTER_PARAMETERS);
+    yield* iterateList(this.#buildPagedList(query));
   }
 
   #buildPagedList(query: Omit<ListEntriesQuery, "page" | "page_size">): PagedList<AllowDenyEntryRow> {
     return {
       name: query.list === undefined ? "allow/deny list" : `${query.list} list`,
       fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
-      identity: (entry) => entry.id,
+      getIdentity: (entry) => entry.id,
     };
   }
 
@@ -136,19 +143,19 @@ export class AllowDenyEntries {
    */
   async create(entry: NewEntry): Promise<AllowDenyEntryRow> {
     // Ignores the fields that only stored rows have, because such a row matches the type.
-    checkKeys("entry", entry, Object.keys(allowDenyEntry.shape));
-    checkOneOf("list", LISTS, entry.list);
-    checkOneOf("entry_type", ENTRY_TYPES, entry.entry_type);
-    checkFilled("value", entry.value);
+    assertKnownKeys("entry", entry, Object.keys(allowDenyEntry.shape));
+    assertOneOf("list", ENTRY_LISTS, entry.list);
+    assertOneOf("entry_type", ENTRY_TYPES, entry.entry_type);
+    assertNotBlank("value", entry.value);
     const { list, entry_type, value, verdict_scope, comment } = entry;
-    checkOptionalText("verdict_scope", verdict_scope);
-    checkOptionalText("comment", comment);
+    assertOptionalText("verdict_scope", verdict_scope);
+    assertOptionalText("comment", comment);
     return await this.#transport.send({
       method: "POST",
       path: PATH,
       body: { list, entry_type, value, verdict_scope, comment },
       envelope: "object",
-      answer: resultsOf(allowDenyEntry),
+      schema: buildResultsSchema(allowDenyEntry),
     });
   }
 
@@ -161,12 +168,12 @@ export class AllowDenyEntries {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async update(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
-    const path = `${PATH}/${pathSegment("id", id)}`;
-    checkKeys("change", change, MUTABLE_FIELDS);
+    const path = `${PATH}/${encodePathSegment("id", id)}`;
+    assertKnownKeys("change", change, MUTABLE_FIELDS);
     const { list, verdict_scope, comment } = change;
-    if (list !== undefined) checkOneOf("list", LISTS, list);
-    checkOptionalText("verdict_scope", verdict_scope);
-    checkOptionalText("comment", comment);
+    if (list !== undefined) assertOneOf("list", ENTRY_LISTS, list);
+    assertOptionalText("verdict_scope", verdict_scope);
+    assertOptionalText("comment", comment);
     if (MUTABLE_FIELDS.every((name) => change[name] === undefined)) {
       throw new InvalidArgumentError(`change is empty; give at least one of ${MUTABLE_FIELDS.join(", ")}`);
     }
@@ -175,7 +182,7 @@ export class AllowDenyEntries {
       path,
       body: { list, verdict_scope, comment },
       envelope: "object",
-      answer: resultsOf(allowDenyEntry),
+      schema: buildResultsSchema(allowDenyEntry),
     });
   }
 
@@ -189,9 +196,9 @@ export class AllowDenyEntries {
   async delete(id: string): Promise<DeleteEntryResult> {
     return await this.#transport.send({
       method: "DELETE",
-      path: `${PATH}/${pathSegment("id", id)}`,
+      path: `${PATH}/${encodePathSegment("id", id)}`,
       envelope: "object",
-      answer: resultsOf(deleteEntryResult),
+      schema: buildResultsSchema(deleteEntryResult),
     });
   }
 }

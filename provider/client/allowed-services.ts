@@ -2,29 +2,29 @@ import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
 /** The environment variable with the service addresses that may receive keys, set by whoever starts a run. */
-export const SERVICES = "EMAIL_SECURITY_SERVICES";
+export const ALLOWED_SERVICES_VARIABLE = "EMAIL_SECURITY_SERVICES";
 
 /**
  * Returns the service addresses that may receive keys, without trailing slashes; undefined if the run doesn't restrict them.
  *
  * @throws {ConfigurationError} if one of them isn't a valid address.
  */
-export function allowedServices(
+export function parseAllowedServices(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] | undefined {
-  const addresses = environment[SERVICES]?.split(/[\s,]+/).filter((address) => address !== "") ?? [];
+  const addresses = environment[ALLOWED_SERVICES_VARIABLE]?.split(/[\s,]+/).filter((address) => address !== "") ?? [];
   if (addresses.length === 0) return undefined;
   return addresses.map((address) => {
     const url = URL.parse(address);
     if (url !== null && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
     throw new ConfigurationError(
-      `${SERVICES} holds ${quote(address)}, which is no address; write addresses such as https://mail-security.example, with commas between them.`,
+      `${ALLOWED_SERVICES_VARIABLE} holds ${quote(address)}, which is no address; write addresses such as https://mail-security.example, with commas between them.`,
     );
   });
 }
 
 /** Whether an address equals one of the services, or is below one. @param baseUrl without a trailing slash. */
-export function isServiceOf(services: readonly string[], baseUrl: string): boolean {
+export function isAllowedService(services: readonly string[], baseUrl: string): boolean {
   // Some servers decode these characters, which would allow an escape from the allowed path.
   if (/%(?:2e|2f|5c)/i.test(baseUrl)) return services.includes(baseUrl);
   return services.some((service) => baseUrl === service || baseUrl.startsWith(`${service}/`));
@@ -37,14 +37,14 @@ export function isServiceOf(services: readonly string[], baseUrl: string): boole
  * @param baseUrl the address as configured.
  * @throws {ConfigurationError} with a message that says how to allow the address.
  */
-export function refuseOtherService(baseUrl: string, environment: Readonly<Record<string, string | undefined>>): void {
-  const services = allowedServices(environment);
+export function assertAllowedService(baseUrl: string, environment: Readonly<Record<string, string | undefined>>): void {
+  const services = parseAllowedServices(environment);
   const url = URL.parse(baseUrl);
   // Invalid addresses get their own error elsewhere.
   if (services === undefined || url === null) return;
   const address = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  if (isServiceOf(services, address)) return;
+  if (isAllowedService(services, address)) return;
   throw new ConfigurationError(
-    `The service's address (baseUrl) is ${quote(address)}, to which this run sends no key: ${SERVICES} does not name it. Nothing was sent. If it is meant, set it where the run is started: ${SERVICES}=${[...services, address].join(",")}`,
+    `The service's address (baseUrl) is ${quote(address)}, to which this run sends no key: ${ALLOWED_SERVICES_VARIABLE} does not name it. Nothing was sent. If it is meant, set it where the run is started: ${ALLOWED_SERVICES_VARIABLE}=${[...services, address].join(",")}`,
   );
 }

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { printable } from "../settings/text";
+import { sanitizeLine } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
 /** The tenant's API key. It never shows itself, and redacts itself from external text. */
@@ -25,7 +25,7 @@ export class ApiKey {
   }
 
   /** Redacts the key from external text. */
-  removedFrom(text: string): string {
+  redact(text: string): string {
     return this.#encodings.reduce((redacted, encoding) => redacted.replaceAll(encoding, "<API_KEY>"), text);
   }
 
@@ -33,24 +33,24 @@ export class ApiKey {
    * Redacts external text for display: also removes parts of the key, since an echo may be truncated, and escapes control
    * characters. Long text is truncated.
    */
-  harmless(text: string): string {
-    return printable(this.partsRemovedFrom(text));
+  sanitize(text: string): string {
+    return sanitizeLine(this.redactParts(text));
   }
 
   /** Redacts the key and parts of it without escaping. */
-  partsRemovedFrom(text: string): string {
-    return redactEncodedParts(this.removedFrom(text.slice(0, MAX_DISPLAY_LENGTH)), this.#encodings);
+  redactParts(text: string): string {
+    return redactEncodedParts(this.redact(text.slice(0, MAX_DISPLAY_LENGTH)), this.#encodings);
   }
 
   /** Whether a text contains the key. Very short keys are ignored, since they may match by chance. */
-  isIn(text: string): boolean {
+  isContainedIn(text: string): boolean {
     return this.#key.length >= MIN_PART_LENGTH && this.#encodings.some((encoding) => text.includes(encoding));
   }
 
   /** Redacts the key from a parsed body; undefined if the body isn't valid without it. */
-  removedFromBody(body: unknown): unknown {
+  redactBody(body: unknown): unknown {
     try {
-      return JSON.parse(this.removedFrom(JSON.stringify(body)));
+      return JSON.parse(this.redact(JSON.stringify(body)));
     } catch {
       // The body is missing or nested too deeply, so it is dropped rather than shown with the key.
       return undefined;

@@ -9,7 +9,7 @@ export interface LastFailure {
 
 export interface CircuitBreakerOptions extends Pick<Time, "now"> {
   /** How many consecutive failure bursts open it. Default: the value of the retry policy. */
-  readonly bursts?: number;
+  readonly threshold?: number;
 }
 
 /**
@@ -26,9 +26,9 @@ export class CircuitBreaker {
   #lastFailure: LastFailure | undefined;
   #probeAt = 0;
 
-  constructor({ now, bursts = CIRCUIT_FAILURE_BURSTS }: CircuitBreakerOptions) {
+  constructor({ now, threshold = CIRCUIT_FAILURE_BURSTS }: CircuitBreakerOptions) {
     this.#now = now;
-    this.#threshold = bursts;
+    this.#threshold = threshold;
   }
 
   get state(): "closed" | "open" | "half-open" {
@@ -37,7 +37,7 @@ export class CircuitBreaker {
   }
 
   /** The last failure while it is open. Lets no probe through, unlike {@link admit}. */
-  get openedBy(): LastFailure | undefined {
+  get openingFailure(): LastFailure | undefined {
     return this.state === "open" ? this.#lastFailure : undefined;
   }
 
@@ -45,7 +45,7 @@ export class CircuitBreaker {
   admit(): LastFailure | undefined {
     // The next probe goes out once this one is answered, or after a long wait.
     if (this.state === "half-open") this.#probeAt = this.#now() + CIRCUIT_OPEN_MS;
-    else return this.openedBy;
+    else return this.openingFailure;
     return undefined;
   }
 
@@ -58,7 +58,7 @@ export class CircuitBreaker {
     this.#consecutiveBursts = 0;
   }
 
-  failed(error: Error, currentBurst = this.#currentBurst): void {
+  recordFailure(error: Error, currentBurst = this.#currentBurst): void {
     this.#lastFailure = { error, message: error.message };
     if (currentBurst !== this.#currentBurst) return;
     this.#currentBurst += 1;

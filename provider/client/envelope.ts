@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { quote } from "../settings/text";
-import { arrayOf, optionalCount } from "./fields";
+import { buildArraySchema, optionalCount } from "./fields";
 import type { Page } from "./schemas";
 
 /*
@@ -10,7 +10,7 @@ import type { Page } from "./schemas";
  */
 
 /** How an endpoint wraps its answer. */
-export type Envelope = "object" | "array" | "items" | "settings-page" | "paginated";
+export type EnvelopeKind = "object" | "array" | "items" | "settings-page" | "paginated";
 
 /**
  * The maximum number of items in one answer. It is far above the requested page size (at most 200, or 5 for the top lists), so
@@ -19,7 +19,7 @@ export type Envelope = "object" | "array" | "items" | "settings-page" | "paginat
 const MAX_RESPONSE_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
 
 /** Returns a problem if an answer has too many items, before they are processed. */
-export function tooManyItems(envelope: Envelope, body: unknown): string | undefined {
+export function describeItemExcess(envelope: EnvelopeKind, body: unknown): string | undefined {
   const results = isRecord(body) ? body["results"] : undefined;
   const items = isRecord(results) ? results["items"] : results;
   const limit = envelope === "items" ? MAX_RESPONSE_ITEMS.items : MAX_RESPONSE_ITEMS.others;
@@ -29,7 +29,7 @@ export function tooManyItems(envelope: Envelope, body: unknown): string | undefi
 }
 
 /** Returns what is wrong with the envelope of a body; undefined if it is the expected one. */
-export function envelopeMismatch(expected: Envelope, body: unknown): string | undefined {
+export function describeEnvelopeMismatch(expected: EnvelopeKind, body: unknown): string | undefined {
   if (!isRecord(body)) return undefined;
   return findBodyFailure(body) ?? describeShapeMismatch(expected, body);
 }
@@ -59,7 +59,7 @@ function isNonEmpty(value: unknown): boolean {
   return Boolean(value);
 }
 
-function describeShapeMismatch(expected: Envelope, body: Record<string, unknown>): string | undefined {
+function describeShapeMismatch(expected: EnvelopeKind, body: Record<string, unknown>): string | undefined {
   if (!("results" in body)) return undefined;
   const { results, pagination } = body;
   if (expected === "array") {
@@ -108,38 +108,42 @@ function holdsPageData(record: Record<string, unknown>): boolean {
 }
 
 /** Wraps a schema as the content of `results`. */
-export function resultsOf<T extends z.ZodType>(results: T): z.ZodType<z.output<T>> {
-  return memoizeSchema(resultsOf, results, () =>
+export function buildResultsSchema<T extends z.ZodType>(results: T): z.ZodType<z.output<T>> {
+  return memoizeSchema(buildResultsSchema, results, () =>
     z.object({ results }).transform((body) => (body as { results: z.output<T> }).results),
   );
 }
 
 /** Wraps an item schema as `results.items`, without page data. */
-export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
-  return memoizeSchema(itemsOf, item, () =>
-    resultsOf(z.object({ items: arrayOf(item) })).transform((results) => (results as { items: z.output<T>[] }).items),
+export function buildItemsSchema<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
+  return memoizeSchema(buildItemsSchema, item, () =>
+    buildResultsSchema(z.object({ items: buildArraySchema(item) })).transform(
+      (results) => (results as { items: z.output<T>[] }).items,
+    ),
   );
 }
 
 /** Wraps an item schema as a page of the VIP list or the allow/deny list: page data inside `results`. */
-export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
-  return memoizeSchema(settingsPageOf, item, () => {
+export function buildSettingsPageSchema<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
+  return memoizeSchema(buildSettingsPageSchema, item, () => {
     const results = z.object({
-      items: arrayOf(item).nullable(),
+      items: buildArraySchema(item).nullable(),
       page: optionalCount,
       page_size: optionalCount,
       total: optionalCount,
     });
-    return resultsOf(results).transform((page, context) => requireItems(page as NullablePage<z.output<T>>, context));
+    return buildResultsSchema(results).transform((page, context) =>
+      requireItems(page as NullablePage<z.output<T>>, context),
+    );
   });
 }
 
 /** Wraps an item schema as a page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
-export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
-  return memoizeSchema(paginatedOf, item, () => {
+export function buildPageSchema<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
+  return memoizeSchema(buildPageSchema, item, () => {
     const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
     return z
-      .object({ pagination, results: z.object({ items: arrayOf(item).nullable() }) })
+      .object({ pagination, results: z.object({ items: buildArraySchema(item).nullable() }) })
       .transform((body, context): Page<z.output<T>> => {
         const { results, ...rest } = body as unknown as {
           results: { items: z.output<T>[] | null };

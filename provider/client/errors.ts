@@ -1,5 +1,5 @@
 import { EmailSecurityError } from "../settings/email-security-error";
-import { type FailureScope, scopeOfCode } from "./response-classification";
+import { type FailureScope, getScopeByCode } from "./response-classification";
 
 /** The request that failed. Contains neither headers nor the key. */
 export interface RequestFacts {
@@ -52,7 +52,7 @@ export class ServiceError extends EmailSecurityError {
     this.serviceMessage = options.serviceMessage;
     this.outcomeUnknown = options.outcomeUnknown ?? false;
     this.isTransient = options.isTransient ?? false;
-    this.scope = options.scope ?? scopeOfCode(code) ?? "request";
+    this.scope = options.scope ?? getScopeByCode(code) ?? "request";
     this.retryAfterMs = options.retryAfterMs;
     Object.defineProperty(this, "body", { value: options.body, enumerable: false });
   }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 
 /** The limits of one exchange. */
-export interface ExchangeBounds {
+export interface ExchangeLimits {
   /** The time limit for the complete response, in milliseconds. */
   readonly timeoutMs: number;
   /** The maximum body size, in bytes. */
@@ -11,32 +11,32 @@ export interface ExchangeBounds {
 }
 
 /** A response as received. */
-export interface Received {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The body, possibly truncated. */
   readonly text: string;
-  /** Why the response was truncated: {@link OutOfTime}, {@link TooManyBytes}, the signal's reason or the connection's failure. */
-  readonly brokenBy: Error | undefined;
+  /** Why the response was truncated: {@link ResponseTimeoutError}, {@link BodyTooLargeError}, the signal's reason or the connection's failure. */
+  readonly truncationCause: Error | undefined;
 }
 
 /** The exchange exceeded its time limit. */
-export class OutOfTime extends Error {}
+export class ResponseTimeoutError extends Error {}
 
 /** The body exceeds the size limit; the rest isn't read. */
-export class TooManyBytes extends Error {}
+export class BodyTooLargeError extends Error {}
 
 /**
  * Sends one request and receives its response. It avoids the streams and signals of undici's `request`, which cost more than
  * processing a small response. Follows no redirects unless the dispatcher has an interceptor for them.
  *
- * @throws {OutOfTime} or the signal's reason or the connection's failure, if no response has begun.
+ * @throws {ResponseTimeoutError} or the signal's reason or the connection's failure, if no response has begun.
  */
 export async function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  limits: ExchangeBounds,
-): Promise<Received> {
+  limits: ExchangeLimits,
+): Promise<ReceivedResponse> {
   return await new Promise((resolve, reject) => {
     dispatcher.dispatch(
       // One limit covers the whole exchange; undici's own would report a longer one as a broken connection.
@@ -55,18 +55,18 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
   readonly #maxBytes: number;
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout;
-  readonly #resolve: (response: Received) => void;
+  readonly #resolve: (response: ReceivedResponse) => void;
   readonly #reject: (error: Error) => void;
   readonly #blocks: Buffer[] = [];
   readonly #chunks: Buffer[] = [];
   #size = 0;
-  #head: Pick<Received, "status" | "headers"> | undefined;
+  #head: Pick<ReceivedResponse, "status" | "headers"> | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #abortReason: Error | undefined;
 
   constructor(
-    { timeoutMs, maxBytes, signal }: ExchangeBounds,
-    resolve: (response: Received) => void,
+    { timeoutMs, maxBytes, signal }: ExchangeLimits,
+    resolve: (response: ReceivedResponse) => void,
     reject: (error: Error) => void,
   ) {
     this.#maxBytes = maxBytes;
@@ -74,7 +74,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#reject = reject;
     // Whoever drops a client does not wait for it.
-    this.#timer = setTimeout(() => this.#abort(new OutOfTime()), timeoutMs).unref();
+    this.#timer = setTimeout(() => this.#abort(new ResponseTimeoutError()), timeoutMs).unref();
     signal?.addEventListener("abort", this.#onAbort);
   }
 
@@ -83,14 +83,18 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     if (this.#abortReason !== undefined) controller.abort(this.#abortReason);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Received["headers"]): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: ReceivedResponse["headers"],
+  ): void {
     // 1xx responses (100, 103) are informational.
     if (status >= 200) this.#head = { status, headers };
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#size > this.#maxBytes) this.#abort(new TooManyBytes());
+    if (this.#size > this.#maxBytes) this.#abort(new BodyTooLargeError());
     else if (this.#chunks.push(chunk) === MAX_CHUNKS) this.#mergeChunks();
   }
 
@@ -125,10 +129,13 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
 }
 
 /** What is longer than a text can be is thrown here, where undici would hear of it and nobody else. */
-function decodeBody(chunks: readonly Buffer[], failure: Error | undefined): Pick<Received, "text" | "brokenBy"> {
+function decodeBody(
+  chunks: readonly Buffer[],
+  failure: Error | undefined,
+): Pick<ReceivedResponse, "text" | "truncationCause"> {
   try {
-    return { text: decoder.decode(Buffer.concat(chunks)), brokenBy: failure };
+    return { text: decoder.decode(Buffer.concat(chunks)), truncationCause: failure };
   } catch (error) {
-    return { text: "", brokenBy: failure ?? (error as Error) };
+    return { text: "", truncationCause: failure ?? (error as Error) };
   }
 }

@@ -1,6 +1,6 @@
 import { quote } from "../settings/text";
 import { InvalidArgumentError } from "./errors";
-import { checkObject } from "./parameters";
+import { assertObject } from "./parameters";
 
 /**
  * Query parameters missing from the reference, by their wire names. They are sent unchanged after those of the call. Parameters
@@ -15,8 +15,8 @@ type Query = Record<string, string | number | undefined>;
  *
  * @throws {InvalidArgumentError} if a parameter is one of the call's own, or has a value that a query can't carry.
  */
-export function withExtra(query: Query, extra: ExtraQuery | undefined): Query {
-  if (extra !== undefined) checkObject("extra", extra);
+export function addExtraQuery(query: Query, extra: ExtraQuery | undefined): Query {
+  if (extra !== undefined) assertObject("extra", extra);
   const extraEntries = Object.entries(extra ?? {})
     .filter(([, value]) => value !== undefined)
     .map(([name, value]): [string, string] => {

@@ -8,11 +8,11 @@ export const optionalCount = z
   .nullish()
   .transform((count) => count ?? undefined);
 
-/** The schema of the items of each {@link arrayOf}, which its own check hides. */
+/** The schema of the items of each {@link buildArraySchema}, which its own check hides. */
 const itemSchemas = new WeakMap<z.ZodArray, z.ZodType>();
 
-/** Returns the item schema of an array made by {@link arrayOf}. */
-export function itemOf(array: z.ZodArray): z.ZodType | undefined {
+/** Returns the item schema of an array made by {@link buildArraySchema}. */
+export function getItemSchema(array: z.ZodArray): z.ZodType | undefined {
   return itemSchemas.get(array);
 }
 
@@ -39,12 +39,12 @@ type TextField = "id" | "text" | "optional" | "mailbox";
 const fastReaders = new WeakMap<z.ZodType, (value: unknown) => unknown>();
 
 /**
- * Parses well-formed rows, alone or in an {@link arrayOf}, without the schema. A list of thousands is read many times per run,
+ * Parses well-formed rows, alone or in an {@link buildArraySchema}, without the schema. A list of thousands is read many times per run,
  * and its schema takes ten times as long. Anything unusual falls back to the schema.
  *
  * @param fields all fields of the schema, in its order.
  */
-export function readQuickly<T extends z.ZodObject>(
+export function registerFastReader<T extends z.ZodObject>(
   schema: T,
   fields: Readonly<Record<keyof T["shape"] & string, TextField>>,
 ): void {
@@ -72,7 +72,7 @@ export function readQuickly<T extends z.ZodObject>(
  * An array that is validated up to its first invalid item. A million invalid items would otherwise produce a million issues and
  * exhaust the memory.
  */
-export function arrayOf<T extends z.ZodType>(item: T) {
+export function buildArraySchema<T extends z.ZodType>(item: T) {
   const array = z.array(z.unknown());
   itemSchemas.set(array, item);
   return array.transform((values, context) => {

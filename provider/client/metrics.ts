@@ -1,9 +1,9 @@
 import { ENTITY_TYPE_PARAMETER } from "../settings/assumptions";
-import { itemsOf, paginatedOf, resultsOf } from "./envelope";
+import { buildItemsSchema, buildPageSchema, buildResultsSchema } from "./envelope";
 import { InvalidArgumentError } from "./errors";
-import { type ExtraQuery, withExtra } from "./extra-query";
-import { iterate, type Stopwatch } from "./paging";
-import { checkFilled, checkKeys, checkOneOf, checkOptional } from "./parameters";
+import { addExtraQuery, type ExtraQuery } from "./extra-query";
+import { iterateList, type Stopwatch } from "./paging";
+import { assertKnownKeys, assertNotBlank, assertOneOf, requireOptionalPositive } from "./parameters";
 import {
   hoursSaved,
   type Page,
@@ -66,13 +66,16 @@ export class Metrics {
   }
 
   async #fetchPage(query: ThreatsOverTimeQuery, stopwatch?: Stopwatch): Promise<Page<ThreatsOnDay>> {
-    checkKeys("query", query, [...PERIOD_PARAMETERS, "page"]);
+    assertKnownKeys("query", query, [...PERIOD_PARAMETERS, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/threats_over_time`,
-      query: withExtra({ ...buildPeriodQuery(query), page: checkOptional("page", query.page) }, query.extra),
+      query: addExtraQuery(
+        { ...buildPeriodQuery(query), page: requireOptionalPositive("page", query.page) },
+        query.extra,
+      ),
       envelope: "paginated",
-      answer: paginatedOf(threatsOnDay),
+      schema: buildPageSchema(threatsOnDay),
       stopwatch,
     });
   }
@@ -86,11 +89,11 @@ export class Metrics {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async *iterateThreatsOverTime(query: MetricsQuery = {}): AsyncGenerator<ThreatsOnDay, void, undefined> {
-    checkKeys("query", query, PERIOD_PARAMETERS);
-    yield* iterate({
+    assertKnownKeys("query", query, PERIOD_PARAMETERS);
+    yield* iterateList({
       name: "list of threats over time",
       fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page }, stopwatch),
-      identity: (day) => day.date,
+      getIdentity: (day) => day.date,
     });
   }
 
@@ -101,19 +104,19 @@ export class Metrics {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async topTargetedEntities(query: TopTargetedEntitiesQuery = {}): Promise<TargetedEntity[]> {
-    checkKeys("query", query, [...PERIOD_PARAMETERS, "entity_type", "entity_type_parameter"]);
+    assertKnownKeys("query", query, [...PERIOD_PARAMETERS, "entity_type", "entity_type_parameter"]);
     const { entity_type: entityType, entity_type_parameter: parameter = ENTITY_TYPE_PARAMETER } = query;
-    if (entityType !== undefined) checkOneOf("entity_type", ["user", "group"], entityType);
-    checkFilled("entity_type_parameter", parameter);
+    if (entityType !== undefined) assertOneOf("entity_type", ["user", "group"], entityType);
+    assertNotBlank("entity_type_parameter", parameter);
     if (parameter === "days") {
       throw new InvalidArgumentError('entity_type_parameter can\'t be "days": that is the name of the period');
     }
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/top_targeted_entities`,
-      query: withExtra({ ...buildPeriodQuery(query), [parameter]: entityType }, query.extra),
+      query: addExtraQuery({ ...buildPeriodQuery(query), [parameter]: entityType }, query.extra),
       envelope: "items",
-      answer: itemsOf(targetedEntity),
+      schema: buildItemsSchema(targetedEntity),
     });
   }
 
@@ -124,13 +127,13 @@ export class Metrics {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async topThreatTypes(query: MetricsQuery = {}): Promise<ThreatTypeCount[]> {
-    checkKeys("query", query, PERIOD_PARAMETERS);
+    assertKnownKeys("query", query, PERIOD_PARAMETERS);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/top_threat_types`,
-      query: withExtra(buildPeriodQuery(query), query.extra),
+      query: addExtraQuery(buildPeriodQuery(query), query.extra),
       envelope: "items",
-      answer: itemsOf(threatTypeCount),
+      schema: buildItemsSchema(threatTypeCount),
     });
   }
 
@@ -141,13 +144,13 @@ export class Metrics {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async highlightedThreats(query: MetricsQuery = {}): Promise<Threat[]> {
-    checkKeys("query", query, PERIOD_PARAMETERS);
+    assertKnownKeys("query", query, PERIOD_PARAMETERS);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/highlighted_threats`,
-      query: withExtra(buildPeriodQuery(query), query.extra),
+      query: addExtraQuery(buildPeriodQuery(query), query.extra),
       envelope: "items",
-      answer: itemsOf(threat),
+      schema: buildItemsSchema(threat),
     });
   }
 
@@ -158,13 +161,13 @@ export class Metrics {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async hoursSaved(query: MetricsQuery = {}): Promise<number> {
-    checkKeys("query", query, PERIOD_PARAMETERS);
+    assertKnownKeys("query", query, PERIOD_PARAMETERS);
     const { hours_saved: hours } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/hours_saved`,
-      query: withExtra(buildPeriodQuery(query), query.extra),
+      query: addExtraQuery(buildPeriodQuery(query), query.extra),
       envelope: "object",
-      answer: resultsOf(hoursSaved),
+      schema: buildResultsSchema(hoursSaved),
     });
     return hours;
   }
@@ -176,18 +179,18 @@ export class Metrics {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async protectedInboxes(query: MetricsQuery = {}): Promise<number> {
-    checkKeys("query", query, PERIOD_PARAMETERS);
+    assertKnownKeys("query", query, PERIOD_PARAMETERS);
     const { protected_inboxes: inboxes } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/protected_inboxes`,
-      query: withExtra(buildPeriodQuery(query), query.extra),
+      query: addExtraQuery(buildPeriodQuery(query), query.extra),
       envelope: "object",
-      answer: resultsOf(protectedInboxes),
+      schema: buildResultsSchema(protectedInboxes),
     });
     return inboxes;
   }
 }
 
 function buildPeriodQuery(query: MetricsQuery): { days: number | undefined } {
-  return { days: checkOptional("days", query.days) };
+  return { days: requireOptionalPositive("days", query.days) };
 }

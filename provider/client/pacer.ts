@@ -1,6 +1,13 @@
-import { AdaptiveLimit, type Area, type Deadline, type Effect, PauseTooLong, type Try } from "./adaptive-limit";
-import type { Bound } from "./bound";
+import {
+  AdaptiveLimit,
+  type Attempt,
+  type FailureEffect,
+  PauseTooLongError,
+  type RetryDeadline,
+  type ServiceArea,
+} from "./adaptive-limit";
 import { CircuitBreaker, type LastFailure } from "./circuit-breaker";
+import type { Deadline } from "./deadline";
 import {
   CancelledError,
   CircuitOpenError,
@@ -9,24 +16,30 @@ import {
   type RequestFacts,
   ServiceError,
 } from "./errors";
-import { type Permits, RunCancelled } from "./permits";
+import { type Permits, RunCancelledError } from "./permits";
 import { SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";
-import { DEADLINE_MS, delayMs, handlingOf, MAX_REFUSALS, MAX_TRIES } from "./retry-policy";
+import {
+  computeBackoffMs,
+  getFailureHandling,
+  MAX_ATTEMPTS,
+  MAX_RATE_LIMITED_ATTEMPTS,
+  RETRY_DEADLINE_MS,
+} from "./retry-policy";
 import type { Time } from "./time";
 
 /** The pacer's view of a call. */
 export interface PacedCall {
   readonly request: RequestFacts;
   /** The request, as messages name it. */
-  readonly what: string;
-  readonly kind: Try["kind"];
+  readonly requestText: string;
+  readonly kind: Attempt["kind"];
   /** Default: the settings. */
-  readonly area?: Area | undefined;
+  readonly area?: ServiceArea | undefined;
   /** Called with the total duration of the call, without waits for permits. */
-  readonly took?: ((ms: number) => void) | undefined;
+  readonly onDuration?: ((ms: number) => void) | undefined;
   /** Once it is over, no further attempt is made. Default: none. */
-  readonly bound?: Bound | undefined;
+  readonly deadline?: Deadline | undefined;
 }
 
 export interface PacerOptions {
@@ -45,7 +58,7 @@ export interface PacerOptions {
   /** The backoff before the second attempt, in milliseconds. Default: the value of the retry policy. */
   readonly baseDelayMs?: number | undefined;
   /** Asked before every attempt. Default: no restriction. */
-  readonly permits?: Permits | undefined;
+  readonly rateLimiter?: Permits | undefined;
 }
 
 /**
@@ -56,13 +69,13 @@ export interface PacerOptions {
 export class Pacer {
   readonly #options: PacerOptions;
   readonly #limit: AdaptiveLimit;
-  readonly #healthByArea: Readonly<Record<Area, AreaHealth>>;
+  readonly #healthByArea: Readonly<Record<ServiceArea, AreaHealth>>;
   /** The writes that were answered with success, by method. */
   readonly #confirmedWrites = new Map<string, number>();
 
   constructor(options: PacerOptions) {
     this.#options = options;
-    this.#limit = new AdaptiveLimit(options.time, (pauseMs) => options.permits?.refused(pauseMs));
+    this.#limit = new AdaptiveLimit(options.time, (pauseMs) => options.rateLimiter?.refused(pauseMs));
     const { now } = options.time;
     const createHealth = (): AreaHealth => ({
       breaker: new CircuitBreaker({ now }),
@@ -77,8 +90,8 @@ export class Pacer {
   }
 
   /** Consumes one retry of the tenant's budget, for retries that only the caller can make; false if none is left. */
-  takeRetry(): boolean {
-    return this.#options.retries && this.#healthByArea.settings.budget.take();
+  consumeRetryBudget(): boolean {
+    return this.#options.retries && this.#healthByArea.settings.budget.consume();
   }
 
   /**
@@ -90,18 +103,21 @@ export class Pacer {
    */
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
     const { time } = this.#options;
-    const retryDeadline: Deadline = { inMs: Math.max(DEADLINE_MS, this.#options.timeoutMs), permitsMs: 0 };
+    const retryDeadline: RetryDeadline = {
+      durationMs: Math.max(RETRY_DEADLINE_MS, this.#options.timeoutMs),
+      tokenWaitMs: 0,
+    };
     const startedAt = time.now();
     try {
       return await this.#send(call, attempt, retryDeadline);
     } finally {
-      call.took?.(time.now() - startedAt - retryDeadline.permitsMs);
+      call.onDuration?.(time.now() - startedAt - retryDeadline.tokenWaitMs);
     }
   }
 
-  async #send<T>(call: PacedCall, attempt: () => Promise<T>, retryDeadline: Deadline): Promise<T> {
-    const { time, retryForMs = Number.POSITIVE_INFINITY, maxTries = MAX_TRIES, baseDelayMs: baseMs } = this.#options;
-    const getFirstAttemptAt = () => (retryDeadline.atMs ?? 0) - retryDeadline.inMs;
+  async #send<T>(call: PacedCall, attempt: () => Promise<T>, retryDeadline: RetryDeadline): Promise<T> {
+    const { time, retryForMs = Number.POSITIVE_INFINITY, maxTries = MAX_ATTEMPTS, baseDelayMs: baseMs } = this.#options;
+    const getFirstAttemptAt = () => (retryDeadline.atMs ?? 0) - retryDeadline.durationMs;
     const area = getArea(call);
     const isPastDeadline = (inMs: number) => time.now() + inMs > (retryDeadline.atMs ?? 0);
     let failures = 0;
@@ -114,10 +130,10 @@ export class Pacer {
           area,
           kind: call.kind,
           number: attempts,
-          deadline: retryDeadline,
-          permit: waitForToken,
+          retryDeadline,
+          waitForToken,
         };
-        return await this.#limit.make(
+        return await this.#limit.run(
           limitedAttempt,
           // It may have waited for its place until now.
           () =>
@@ -130,7 +146,7 @@ export class Pacer {
         if (thrown instanceof DeadlinePassedError && lastError !== undefined) {
           throw this.#annotate(lastError, { tries: attempts - 1, outcomeUnknown, isBroke: false });
         }
-        const error = thrown instanceof PauseTooLong ? buildNotSentError(call, thrown) : thrown;
+        const error = thrown instanceof PauseTooLongError ? buildNotSentError(call, thrown) : thrown;
         if (error instanceof PermitRefusedError) {
           throw this.#annotate(error, { tries: attempts - 1, outcomeUnknown, isBroke: false });
         }
@@ -140,13 +156,13 @@ export class Pacer {
         const isRateLimit = isRateLimited(error);
         if (!isRateLimit) failures += 1;
         // A pause of the tenant is waited for in place.
-        const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random(), { baseMs });
+        const waitMs = isRefusal(error) ? 0 : computeBackoffMs(failures, time.random(), { baseMs });
         const isTooSlow = !isRefusal(error) && time.now() + waitMs >= getFirstAttemptAt() + retryForMs;
-        const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
-        const isExhausted = isRateLimit ? attempts >= MAX_REFUSALS : failures >= maxTries;
+        const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.getRemainingPauseMs(area)));
+        const isExhausted = isRateLimit ? attempts >= MAX_RATE_LIMITED_ATTEMPTS : failures >= maxTries;
         const isLast =
-          !this.#options.retries || handlingOf(error, call.request.method) !== "retry" || isExhausted || isLate;
-        const isBudgetExhausted = !isLast && !isRateLimit && !this.#healthByArea[area].budget.take();
+          !this.#options.retries || getFailureHandling(error, call.request.method) !== "retry" || isExhausted || isLate;
+        const isBudgetExhausted = !isLast && !isRateLimit && !this.#healthByArea[area].budget.consume();
         if (isLast || isBudgetExhausted)
           throw this.#annotate(error, { tries: attempts, outcomeUnknown, isBroke: isBudgetExhausted });
         if (waitMs > 0) await time.sleep(waitMs);
@@ -156,17 +172,17 @@ export class Pacer {
 
   /** What a try of a call waits for, where there are permits or a bound. @param lastError how its last try failed. */
   #buildTokenWait(call: PacedCall, lastError: ServiceError | undefined): (() => Promise<void>) | undefined {
-    const { permits } = this.#options;
-    const { bound } = call;
-    if (permits === undefined && bound === undefined) return undefined;
+    const { rateLimiter } = this.#options;
+    const { deadline } = call;
+    if (rateLimiter === undefined && deadline === undefined) return undefined;
     return async () => {
       // Hundreds of calls that will not be sent would each wait for a permit of others.
-      const openingFailure = this.#healthByArea[getArea(call)].breaker.openedBy;
+      const openingFailure = this.#healthByArea[getArea(call)].breaker.openingFailure;
       if (openingFailure !== undefined) throw this.#buildCircuitOpenError(call, openingFailure);
       try {
-        assertDeadline(bound);
-        await permits?.take();
-        assertDeadline(bound);
+        assertDeadline(deadline);
+        await rateLimiter?.take();
+        assertDeadline(deadline);
       } catch (cause) {
         throw buildTokenRefusedError(call, cause, lastError);
       }
@@ -178,7 +194,7 @@ export class Pacer {
     const openingFailure = breaker.admit();
     if (openingFailure !== undefined) throw this.#buildCircuitOpenError(call, openingFailure);
     const { burst } = breaker;
-    call.bound?.sends(call.what);
+    call.deadline?.recordRequest(call.requestText);
     try {
       const answer = await attempt();
       breaker.close();
@@ -188,15 +204,15 @@ export class Pacer {
       return answer;
     } catch (error) {
       if (isAnswer(error)) breaker.close();
-      else if (error instanceof Error) breaker.failed(error, burst);
+      else if (error instanceof Error) breaker.recordFailure(error, burst);
       throw error;
     }
   }
 
-  #buildCircuitOpenError({ what, request }: PacedCall, lastError: LastFailure): CircuitOpenError {
+  #buildCircuitOpenError({ requestText, request }: PacedCall, lastError: LastFailure): CircuitOpenError {
     return new CircuitOpenError(
       "ERR_CIRCUIT_OPEN",
-      `${lastError.message} Since requests kept failing, ${what} was not sent. ${this.#describeProgress()}`,
+      `${lastError.message} Since requests kept failing, ${requestText} was not sent. ${this.#describeProgress()}`,
       { request, cause: lastError.error },
     );
   }
@@ -231,7 +247,7 @@ interface AreaHealth {
   readonly budget: RetryBudget;
 }
 
-function getArea({ area = "settings" }: PacedCall): Area {
+function getArea({ area = "settings" }: PacedCall): ServiceArea {
   return area;
 }
 
@@ -247,10 +263,10 @@ function isRefusal(error: unknown): error is ServiceError {
   return isRateLimited(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
-function classifyEffect(error: unknown, area: Area): Effect {
+function classifyEffect(error: unknown, area: ServiceArea): FailureEffect {
   // Too many requests are too many of whatever kind; that the mail can't be read now is no matter of the settings.
   const isOfMail = area === "mail" && !isRateLimited(error);
-  if (isRefusal(error)) return { kind: "refused", error, concerns: isOfMail ? "mail" : "all" };
+  if (isRefusal(error)) return { kind: "refused", error, affectedArea: isOfMail ? "mail" : "all" };
   const isUnsent = error instanceof CircuitOpenError || error instanceof DeadlinePassedError;
   return { kind: isAnswer(error) || isUnsent ? "answered" : "failed" };
 }
@@ -261,30 +277,30 @@ function isAnswer(error: unknown): boolean {
 }
 
 function buildTokenRefusedError(
-  { what, request }: PacedCall,
+  { requestText, request }: PacedCall,
   cause: unknown,
   lastError: ServiceError | undefined,
 ): PermitRefusedError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const [againText, earlierText] = lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
-  if (cause instanceof RunCancelled) {
-    const message = `The run was cancelled, so ${what} was not sent${againText}. What was done before stays; running again does what is left.${earlierText}`;
+  if (cause instanceof RunCancelledError) {
+    const message = `The run was cancelled, so ${requestText} was not sent${againText}. What was done before stays; running again does what is left.${earlierText}`;
     return new CancelledError("ERR_CANCELLED", message, { request, cause });
   }
-  return new PermitRefusedError("ERR_NO_PERMIT", `${what} was not sent${againText}: ${reason}.${earlierText}`, {
+  return new PermitRefusedError("ERR_NO_PERMIT", `${requestText} was not sent${againText}: ${reason}.${earlierText}`, {
     request,
     cause,
   });
 }
 
-function assertDeadline(deadline: Bound | undefined): void {
-  if (deadline?.isOver()) throw new Error("the time of what asked for it is over");
+function assertDeadline(deadline: Deadline | undefined): void {
+  if (deadline?.isExpired()) throw new Error("the time of what asked for it is over");
 }
 
-function buildNotSentError({ what, request }: PacedCall, { because }: PauseTooLong): RateLimitedError {
+function buildNotSentError({ requestText, request }: PacedCall, { refusal }: PauseTooLongError): RateLimitedError {
   return new RateLimitedError(
     "ERR_RATE_LIMITED",
-    `${what} was not sent, since the service asked to wait for longer than this run does: ${because.message}`,
-    { request, cause: because, serviceMessage: because.serviceMessage, retryAfterMs: because.retryAfterMs },
+    `${requestText} was not sent, since the service asked to wait for longer than this run does: ${refusal.message}`,
+    { request, cause: refusal, serviceMessage: refusal.serviceMessage, retryAfterMs: refusal.retryAfterMs },
   );
 }

@@ -20,9 +20,9 @@ export interface PagedList<Item> {
   readonly name: string;
   readonly fetchPage: (page: number, stopwatch: Stopwatch) => Promise<Page<Item>>;
   /** Returns what identifies an item; undefined for an item without an identity. */
-  readonly identity: (item: Item) => string | undefined;
+  readonly getIdentity: (item: Item) => string | undefined;
   /** How many times a reading restarts if the list changes meanwhile. Default: 5. */
-  readonly attempts?: number;
+  readonly maxAttempts?: number;
 }
 
 /** Reading stops after this many pages if the total doesn't announce more: the list is considered endless. */
@@ -49,7 +49,7 @@ const DEFAULT_ATTEMPTS = 5;
  *
  * No single reading of numbered pages can detect one case. Between two requests, as many items may leave the pages already read
  * as join those still to read. Without a total, any departure from the pages already read goes unnoticed. An item that was
- * there all the time may then be missing, so callers treat an item as gone only if two readings miss it. {@link iterate} reads
+ * there all the time may then be missing, so callers treat an item as gone only if two readings miss it. {@link iterateList} reads
  * twice instead.
  *
  * @throws {ListUnstableError} if no consistent reading was possible.
@@ -68,7 +68,7 @@ export async function readWholeList<Item>(
   const stopwatch: Stopwatch = { spentMs: 0 };
   // Of an item that is not kept, only its name is held.
   const measureCharacters = (item: Item): number =>
-    keep === undefined || keep(item) ? countCharacters(item) : (list.identity(item)?.length ?? 0);
+    keep === undefined || keep(item) ? countCharacters(item) : (list.getIdentity(item)?.length ?? 0);
   const listVersions = readUntilConsistent(list, async function* () {
     const items: Item[] = [];
     for await (const page of readPages(countedList, stopwatch, measureCharacters)) {
@@ -90,7 +90,7 @@ export async function readWholeList<Item>(
  *
  * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
  */
-export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
+export async function* iterateList<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
   const yieldedNames = new Set<string>();
   const stopwatch: Stopwatch = { spentMs: 0 };
   let previousNames: ReadonlySet<string> | undefined;
@@ -101,7 +101,7 @@ export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item
     let pages = 0;
     let hasTotal = true;
     // Of an item that is given out, only its name is held.
-    const measureCharacters = (item: Item) => list.identity(item)?.length ?? countCharacters(item);
+    const measureCharacters = (item: Item) => list.getIdentity(item)?.length ?? countCharacters(item);
     for await (const page of readPages(list, stopwatch, measureCharacters)) {
       pages += 1;
       hasTotal = page.total !== undefined;
@@ -135,7 +135,7 @@ async function* readUntilConsistent<Item, Output>(
   list: PagedList<Item>,
   read: () => AsyncGenerator<Output, void, undefined>,
 ): AsyncGenerator<Output, void, undefined> {
-  const attempts = list.attempts ?? DEFAULT_ATTEMPTS;
+  const attempts = list.maxAttempts ?? DEFAULT_ATTEMPTS;
   let reason = "";
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     try {
@@ -183,7 +183,7 @@ async function* readPages<Item>(
       bufferedCharacters += measureCharacters(item);
       if (bufferedCharacters > MAX_BUFFERED_CHARACTERS)
         throw buildEndlessListError(list, `${MAX_BUFFERED_CHARACTERS} characters`);
-      const identity = list.identity(item);
+      const identity = list.getIdentity(item);
       if (identity === undefined) continue;
       // One answer is one moment: what it holds twice, word for word, the service holds twice.
       const isDuplicate = isIdenticalItem(item, pageItems.get(identity));
@@ -245,7 +245,7 @@ function countCharacters<Item>(item: Item): number {
 
 /** An item's name within a reading; items that nothing tells apart are counted. */
 function getItemName<Item>(item: Item, list: PagedList<Item>, duplicateCounts: Map<string, number>): string {
-  const identity = list.identity(item);
+  const identity = list.getIdentity(item);
   if (identity !== undefined) return `=${identity}`;
   const text = JSON.stringify(item);
   const count = (duplicateCounts.get(text) ?? 0) + 1;

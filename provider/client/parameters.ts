@@ -3,14 +3,14 @@ import { InvalidArgumentError } from "./errors";
 import { MAX_ID_LENGTH } from "./fields";
 
 /** @throws {InvalidArgumentError} when `value` is no whole number from 1 to `most`. */
-export function checkPositive(name: string, value: number, max?: number): number {
-  const problem = positiveRefusal(value, max);
+export function requirePositive(name: string, value: number, max?: number): number {
+  const problem = validatePositive(value, max);
   if (problem !== undefined) throw new InvalidArgumentError(`${name} ${problem}`);
   return value;
 }
 
 /** Why a value is no whole number from 1 to `most`; undefined when it is one. */
-export function positiveRefusal(value: unknown, max = Number.MAX_SAFE_INTEGER): string | undefined {
+export function validatePositive(value: unknown, max = Number.MAX_SAFE_INTEGER): string | undefined {
   const isInteger = Number.isInteger(value);
   const number = value as number;
   if (isInteger && number >= 1 && number <= max) return undefined;
@@ -23,20 +23,20 @@ export function positiveRefusal(value: unknown, max = Number.MAX_SAFE_INTEGER): 
 }
 
 /** The same for a value that may be left out. */
-export function checkOptional(name: string, value: number | undefined, max?: number): number | undefined {
-  return value === undefined ? undefined : checkPositive(name, value, max);
+export function requireOptionalPositive(name: string, value: number | undefined, max?: number): number | undefined {
+  return value === undefined ? undefined : requirePositive(name, value, max);
 }
 
 /** @throws {InvalidArgumentError} if `value` isn't an object with properties. */
-export function checkObject(name: string, value: object): void {
+export function assertObject(name: string, value: object): void {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} must be an object, not ${quote(value)}`);
   }
 }
 
 /** @throws {InvalidArgumentError} when `value` is no object, or holds anything but `known`. */
-export function checkKeys(name: string, value: object, allowed: readonly string[]): void {
-  checkObject(name, value);
+export function assertKnownKeys(name: string, value: object, allowed: readonly string[]): void {
+  assertObject(name, value);
   for (const [key, propertyValue] of Object.entries(value)) {
     if (propertyValue === undefined || allowed.includes(key)) continue;
     throw new InvalidArgumentError(
@@ -46,19 +46,19 @@ export function checkKeys(name: string, value: object, allowed: readonly string[
 }
 
 /** @throws {InvalidArgumentError} if `value` isn't a string. */
-export function checkText(name: string, value: string): void {
+export function assertText(name: string, value: string): void {
   if (typeof value !== "string") {
     throw new InvalidArgumentError(`${name} must be a text, not ${quote(value)}`);
   }
 }
 
-/** Checks an optional string like {@link checkText}. */
-export function checkOptionalText(name: string, value: string | undefined): void {
-  if (value !== undefined) checkText(name, value);
+/** Checks an optional string like {@link assertText}. */
+export function assertOptionalText(name: string, value: string | undefined): void {
+  if (value !== undefined) assertText(name, value);
 }
 
 /** @throws {InvalidArgumentError} if `value` isn't one of `values`. */
-export function checkOneOf(name: string, values: readonly string[], value: string): void {
+export function assertOneOf(name: string, values: readonly string[], value: string): void {
   if (!values.includes(value)) {
     const allowedText = values.map((allowed) => `"${allowed}"`).join(" or ");
     throw new InvalidArgumentError(`${name} must be ${allowedText}, not ${quote(value)}`);
@@ -66,8 +66,8 @@ export function checkOneOf(name: string, values: readonly string[], value: strin
 }
 
 /** @throws {InvalidArgumentError} if `value` isn't a string, or is blank. */
-export function checkFilled(name: string, value: string): void {
-  checkText(name, value);
+export function assertNotBlank(name: string, value: string): void {
+  assertText(name, value);
   if (value.trim() === "") throw new InvalidArgumentError(`${name} is empty`);
 }
 
@@ -77,8 +77,8 @@ export function checkFilled(name: string, value: string): void {
  * @throws {InvalidArgumentError} for an id that can't be sent: empty, too long, a dot segment (which URLs normalize away), or
  * with an unpaired surrogate (which has no percent-encoded form).
  */
-export function pathSegment(name: string, id: string): string {
-  checkText(name, id);
+export function encodePathSegment(name: string, id: string): string {
+  assertText(name, id);
   if (id === "") throw new InvalidArgumentError(`${name} is empty`);
   if (id.length > MAX_ID_LENGTH) {
     throw new InvalidArgumentError(`${name} is longer than ${MAX_ID_LENGTH} characters: ${quote(id, 40)}`);

@@ -16,7 +16,7 @@ export interface Permits {
 }
 
 /** The error of {@link Permits.take} after a run is cancelled: the call then fails with `ERR_CANCELLED`. */
-export class RunCancelled extends Error {}
+export class RunCancelledError extends Error {}
 
 /** Permits without a rate limit. */
-export const FREE_PERMITS: Permits = { take: () => Promise.resolve(), refused: () => {} };
+export const UNLIMITED_PERMITS: Permits = { take: () => Promise.resolve(), refused: () => {} };

@@ -1,9 +1,9 @@
-import { paginatedOf, resultsOf } from "./envelope";
-import { type ExtraQuery, withExtra } from "./extra-query";
-import { arrayOf } from "./fields";
+import { buildPageSchema, buildResultsSchema } from "./envelope";
+import { addExtraQuery, type ExtraQuery } from "./extra-query";
+import { buildArraySchema } from "./fields";
 import type { MetricsQuery } from "./metrics";
-import { iterate, type Stopwatch } from "./paging";
-import { checkKeys, checkOptional, pathSegment } from "./parameters";
+import { iterateList, type Stopwatch } from "./paging";
+import { assertKnownKeys, encodePathSegment, requireOptionalPositive } from "./parameters";
 import {
   meanAnalysisTime,
   type Page,
@@ -46,19 +46,19 @@ export class PhishingReports {
   }
 
   async #fetchPage(query: ListPhishingReportsQuery, stopwatch?: Stopwatch): Promise<Page<PhishingReport>> {
-    checkKeys("query", query, [...WINDOW_PARAMETERS, "page"]);
+    assertKnownKeys("query", query, [...WINDOW_PARAMETERS, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
-      query: withExtra(
+      query: addExtraQuery(
         {
-          minutes_ago: checkOptional("minutes_ago", query.minutes_ago),
-          page: checkOptional("page", query.page),
+          minutes_ago: requireOptionalPositive("minutes_ago", query.minutes_ago),
+          page: requireOptionalPositive("page", query.page),
         },
         query.extra,
       ),
       envelope: "paginated",
-      answer: paginatedOf(phishingReport),
+      schema: buildPageSchema(phishingReport),
       stopwatch,
     });
   }
@@ -73,11 +73,11 @@ export class PhishingReports {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async *iterate(query: Omit<ListPhishingReportsQuery, "page"> = {}): AsyncGenerator<PhishingReport, void, undefined> {
-    checkKeys("query", query, WINDOW_PARAMETERS);
-    yield* iterate({
+    assertKnownKeys("query", query, WINDOW_PARAMETERS);
+    yield* iterateList({
       name: "list of phishing reports",
       fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page }, stopwatch),
-      identity: (report) => report.id,
+      getIdentity: (report) => report.id,
     });
   }
 
@@ -92,9 +92,9 @@ export class PhishingReports {
   async get(id: string): Promise<PhishingReportDetail> {
     return await this.#transport.send({
       method: "GET",
-      path: `${PATH}/${pathSegment("id", id)}`,
+      path: `${PATH}/${encodePathSegment("id", id)}`,
       envelope: "object",
-      answer: resultsOf(phishingReportDetail),
+      schema: buildResultsSchema(phishingReportDetail),
     });
   }
 
@@ -109,9 +109,9 @@ export class PhishingReports {
   async byReportInternetMessageId(internetMessageId: string): Promise<PhishingReport[]> {
     return await this.#transport.send({
       method: "GET",
-      path: `${PATH}/by_report_internet_message_id/${pathSegment("internetMessageId", internetMessageId)}`,
+      path: `${PATH}/by_report_internet_message_id/${encodePathSegment("internetMessageId", internetMessageId)}`,
       envelope: "array",
-      answer: resultsOf(arrayOf(phishingReport)),
+      schema: buildResultsSchema(buildArraySchema(phishingReport)),
     });
   }
 
@@ -123,13 +123,13 @@ export class PhishingReports {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async meanTimeToAnalyze(query: MetricsQuery = {}): Promise<number | undefined> {
-    checkKeys("query", query, ["days", "extra"]);
+    assertKnownKeys("query", query, ["days", "extra"]);
     const { analysis_time: seconds } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/aggs/mttr`,
-      query: withExtra({ days: checkOptional("days", query.days) }, query.extra),
+      query: addExtraQuery({ days: requireOptionalPositive("days", query.days) }, query.extra),
       envelope: "object",
-      answer: resultsOf(meanAnalysisTime),
+      schema: buildResultsSchema(meanAnalysisTime),
     });
     return seconds ?? undefined;
   }

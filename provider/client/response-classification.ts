@@ -1,5 +1,5 @@
 import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
-import { type Headers, retryAfterMs } from "./retry-after";
+import { parseRetryAfterMs, type ResponseHeaders } from "./retry-after";
 
 /*
  * The one place that decides what a response means, or a connection that failed in place of one. The client, the
@@ -53,8 +53,8 @@ export type BodyProblem =
   | "too large";
 
 /** What came back: a status that isn't a success, an unusable body of one, or the code of a connection's failure. */
-export type Observation =
-  | { readonly status: number; readonly headers?: Headers }
+export type ResponseObservation =
+  | { readonly status: number; readonly headers?: ResponseHeaders }
   | { readonly body: BodyProblem }
   | { readonly failure: string };
 
@@ -73,7 +73,7 @@ export interface ResponseClass {
 }
 
 /** Certificates of an authority that this machine doesn't know. */
-export const UNKNOWN_AUTHORITY: readonly string[] = [
+export const UNKNOWN_AUTHORITY_CODES: readonly string[] = [
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
@@ -81,14 +81,14 @@ export const UNKNOWN_AUTHORITY: readonly string[] = [
 ];
 
 /** Answers to a TLS greeting in something other than TLS. */
-export const NOT_TLS: readonly string[] = ["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"];
+export const NOT_TLS_CODES: readonly string[] = ["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"];
 
 const BAD_CERTIFICATE_CODES = [
   "CERT_NOT_YET_VALID",
   "CERT_HAS_EXPIRED",
   "ERR_TLS_CERT_ALTNAME_INVALID",
-  ...UNKNOWN_AUTHORITY,
-  ...NOT_TLS,
+  ...UNKNOWN_AUTHORITY_CODES,
+  ...NOT_TLS_CODES,
 ];
 
 /** Failures before a request leaves. */
@@ -157,7 +157,7 @@ const BY_SIGN = new Map(
 
 const BY_CODE = Map.groupBy(RESPONSE_CLASSES, ({ code }) => code);
 
-export function classify(observation: Observation): ResponseClass {
+export function classifyResponse(observation: ResponseObservation): ResponseClass {
   if (!("status" in observation)) {
     const sign = "body" in observation ? observation.body : observation.failure;
     return (BY_SIGN.get(sign) ?? BY_SIGN.get("*")) as ResponseClass;
@@ -166,12 +166,12 @@ export function classify(observation: Observation): ResponseClass {
   const kind = `${Math.min(5, Math.floor(status / 100))}xx`;
   const responseClass = (BY_SIGN.get(status) ?? BY_SIGN.get(kind)) as ResponseClass;
   return SCOPES[responseClass.scope].isRetryAfterRespected
-    ? { ...responseClass, retryAfterMs: retryAfterMs({ headers }) }
+    ? { ...responseClass, retryAfterMs: parseRetryAfterMs({ headers }) }
     : responseClass;
 }
 
 /** The scope of an error whose code is all that is known; undefined for a code of several scopes, or of none. */
-export function scopeOfCode(code: string): FailureScope | undefined {
+export function getScopeByCode(code: string): FailureScope | undefined {
   const [scope, ...others] = new Set(BY_CODE.get(code)?.map((responseClass) => responseClass.scope));
   return others.length === 0 ? scope : undefined;
 }

@@ -1,7 +1,7 @@
 /** The maximum wait from `Retry-After`, in milliseconds: 7 days, far beyond what a run waits. Longer waits are capped. */
 export const MAX_RETRY_AFTER_MS = 7 * 24 * 3_600_000;
 
-export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** An HTTP date in the forms of RFC 9110, section 5.6.7, with other names of UTC, and of RFC 3339. */
 const DATE_PATTERNS = [
@@ -19,7 +19,7 @@ const SECONDS_PATTERN = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|
  * lenient, so the wait is never too short: the longest of several values counts. A date is compared with the service's own
  * clock if the response has one. A date in the past means no wait.
  */
-export function retryAfterMs({ headers }: { readonly headers: Headers }): number | undefined {
+export function parseRetryAfterMs({ headers }: { readonly headers: ResponseHeaders }): number | undefined {
   const now = parseFirstDateMs(headers["date"]) ?? Date.now();
   const waits = getHeaderValues(headers["retry-after"]).flatMap((text) => parseWaits(text, now));
   return waits.length === 0 ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(...waits));
@@ -30,7 +30,7 @@ export function retryAfterMs({ headers }: { readonly headers: Headers }): number
  *
  * @param longWaitMs from how many milliseconds on a wait is long.
  */
-export function describeWait(waitMs: number | undefined, longWaitMs: number): string {
+export function formatWait(waitMs: number | undefined, longWaitMs: number): string {
   if (!waitMs) return "wait";
   const wait = `wait ${Math.ceil(waitMs / 1_000)} s`;
   if (waitMs <= longWaitMs) return wait;
@@ -63,7 +63,7 @@ function parseDateMs(text: string): number | undefined {
 }
 
 /** Returns the service's clock from the `Date` header, in milliseconds since 1970; undefined if it is missing. */
-export function serviceTimeMs(headers: Headers): number | undefined {
+export function parseServiceTimeMs(headers: ResponseHeaders): number | undefined {
   return parseFirstDateMs(headers["date"]);
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/assumptions";
-import { arrayOf, id, optionalCount, readQuickly } from "./fields";
+import { buildArraySchema, id, optionalCount, registerFastReader } from "./fields";
 
 /*
  * The shapes of the reference's section "Resources and their fields". Read leniently: unknown fields pass, optional
@@ -70,7 +70,7 @@ export const threat = z
     source: optionalText,
     subject: optionalText,
     threat_type: optionalText,
-    threat_indicators: arrayOf(threatIndicator)
+    threat_indicators: buildArraySchema(threatIndicator)
       .nullish()
       .transform((indicators) => indicators ?? [])
       .describe("Why the message was found to be a threat."),
@@ -96,7 +96,7 @@ export const phishingReport = z.object(phishingReportFields).meta({ title: "Phis
 /** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
 export type PhishingReport = z.infer<typeof phishingReport>;
 
-const recipients = arrayOf(z.string())
+const recipients = buildArraySchema(z.string())
   .nullish()
   .transform((list) => list ?? []);
 
@@ -176,7 +176,7 @@ export const allowDenyEntry = z
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export type AllowDenyEntryRow = z.infer<typeof allowDenyEntry>;
 
-readQuickly(allowDenyEntry, {
+registerFastReader(allowDenyEntry, {
   id: "id",
   list: "text",
   entry_type: "text",
@@ -204,7 +204,7 @@ export const vipEmployee = z
 /** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
 export type VipEmployeeRow = z.infer<typeof vipEmployee>;
 
-readQuickly(vipEmployee, {
+registerFastReader(vipEmployee, {
   email: "mailbox",
   full_name: "optional",
   job_title: "optional",
@@ -228,7 +228,7 @@ export const vipStoredRow = z.object({
 /** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
 export type VipStoredRow = z.infer<typeof vipStoredRow>;
 
-const addresses = arrayOf(z.string()).nullish();
+const addresses = buildArraySchema(z.string()).nullish();
 
 /** The answer of adding VIPs (reference, "Other result shapes"): each list may be missing or null, but not all. */
 export const addVipResult = z

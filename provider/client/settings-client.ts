@@ -49,16 +49,16 @@ export class SettingsClient {
    *
    * @internal
    */
-  get servedAtMs(): number | undefined {
-    return this.#transport.servedAtMs;
+  get serviceTimeMs(): number | undefined {
+    return this.#transport.serviceTimeMs;
   }
 
   /**
    * Consumes one retry of the tenant's retry budget. Use it for retries that only the caller can make, such as an addition that
    * a reading showed to have had no effect. False if none is left; then don't retry.
    */
-  takeRetry(): boolean {
-    return this.#transport.takeRetry();
+  consumeRetryBudget(): boolean {
+    return this.#transport.consumeRetryBudget();
   }
 
   /** Closes the connections. An unclosed client doesn't keep the process alive. */

@@ -1,9 +1,9 @@
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
-import { paginatedOf, resultsOf } from "./envelope";
-import { type ExtraQuery, withExtra } from "./extra-query";
-import { arrayOf } from "./fields";
-import { iterate, type PagedList, type Stopwatch } from "./paging";
-import { checkKeys, checkOptional, pathSegment } from "./parameters";
+import { buildPageSchema, buildResultsSchema } from "./envelope";
+import { addExtraQuery, type ExtraQuery } from "./extra-query";
+import { buildArraySchema } from "./fields";
+import { iterateList, type PagedList, type Stopwatch } from "./paging";
+import { assertKnownKeys, encodePathSegment, requireOptionalPositive } from "./parameters";
 import { type Page, type Threat, threat } from "./schemas";
 import type { Transport } from "./transport";
 
@@ -41,20 +41,20 @@ export class Threats {
   }
 
   async #fetchPage(query: ListThreatsQuery, stopwatch?: Stopwatch): Promise<Page<Threat>> {
-    checkKeys("query", query, [...WINDOW_PARAMETERS, "page"]);
+    assertKnownKeys("query", query, [...WINDOW_PARAMETERS, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
-      query: withExtra(
+      query: addExtraQuery(
         {
-          minutes_ago: checkOptional("minutes_ago", query.minutes_ago),
-          page: checkOptional("page", query.page),
-          page_size: checkOptional("page_size", query.page_size, THREAT_PAGE_SIZE),
+          minutes_ago: requireOptionalPositive("minutes_ago", query.minutes_ago),
+          page: requireOptionalPositive("page", query.page),
+          page_size: requireOptionalPositive("page_size", query.page_size, THREAT_PAGE_SIZE),
         },
         query.extra,
       ),
       envelope: "paginated",
-      answer: paginatedOf(threat),
+      schema: buildPageSchema(threat),
       stopwatch,
     });
   }
@@ -69,13 +69,13 @@ export class Threats {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async *iterate(query: Omit<ListThreatsQuery, "page"> = {}): AsyncGenerator<Threat, void, undefined> {
-    checkKeys("query", query, WINDOW_PARAMETERS);
+    assertKnownKeys("query", query, WINDOW_PARAMETERS);
     const list: PagedList<Threat> = {
       name: "list of threats",
       fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page }, stopwatch),
-      identity: (item) => item.id,
+      getIdentity: (item) => item.id,
     };
-    yield* iterate(list);
+    yield* iterateList(list);
   }
 
   /**
@@ -88,9 +88,9 @@ export class Threats {
   async byInternetMessageId(internetMessageId: string): Promise<Threat[]> {
     return await this.#transport.send({
       method: "GET",
-      path: `${PATH}/by_internet_message_id/${pathSegment("internetMessageId", internetMessageId)}`,
+      path: `${PATH}/by_internet_message_id/${encodePathSegment("internetMessageId", internetMessageId)}`,
       envelope: "array",
-      answer: resultsOf(arrayOf(threat)),
+      schema: buildResultsSchema(buildArraySchema(threat)),
     });
   }
 }

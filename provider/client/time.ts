@@ -14,6 +14,6 @@ export interface Time {
 export const realTime: Time = { now: () => performance.now(), sleep, random: Math.random };
 
 /** Returns the real time with timers that reject with the signal's reason once it aborts. */
-export function abortableTime(signal: AbortSignal): Time {
+export function createAbortableTime(signal: AbortSignal): Time {
   return { ...realTime, sleep: (ms) => sleep(ms, undefined, { signal }) };
 }

@@ -1,21 +1,21 @@
 import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
-import { checkBaseUrl, checkProxies, endpointPathHint, loadDispatcher } from "./address";
-import { type Answer, isSuccess, readAnswer } from "./answer";
+import { assertValidProxies, getEndpointPathHint, loadDispatcher, normalizeBaseUrl } from "./address";
 import { ApiKey } from "./api-key";
-import { currentBound } from "./bound";
-import { describeFailure, observeFailure } from "./connection-failure";
-import type { Envelope } from "./envelope";
+import { buildServiceError, isWriteRequest } from "./build-service-error";
+import { describeConnectionFailure, observeConnectionFailure } from "./connection-failure";
+import { getCurrentDeadline } from "./deadline";
+import type { EnvelopeKind } from "./envelope";
 import type { RequestFacts } from "./errors";
-import { exchange, OutOfTime, TooManyBytes } from "./exchange";
+import { BodyTooLargeError, exchange, ResponseTimeoutError } from "./exchange";
 import { Pacer } from "./pacer";
 import type { Stopwatch } from "./paging";
-import { checkPositive } from "./parameters";
+import { requirePositive } from "./parameters";
+import { type HttpResponse, isSuccess, parseResponse } from "./parse-response";
 import type { Permits } from "./permits";
-import { classify } from "./response-classification";
-import { serviceTimeMs } from "./retry-after";
-import { failureFrom, isWrite } from "./service-failure";
+import { classifyResponse } from "./response-classification";
+import { parseServiceTimeMs } from "./retry-after";
 import { realTime, type Time } from "./time";
 
 /** The connection options of a client. */
@@ -54,7 +54,7 @@ export interface TransportOptions extends SettingsClientOptions {
   readonly retryForMs?: number | undefined;
 }
 
-export interface Call<T> {
+export interface ApiRequest<T> {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** The path below the address, with percent-encoded variables. */
   readonly path: string;
@@ -62,9 +62,9 @@ export interface Call<T> {
   readonly body?: unknown;
   /** Whether the request writes many things, so its latency says nothing about the service. Default: false. */
   readonly isBatch?: boolean;
-  readonly envelope: Envelope;
+  readonly envelope: EnvelopeKind;
   /** The schema of the response body. */
-  readonly answer: z.ZodType<T>;
+  readonly schema: z.ZodType<T>;
   /** Counts the duration of the call as part of a reading of several pages. */
   readonly stopwatch?: Stopwatch | undefined;
 }
@@ -100,24 +100,27 @@ export class Transport {
 
   /** @throws {ConfigurationError} if the address or the key is invalid. */
   constructor(options: TransportOptions) {
-    this.baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false);
+    this.baseUrl = normalizeBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false);
     this.#origin = new URL(this.baseUrl).origin;
     this.#prefix = this.baseUrl.slice(this.#origin.length);
-    this.#addressHint = endpointPathHint(this.baseUrl);
+    this.#addressHint = getEndpointPathHint(this.baseUrl);
     this.#key = new ApiKey(options.apiKey);
-    this.#timeoutMs = checkPositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
-    this.#maxResponseBytes = checkPositive("maxResponseBytes", options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
+    this.#timeoutMs = requirePositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
+    this.#maxResponseBytes = requirePositive(
+      "maxResponseBytes",
+      options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+    );
     this.#customDispatcher = options.dispatcher;
     this.#pacer = new Pacer({
       time: options.time ?? realTime,
       retries: options.retries ?? true,
       timeoutMs: this.#timeoutMs,
       retryForMs: options.retryForMs,
-      permits: options.permits,
+      rateLimiter: options.permits,
     });
     this.#signal = options.signal;
     this.#isRateLimited = options.permits !== undefined;
-    if (options.dispatcher === undefined) checkProxies(this.baseUrl, process.env);
+    if (options.dispatcher === undefined) assertValidProxies(this.baseUrl, process.env);
   }
 
   /**
@@ -125,20 +128,20 @@ export class Transport {
    *
    * @throws {ServiceError} one class per kind of failure, each with a stable code.
    */
-  async send<T>(call: Call<T>): Promise<T> {
+  async send<T>(call: ApiRequest<T>): Promise<T> {
     const request: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
-    const kind = call.isBatch ? "batch" : isWrite(request) ? "write" : "read";
+    const kind = call.isBatch ? "batch" : isWriteRequest(request) ? "write" : "read";
     const area = call.path.startsWith(SETTINGS_PREFIX) ? "settings" : "mail";
     const addDuration = (ms: number): void => {
       if (call.stopwatch !== undefined) call.stopwatch.spentMs += ms;
     };
     const pacedCall = {
       request,
-      what: this.#describeRequest(request),
+      requestText: this.#describeRequest(request),
       kind,
       area,
-      took: addDuration,
-      bound: currentBound(),
+      onDuration: addDuration,
+      deadline: getCurrentDeadline(),
     } as const;
     // A permit is for now: what has to be loaded first would make those of the first requests be used in a bunch.
     if (this.#isRateLimited && !this.#isClosed) await this.#getDispatcher();
@@ -146,34 +149,34 @@ export class Transport {
   }
 
   /** Consumes one retry of the tenant's budget, for retries that only the caller can make; false if none is left. */
-  takeRetry(): boolean {
-    return this.#pacer.takeRetry();
+  consumeRetryBudget(): boolean {
+    return this.#pacer.consumeRetryBudget();
   }
 
-  async #sendOnce<T>(call: Call<T>, requestInfo: RequestFacts): Promise<T> {
+  async #sendOnce<T>(call: ApiRequest<T>, requestInfo: RequestFacts): Promise<T> {
     if (this.#isClosed) {
       const message = `${this.#describeRequest(requestInfo)} was not sent: this client is closed.`;
-      throw failureFrom(classify({ failure: "closed" }), message, { request: requestInfo });
+      throw buildServiceError(classifyResponse({ failure: "closed" }), message, { request: requestInfo });
     }
     const response = await this.#exchange(call, requestInfo);
-    return readAnswer(response, {
+    return parseResponse(response, {
       request: requestInfo,
-      what: this.#describeRequest(requestInfo),
+      requestText: this.#describeRequest(requestInfo),
       key: this.#key,
       envelope: call.envelope,
-      answer: call.answer,
+      schema: call.schema,
       addressHint: this.#addressHint,
     });
   }
 
   /** The service's clock at its first successful response, in milliseconds since 1970; undefined if no response had one. */
-  get servedAtMs(): number | undefined {
+  get serviceTimeMs(): number | undefined {
     return this.#serviceTimeMs;
   }
 
   /** Redacts the key from external text. */
-  withoutKey(text: string): string {
-    return this.#key.removedFrom(text);
+  redactKey(text: string): string {
+    return this.#key.redact(text);
   }
 
   async close(): Promise<void> {
@@ -182,7 +185,7 @@ export class Transport {
     await (await (this.#dispatcher ?? this.#customDispatcher))?.close();
   }
 
-  async #exchange(call: Call<unknown>, requestInfo: RequestFacts): Promise<Answer> {
+  async #exchange(call: ApiRequest<unknown>, requestInfo: RequestFacts): Promise<HttpResponse> {
     const dispatcher = await this.#getDispatcher();
     this.#signal?.throwIfAborted();
     const response = await exchange(
@@ -202,12 +205,12 @@ export class Transport {
     ).catch((error: unknown) => {
       throw this.#buildConnectionError(requestInfo, error);
     });
-    const { status, headers, text, brokenBy } = response;
-    if (isSuccess(status)) this.#serviceTimeMs ??= serviceTimeMs(headers);
-    if (brokenBy === undefined) return { status, headers, text };
+    const { status, headers, text, truncationCause } = response;
+    if (isSuccess(status)) this.#serviceTimeMs ??= parseServiceTimeMs(headers);
+    if (truncationCause === undefined) return { status, headers, text };
     // The status of a refusal is sufficient; its body is optional and may be truncated.
     if (!isSuccess(status)) return { status, headers, text: "" };
-    throw this.#buildBodyError(requestInfo, status, brokenBy);
+    throw this.#buildBodyError(requestInfo, status, truncationCause);
   }
 
   /** Most commands of Pulumi make no request at all, so what makes them is loaded for the first one. */
@@ -221,15 +224,15 @@ export class Transport {
   }
 
   #buildBodyError(requestInfo: RequestFacts, status: number, failure: Error): Error {
-    if (this.#signal?.aborted === true || failure instanceof OutOfTime) {
+    if (this.#signal?.aborted === true || failure instanceof ResponseTimeoutError) {
       return this.#buildConnectionError(requestInfo, failure);
     }
-    const isTooLarge = failure instanceof TooManyBytes;
+    const isTooLarge = failure instanceof BodyTooLargeError;
     const description = isTooLarge
       ? `more than ${this.#maxResponseBytes} bytes; reading stopped there`
       : `${status} with a body that broke off: the connection ended in its middle`;
-    const responseClass = classify({ body: isTooLarge ? "too large" : "truncated" });
-    return failureFrom(responseClass, `${this.#describeRequest(requestInfo)} answered ${description}`, {
+    const responseClass = classifyResponse({ body: isTooLarge ? "too large" : "truncated" });
+    return buildServiceError(responseClass, `${this.#describeRequest(requestInfo)} answered ${description}`, {
       request: requestInfo,
       status,
     });
@@ -238,13 +241,13 @@ export class Transport {
   #buildConnectionError(requestInfo: RequestFacts, error: unknown): Error {
     if (this.#signal?.aborted === true) return this.#signal.reason as Error;
     const requestText = this.#describeRequest(requestInfo);
-    const responseClass = classify(observeFailure(error));
-    if (error instanceof OutOfTime) {
+    const responseClass = classifyResponse(observeConnectionFailure(error));
+    if (error instanceof ResponseTimeoutError) {
       const message = `${requestText} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`;
-      return failureFrom(responseClass, message, { request: requestInfo });
+      return buildServiceError(responseClass, message, { request: requestInfo });
     }
-    const { how, advice, cause } = describeFailure(error, this.#key);
-    return failureFrom(
+    const { how, advice, cause } = describeConnectionFailure(error, this.#key);
+    return buildServiceError(
       this.#isClosed ? { ...responseClass, isTransient: false } : responseClass,
       `${requestText} failed${how}. ${advice}`,
       { request: requestInfo, cause },
@@ -260,7 +263,7 @@ export class Transport {
   }
 }
 
-function formatQuery({ query = {} }: Call<unknown>): string {
+function formatQuery({ query = {} }: ApiRequest<unknown>): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value));

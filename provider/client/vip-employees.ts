@@ -1,11 +1,18 @@
 import { z } from "zod";
 import { MAX_VIP_REMOVALS, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { excerpt } from "../settings/text";
-import { resultsOf, settingsPageOf } from "./envelope";
+import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
-import { arrayOf } from "./fields";
-import { iterate, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
-import { checkFilled, checkKeys, checkOneOf, checkOptional, checkOptionalText, checkText } from "./parameters";
+import { buildArraySchema } from "./fields";
+import { iterateList, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
+import {
+  assertKnownKeys,
+  assertNotBlank,
+  assertOneOf,
+  assertOptionalText,
+  assertText,
+  requireOptionalPositive,
+} from "./parameters";
 import {
   type AddVipResult,
   addVipResult,
@@ -53,20 +60,20 @@ export class VipEmployees {
   }
 
   async #fetchPage(query: ListVipsQuery, stopwatch?: Stopwatch): Promise<Page<VipEmployeeRow>> {
-    checkKeys("query", query, [...FILTER_PARAMETERS, "page", "page_size"]);
-    checkOptionalText("q", query.q);
-    if (query.sort !== undefined) checkOneOf("sort", ["asc", "desc"], query.sort);
+    assertKnownKeys("query", query, [...FILTER_PARAMETERS, "page", "page_size"]);
+    assertOptionalText("q", query.q);
+    if (query.sort !== undefined) assertOneOf("sort", ["asc", "desc"], query.sort);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
       query: {
-        page: checkOptional("page", query.page) ?? 1,
-        page_size: checkOptional("page_size", query.page_size, SETTINGS_PAGE_SIZE),
+        page: requireOptionalPositive("page", query.page) ?? 1,
+        page_size: requireOptionalPositive("page_size", query.page_size, SETTINGS_PAGE_SIZE),
         q: query.q,
         sort: query.sort,
       },
       envelope: "settings-page",
-      answer: settingsPageOf(vipEmployee),
+      schema: buildSettingsPageSchema(vipEmployee),
       stopwatch,
     });
   }
@@ -92,15 +99,15 @@ export class VipEmployees {
   async *iterate(
     query: Omit<ListVipsQuery, "page" | "page_size"> = {},
   ): AsyncGenerator<VipEmployeeRow, void, undefined> {
-    checkKeys("query", query, FILTER_PARAMETERS);
-    yield* iterate(this.#buildPagedList(query));
+    assertKnownKeys("query", query, FILTER_PARAMETERS);
+    yield* iterateList(this.#buildPagedList(query));
   }
 
   #buildPagedList(query: Omit<ListVipsQuery, "page" | "page_size">): PagedList<VipEmployeeRow> {
     return {
       name: "VIP list",
       fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
-      identity: nameOfVipRow,
+      getIdentity: getVipRowIdentity,
     };
   }
 
@@ -114,7 +121,7 @@ export class VipEmployees {
    */
   async add(emails: readonly string[], comment?: string): Promise<AddVipResult> {
     assertEmails(emails);
-    checkOptionalText("comment", comment);
+    assertOptionalText("comment", comment);
     const body = comment === undefined ? { emails } : { emails, comment };
     let result: AddVipResult;
     try {
@@ -124,14 +131,14 @@ export class VipEmployees {
         body,
         isBatch: true,
         envelope: "object",
-        answer: addResponseSchema,
+        schema: addResponseSchema,
       });
     } catch (error) {
       throw parseNotInOrganizationError(error) ?? error;
     }
     if (result.not_in_org.length > 0) {
-      const addresses = result.not_in_org.map((address) => this.#transport.withoutKey(address));
-      throw outsideOrganization(addresses, { request: { method: "POST", path: `/api/v1${PATH}` } });
+      const addresses = result.not_in_org.map((address) => this.#transport.redactKey(address));
+      throw buildNotInOrganizationError(addresses, { request: { method: "POST", path: `/api/v1${PATH}` } });
     }
     return result;
   }
@@ -145,14 +152,14 @@ export class VipEmployees {
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async editComment(email: string, comment: string): Promise<VipStoredRow> {
-    checkFilled("email", email);
-    checkText("comment", comment);
+    assertNotBlank("email", email);
+    assertText("comment", comment);
     return await this.#transport.send({
       method: "PATCH",
       path: PATH,
       body: { email, comment },
       envelope: "object",
-      answer: resultsOf(vipStoredRow),
+      schema: buildResultsSchema(vipStoredRow),
     });
   }
 
@@ -172,7 +179,7 @@ export class VipEmployees {
       body: { emails },
       isBatch: true,
       envelope: "object",
-      answer: resultsOf(removeVipResult),
+      schema: buildResultsSchema(removeVipResult),
     });
   }
 }
@@ -181,7 +188,7 @@ export class VipEmployees {
  * Returns what identifies a row; undefined for one without a mailbox. A mailbox may occur several times: detected and added, or
  * in two spellings. The spelling is part of the identity, so this doesn't look like a changing list.
  */
-export function nameOfVipRow({ email, source, added_by, date_added }: VipEmployeeRow): string | undefined {
+export function getVipRowIdentity({ email, source, added_by, date_added }: VipEmployeeRow): string | undefined {
   if (email === undefined) return undefined;
   const details = [source, added_by, date_added].filter((text) => text !== undefined);
   return details.length === 0 ? email : `${email} (${details.join(", ")})`;
@@ -189,16 +196,16 @@ export function nameOfVipRow({ email, source, added_by, date_added }: VipEmploye
 
 /** Addresses outside the organization: they may be named at the top or under `results`, whatever else is there. */
 const outsidersSchema = z
-  .object({ not_in_org: arrayOf(z.string()).refine((addresses) => addresses.length > 0) })
+  .object({ not_in_org: buildArraySchema(z.string()).refine((addresses) => addresses.length > 0) })
   .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
-const refusalSchema = resultsOf(outsidersSchema).or(outsidersSchema);
-const addResponseSchema = refusalSchema.or(resultsOf(addVipResult));
+const refusalSchema = buildResultsSchema(outsidersSchema).or(outsidersSchema);
+const addResponseSchema = refusalSchema.or(buildResultsSchema(addVipResult));
 
 function parseNotInOrganizationError(error: unknown): NotInOrganizationError | undefined {
   if (!(error instanceof ServiceError)) return undefined;
   const parsed = refusalSchema.safeParse(error.body);
   if (!parsed.success) return undefined;
-  return outsideOrganization(parsed.data.not_in_org, {
+  return buildNotInOrganizationError(parsed.data.not_in_org, {
     request: error.request,
     serviceMessage: error.serviceMessage,
     cause: error,
@@ -207,7 +214,7 @@ function parseNotInOrganizationError(error: unknown): NotInOrganizationError | u
 }
 
 /** Builds the error for addresses outside the organization. */
-export function outsideOrganization(
+export function buildNotInOrganizationError(
   addresses: readonly string[],
   options: ConstructorParameters<typeof NotInOrganizationError>[2],
 ): NotInOrganizationError {
@@ -231,5 +238,5 @@ function assertEmails(emails: readonly string[], max = Number.MAX_SAFE_INTEGER):
     throw new InvalidArgumentError(`emails holds ${emails.length} addresses; one request takes at most ${max}`);
   }
   // forEach would skip holes in the array.
-  for (const [at, email] of emails.entries()) checkFilled(`emails[${at}]`, email);
+  for (const [at, email] of emails.entries()) assertNotBlank(`emails[${at}]`, email);
 }

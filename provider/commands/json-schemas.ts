@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { settingsJsonSchema } from "../files/settings-schema";
+import { buildSettingsJsonSchema } from "../files/settings-schema";
 import { statusSchema } from "../fleet/status/status-schema";
 import { driftSchema } from "../gitops/drift-schema";
 import { findSchema } from "../gitops/find/find-schema";
 import { whySchema } from "../gitops/why-schema";
 import { planSchema } from "../plan/plan-schema";
-import { differenceSchema, historySchema, shownSchema } from "../rollout/model/history-schema";
+import { detailsSchema, differenceSchema, historySchema } from "../rollout/model/history-schema";
 import { reportSchema } from "../rollout/model/rollout-report";
-import { NOTICE } from "../rollout/notify/notice";
-import { tenantsJsonSchema } from "../rollout/targets/targets-schema";
+import { noticeSchema } from "../rollout/notify/notice";
+import { buildTenantsJsonSchema } from "../rollout/targets/targets-schema";
 import { reviewSchema } from "./review/review-schema";
 
 /** The schemas of the commands' JSON output, by name. */
@@ -18,10 +18,10 @@ const OUTPUT_SCHEMAS = {
   find: findSchema,
   review: reviewSchema,
   drift: driftSchema,
-  notice: NOTICE,
+  notice: noticeSchema,
   rollout: reportSchema,
   "rollout-history": historySchema,
-  "rollout-show": shownSchema,
+  "rollout-show": detailsSchema,
   "rollout-diff": differenceSchema,
   "fleet-status": statusSchema,
 };
@@ -30,7 +30,7 @@ const OUTPUT_SCHEMAS = {
  * Returns the JSON Schemas (draft 2020-12) that the package ships in `dist/schemas`, by file name. Editors and pipelines import them:
  * `pulumi-email-security/schemas/settings.json` resolves to `settings.schema.json`.
  */
-export function publishedSchemas(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+export function buildPublishedSchemas(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
   const outputSchemas = Object.entries(OUTPUT_SCHEMAS).map(([name, schema]) => [
     `${name}.schema.json`,
     {
@@ -39,8 +39,8 @@ export function publishedSchemas(): Readonly<Record<string, Readonly<Record<stri
     },
   ]);
   return {
-    "settings.schema.json": settingsJsonSchema(),
-    "tenants.schema.json": tenantsJsonSchema(),
+    "settings.schema.json": buildSettingsJsonSchema(),
+    "tenants.schema.json": buildTenantsJsonSchema(),
     ...Object.fromEntries(outputSchemas),
   };
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import "../settings/program-node-version";
-import "../machine/small-heap";
-import { program } from "./program";
+import "../machine/cli-gc-tuning";
+import { createProgram } from "./program";
 
 // A reader such as `head` may close the pipe early. The command still runs to its end.
 for (const stream of [process.stdout, process.stderr]) {
@@ -10,4 +10,4 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-void program().parseAsync();
+void createProgram().parseAsync();

@@ -1,28 +1,33 @@
 import { Command } from "commander";
-import { packageVersion } from "../cli/package-version";
-import { exampleLines } from "../cli/verb-help";
-import { nearestName } from "../settings/nearest-name";
-import { harmless } from "../settings/text";
-import { applyCommand } from "./apply/apply-command";
-import { addCommand, extendCommand, moveCommand, removeCommand } from "./change/change-commands";
-import { completeCommand, completionCommand } from "./completion/completion-command";
-import { csvCommand } from "./csv/csv-command";
-import { doctorCommand } from "./doctor/doctor-command";
-import { driftCommand } from "./drift/drift-command";
-import { explainCommand } from "./explain/explain-command";
-import { exportCommand } from "./export/export-command";
-import { findCommand } from "./find/find-command";
-import { fleetCommand } from "./fleet/fleet-command";
-import { initCommand } from "./init/init-command";
-import { lintCommand } from "./lint/lint-command";
-import { planCommand } from "./plan/plan-command";
-import { reviewCommand } from "./review/review-command";
-import { rolloutCommand } from "./rollout/rollout-command";
-import { sandboxCommand } from "./sandbox/sandbox-command";
-import { suggestCommand } from "./suggest/suggest-command";
-import { tenantCommand } from "./tenant/tenant-command";
-import { whyCommand } from "./why/why-command";
-import { workerCommand } from "./worker/worker-command";
+import { formatExamples } from "../cli/command-help";
+import { getPackageVersion } from "../cli/package-version";
+import { findNearestName } from "../settings/nearest-name";
+import { sanitizeMultiline } from "../settings/text";
+import { createApplyCommand } from "./apply/apply-command";
+import {
+  createAddCommand,
+  createExtendCommand,
+  createMoveCommand,
+  createRemoveCommand,
+} from "./change/change-commands";
+import { createCompleteCommand, createCompletionCommand } from "./completion/completion-command";
+import { createCsvCommand } from "./csv/csv-command";
+import { createDoctorCommand } from "./doctor/doctor-command";
+import { createDriftCommand } from "./drift/drift-command";
+import { createExplainCommand } from "./explain/explain-command";
+import { createExportCommand } from "./export/export-command";
+import { createFindCommand } from "./find/find-command";
+import { createFleetCommand } from "./fleet/fleet-command";
+import { createInitCommand } from "./init/init-command";
+import { createLintCommand } from "./lint/lint-command";
+import { createPlanCommand } from "./plan/plan-command";
+import { createReviewCommand } from "./review/review-command";
+import { createRolloutCommand } from "./rollout/rollout-command";
+import { createSandboxCommand } from "./sandbox/sandbox-command";
+import { createSuggestCommand } from "./suggest/suggest-command";
+import { createTenantCommand } from "./tenant/tenant-command";
+import { createWhyCommand } from "./why/why-command";
+import { createWorkerCommand } from "./worker/worker-command";
 
 /** One example from each command group. */
 export const EXAMPLES = [
@@ -33,15 +38,15 @@ export const EXAMPLES = [
 ];
 
 /** Builds the `email-security` command, with its subcommands grouped by task. */
-export function program(): Command {
+export function createProgram(): Command {
   const root = buildCommands()
-    .addCommand(completionCommand())
-    .addCommand(completeCommand(buildCommands), { hidden: true })
-    .addHelpText("after", () => `\n${["Examples:", ...exampleLines(EXAMPLES)].join("\n")}`);
-  forEachVerb(root, (command) =>
-    command
-      .helpOption("-h, --help", "Show this help")
-      .configureOutput({ outputError: (text, write) => write(harmless(formatUsageError(text, command))) }),
+    .addCommand(createCompletionCommand())
+    .addCommand(createCompleteCommand(buildCommands), { hidden: true })
+    .addHelpText("after", () => `\n${["Examples:", ...formatExamples(EXAMPLES)].join("\n")}`);
+  forEachCommand(root, (command) =>
+    command.helpOption("-h, --help", "Show this help").configureOutput({
+      outputError: (text, write) => write(sanitizeMultiline(formatUsageError(text, command))),
+    }),
   );
   return root;
 }
@@ -51,43 +56,43 @@ function buildCommands(): Command {
   return (
     new Command("email-security")
       .description("Manage the VIP employees and the allow/deny list of email-security tenants in code")
-      .version(packageVersion(), "-V, --version", "Print the version")
+      .version(getPackageVersion(), "-V, --version", "Print the version")
       // Options after a subcommand belong to that subcommand: `rollout status --format` is not the `--format` of `rollout`.
       .enablePositionalOptions()
       .commandsGroup("Settings files:")
-      .addCommand(initCommand())
-      .addCommand(lintCommand())
-      .addCommand(csvCommand())
-      .addCommand(addCommand())
-      .addCommand(removeCommand())
-      .addCommand(moveCommand())
-      .addCommand(extendCommand())
+      .addCommand(createInitCommand())
+      .addCommand(createLintCommand())
+      .addCommand(createCsvCommand())
+      .addCommand(createAddCommand())
+      .addCommand(createRemoveCommand())
+      .addCommand(createMoveCommand())
+      .addCommand(createExtendCommand())
       .commandsGroup("A tenant:")
-      .addCommand(planCommand())
-      .addCommand(applyCommand())
-      .addCommand(driftCommand())
-      .addCommand(findCommand())
-      .addCommand(exportCommand())
-      .addCommand(suggestCommand())
-      .addCommand(whyCommand())
-      .addCommand(reviewCommand())
+      .addCommand(createPlanCommand())
+      .addCommand(createApplyCommand())
+      .addCommand(createDriftCommand())
+      .addCommand(createFindCommand())
+      .addCommand(createExportCommand())
+      .addCommand(createSuggestCommand())
+      .addCommand(createWhyCommand())
+      .addCommand(createReviewCommand())
       .commandsGroup("Many tenants:")
-      .addCommand(rolloutCommand())
-      .addCommand(workerCommand())
-      .addCommand(fleetCommand())
-      .addCommand(tenantCommand())
+      .addCommand(createRolloutCommand())
+      .addCommand(createWorkerCommand())
+      .addCommand(createFleetCommand())
+      .addCommand(createTenantCommand())
       .commandsGroup("Help, and trying out:")
-      .addCommand(doctorCommand())
-      .addCommand(explainCommand())
-      .addCommand(sandboxCommand())
+      .addCommand(createDoctorCommand())
+      .addCommand(createExplainCommand())
+      .addCommand(createSandboxCommand())
       .helpCommand("help [command]", "Show the help of a command")
   );
 }
 
 /** Calls back for a command and all its subcommands, at every level. */
-export function forEachVerb(command: Command, callback: (subcommand: Command) => void): void {
+export function forEachCommand(command: Command, callback: (subcommand: Command) => void): void {
   callback(command);
-  for (const subcommand of command.commands) forEachVerb(subcommand, callback);
+  for (const subcommand of command.commands) forEachCommand(subcommand, callback);
 }
 
 /** Formats a usage error as one sentence. It suggests the closest name, or says where to find the valid names. */
@@ -95,7 +100,7 @@ function formatUsageError(text: string, command: Command): string {
   const [, problem, choice, choices] =
     /^(error: .*'([^']*)' is invalid.* Allowed choices are (.+))\.\n$/.exec(text) ?? [];
   if (problem !== undefined) {
-    const closest = nearestName(choice ?? "", choices?.split(", ") ?? []);
+    const closest = findNearestName(choice ?? "", choices?.split(", ") ?? []);
     return closest === undefined ? text : `${problem}; did you mean ${closest}?\n`;
   }
   const [, excessArgument = ""] = /^error: too many arguments for .*: ([^,\s]+), /.exec(text) ?? [];
@@ -108,8 +113,8 @@ function formatUsageError(text: string, command: Command): string {
     ...command.commands.map((subcommand) => subcommand.name()),
     ...command.options.flatMap(({ long }) => long ?? []),
   ];
-  const suggestion = findSuccessor(input, command) ?? suggested ?? nearestName(input, names);
-  const helpHint = `\`${pathOf(command)} --help\` lists all`;
+  const suggestion = findSuccessor(input, command) ?? suggested ?? findNearestName(input, names);
+  const helpHint = `\`${getCommandPath(command)} --help\` lists all`;
   return `${problemText}; ${suggestion === undefined ? helpHint : `did you mean ${suggestion}?`}\n`;
 }
 
@@ -138,12 +143,12 @@ function findSuccessor(input: string, command: Command): string | undefined {
   const [option] = replacement?.match(/^--[\w-]+/) ?? [];
   const isApplicable =
     option === undefined
-      ? `${pathOf(command)} `.includes(" rollout ")
+      ? `${getCommandPath(command)} `.includes(" rollout ")
       : command.options.some(({ long }) => long === option);
   return isApplicable ? replacement : undefined;
 }
 
 /** Returns the full command line of a subcommand: `email-security rollout status`. */
-export function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+export function getCommandPath(command: Command): string {
+  return command.parent === null ? command.name() : `${getCommandPath(command.parent)} ${command.name()}`;
 }

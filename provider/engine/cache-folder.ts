@@ -16,7 +16,7 @@ export function cacheFolder(
 }
 
 /** Returns the compile cache of Node.js, which speeds up later starts: `NODE_COMPILE_CACHE`, otherwise our own directory. */
-export function compiledFolder(env: NodeJS.ProcessEnv): string {
+export function getCompileCacheDirectory(env: NodeJS.ProcessEnv): string {
   return env["NODE_COMPILE_CACHE"] || join(cacheFolder(env), "compiled");
 }
 

@@ -1,12 +1,12 @@
 import { delimiter, dirname, join, resolve } from "node:path";
-import { cacheFolder, compiledFolder } from "./cache-folder";
+import { cacheFolder, getCompileCacheDirectory } from "./cache-folder";
 import { EngineUnavailableError } from "./engine-unavailable-error";
 import {
+  type EngineSearchContext,
   type EngineSource,
+  getPathKey,
+  getPulumiHome,
   type InstalledEngine,
-  pathKey,
-  pulumiHome,
-  type SearchContext,
   searchEngine,
 } from "./installed-engines";
 
@@ -48,7 +48,7 @@ export async function requireEngine(options: EngineOptions = {}): Promise<Engine
   const context = buildSearchContext(options);
   const result = await searchEngine(context);
   if ("command" in result) return buildEngine(result);
-  const searchedPaths = ["PATH", join(pulumiHome(context.env), "bin"), context.engineFolder];
+  const searchedPaths = ["PATH", join(getPulumiHome(context.env), "bin"), context.engineDirectory];
   throw new EngineUnavailableError(searchedPaths, result.reasons);
 }
 
@@ -58,8 +58,8 @@ export async function findEngine(options: EngineOptions = {}): Promise<Engine | 
   return "command" in result ? buildEngine(result) : undefined;
 }
 
-function buildSearchContext({ env = process.env, cacheDir, log = () => {} }: EngineOptions): SearchContext {
-  return { env, engineFolder: join(resolve(cacheDir ?? cacheFolder(env)), "engine"), log };
+function buildSearchContext({ env = process.env, cacheDir, log = () => {} }: EngineOptions): EngineSearchContext {
+  return { env, engineDirectory: join(resolve(cacheDir ?? cacheFolder(env)), "engine"), log };
 }
 
 function buildEngine({ command, version, source }: InstalledEngine): Engine {
@@ -70,13 +70,13 @@ function buildEngine({ command, version, source }: InstalledEngine): Engine {
     source,
     folder,
     environment(base = process.env) {
-      const key = pathKey(base);
+      const key = getPathKey(base);
       const path = [folder, dirname(process.execPath), base[key]].filter(Boolean).join(delimiter);
       return {
         ...base,
         ...buildNoProxyVariables(base),
         [key]: path,
-        NODE_COMPILE_CACHE: compiledFolder(base),
+        NODE_COMPILE_CACHE: getCompileCacheDirectory(base),
         PULUMI_SKIP_UPDATE_CHECK: "true",
       };
     },

@@ -11,15 +11,15 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
-import { leanEnvironment } from "../machine/child-environment";
-import { describeFailure, runCommand } from "./run-command";
-import { formatVersion, isAtLeast, parseVersion, type Version } from "./version";
+import { minimalEnv } from "../machine/child-environment";
+import { describeRunFailure, runCommand } from "./run-command";
+import { formatVersion, isAtLeast, parseVersion, type SemanticVersion } from "./version";
 
 /** Where a Pulumi CLI is installed: on PATH, where Pulumi's installer puts it, or in this package's cache. */
 export type EngineSource = "path" | "pulumi-home" | "cache";
 
 /** The oldest CLI that is used. */
-export const MINIMUM_VERSION: Version = [3, 200, 0];
+export const MINIMUM_VERSION: SemanticVersion = [3, 200, 0];
 
 /** A Pulumi CLI that can be used. */
 export interface InstalledEngine {
@@ -31,13 +31,13 @@ export interface InstalledEngine {
 }
 
 /** What a search found: an engine, or why each candidate can't be used. */
-export type SearchResult = InstalledEngine | { readonly reasons: readonly string[] };
+export type EngineSearchResult = InstalledEngine | { readonly reasons: readonly string[] };
 
 /** Where and how to search. */
-export interface SearchContext {
+export interface EngineSearchContext {
   readonly env: NodeJS.ProcessEnv;
   /** The directory of engines in our cache; may not exist yet. */
-  readonly engineFolder: string;
+  readonly engineDirectory: string;
   readonly log: (line: string) => void;
 }
 
@@ -51,14 +51,14 @@ const MIN_PROGRAM_BYTES = 1_000_000;
 const COMPANION_PROGRAMS = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"];
 
 /** The file that only a finished installation in our cache holds. */
-export const MANIFEST = "engine.json";
+export const ENGINE_MANIFEST = "engine.json";
 
 /** Searches for the first Pulumi CLI that is new enough and has its Node.js host. */
-export async function searchEngine(context: SearchContext): Promise<SearchResult> {
+export async function searchEngine(context: EngineSearchContext): Promise<EngineSearchResult> {
   const reasons: string[] = [];
   const candidates = [
     ...findOnPath("pulumi", context.env).map((command) => ({ source: "path" as const, command })),
-    ...programsIn([join(pulumiHome(context.env), "bin")], "pulumi").map((command) => ({
+    ...findProgramFiles([join(getPulumiHome(context.env), "bin")], "pulumi").map((command) => ({
       source: "pulumi-home" as const,
       command,
     })),
@@ -68,21 +68,21 @@ export async function searchEngine(context: SearchContext): Promise<SearchResult
     if (typeof version !== "string") return { source, command, version: formatVersion(version) };
     reasons.push(version);
   }
-  return findNewestCached(context.engineFolder) ?? { reasons };
+  return findNewestCached(context.engineDirectory) ?? { reasons };
 }
 
 /** Pulumi's own directory: `PULUMI_HOME`, else `.pulumi` in the user's home directory. */
-export function pulumiHome(env: NodeJS.ProcessEnv): string {
+export function getPulumiHome(env: NodeJS.ProcessEnv): string {
   return env["PULUMI_HOME"] || join(env["HOME"] || env["USERPROFILE"] || homedir(), ".pulumi");
 }
 
 /** The directory of one version in our cache: the programs are in its `bin`. */
-export function installationName(version: string): string {
+export function getInstallationName(version: string): string {
   return `${version}-${process.platform}-${process.arch}`;
 }
 
 /** The file name of a program on this platform. */
-export function programName(name: string): string {
+export function getProgramFileName(name: string): string {
   return process.platform === "win32" ? `${name}.exe` : name;
 }
 
@@ -91,19 +91,19 @@ function findNewestCached(engineDirectory: string): InstalledEngine | undefined 
   return listDirectories(engineDirectory)
     .flatMap((name) => {
       const version = parseVersion(name);
-      return version !== undefined && name === installationName(formatVersion(version)) ? [version] : [];
+      return version !== undefined && name === getInstallationName(formatVersion(version)) ? [version] : [];
     })
     .filter((version) => isAtLeast(version, MINIMUM_VERSION))
     .sort((one, other) => (isAtLeast(one, other) ? -1 : 1))
-    .map((version) => installedInCache(engineDirectory, formatVersion(version)))
+    .map((version) => findCachedEngine(engineDirectory, formatVersion(version)))
     .find((engine) => engine !== undefined);
 }
 
 /** The finished installation of a version in our cache; undefined without one. */
-export function installedInCache(engineDirectory: string, version: string): InstalledEngine | undefined {
-  const directory = join(engineDirectory, installationName(version));
-  const command = join(directory, "bin", programName("pulumi"));
-  const isFinished = isProgram(command) && readJson(join(directory, MANIFEST)) !== undefined;
+export function findCachedEngine(engineDirectory: string, version: string): InstalledEngine | undefined {
+  const directory = join(engineDirectory, getInstallationName(version));
+  const command = join(directory, "bin", getProgramFileName("pulumi"));
+  const isFinished = isProgram(command) && readJson(join(directory, ENGINE_MANIFEST)) !== undefined;
   return isFinished ? { source: "cache", command, version } : undefined;
 }
 
@@ -121,17 +121,17 @@ function listDirectories(directory: string): readonly string[] {
  * @param name without an extension; on Windows `.exe` and `.cmd` are tried
  */
 export function findOnPath(name: string, env: NodeJS.ProcessEnv): string[] {
-  const directories = (env[pathKey(env)] ?? "").split(delimiter).filter(isAbsolute);
-  return programsIn([...new Set(directories)], name);
+  const directories = (env[getPathKey(env)] ?? "").split(delimiter).filter(isAbsolute);
+  return findProgramFiles([...new Set(directories)], name);
 }
 
 /** What `PATH` is called in an environment: on Windows mostly `Path`. */
-export function pathKey(env: NodeJS.ProcessEnv): string {
+export function getPathKey(env: NodeJS.ProcessEnv): string {
   return Object.keys(env).find((key) => key.toUpperCase() === "PATH") ?? "PATH";
 }
 
 /** The programs of a name in these folders, in order, with the extensions that Windows wants. */
-export function programsIn(directories: readonly string[], name: string): string[] {
+export function findProgramFiles(directories: readonly string[], name: string): string[] {
   const extensions = process.platform === "win32" ? [".exe", ".cmd"] : [""];
   return directories
     .flatMap((directory) => extensions.map((extension) => join(directory, name + extension)))
@@ -139,7 +139,7 @@ export function programsIn(directories: readonly string[], name: string): string
 }
 
 /** The version of a CLI, or why it can't be used. */
-async function checkEngine(command: string, context: SearchContext): Promise<Version | string> {
+async function checkEngine(command: string, context: EngineSearchContext): Promise<SemanticVersion | string> {
   const text = await readEngineVersion(command, context);
   const version = parseVersion(text);
   if (!version) return `${command}: \`pulumi version\` gave ${text}`;
@@ -148,27 +148,27 @@ async function checkEngine(command: string, context: SearchContext): Promise<Ver
   }
   const programDirectories = [dirname(command), dirname(realpathSync(command))];
   const missing = COMPANION_PROGRAMS.filter(
-    (name) => programsIn(programDirectories, name).length === 0 && findOnPath(name, context.env).length === 0,
+    (name) => findProgramFiles(programDirectories, name).length === 0 && findOnPath(name, context.env).length === 0,
   );
   if (missing.length > 0) return `${command} has no ${missing.join(" and no ")} beside it or on PATH`;
   return version;
 }
 
 /** What `pulumi version` prints, remembered for as long as the program stays the same file. */
-async function readEngineVersion(command: string, { env, engineFolder, log }: SearchContext): Promise<string> {
+async function readEngineVersion(command: string, { env, engineDirectory, log }: EngineSearchContext): Promise<string> {
   const { mtimeMs, size } = statSync(command);
   const identity = `${realpathSync(command)} ${mtimeMs} ${size}`;
-  const cacheFile = join(engineFolder, "path.json");
+  const cacheFile = join(engineDirectory, "path.json");
   const cached = readJson(cacheFile) as CachedVersion | undefined;
   if (cached?.identity === identity) return cached.version;
 
   const timer = setTimeout(() => log(`Waiting for the version of ${command} ...`), LOG_DELAY_MS);
   const result = await runCommand(command, ["version"], {
-    env: { ...leanEnvironment(env), PULUMI_SKIP_UPDATE_CHECK: "true" },
+    env: { ...minimalEnv(env), PULUMI_SKIP_UPDATE_CHECK: "true" },
     timeoutMs: VERSION_TIMEOUT_MS,
   });
   clearTimeout(timer);
-  if (result.exitCode !== 0) return describeFailure(result);
+  if (result.exitCode !== 0) return describeRunFailure(result);
   const version = result.stdout.trim();
   if (size >= MIN_PROGRAM_BYTES && parseVersion(version)) writeCachedVersion(cacheFile, { identity, version });
   return version;

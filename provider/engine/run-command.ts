@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 
 /** Options for a child process. */
-export interface RunOptions {
+export interface RunCommandOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   /** Kills the child after this time. Default: never. */
@@ -11,7 +11,7 @@ export interface RunOptions {
 }
 
 /** The result of a child process. */
-export interface RunResult {
+export interface RunCommandResult {
   /** Null if it was killed or never started. */
   exitCode: number | null;
   stdout: string;
@@ -25,8 +25,8 @@ export interface RunResult {
 export async function runCommand(
   command: string,
   args: readonly string[],
-  options: RunOptions = {},
-): Promise<RunResult> {
+  options: RunCommandOptions = {},
+): Promise<RunCommandResult> {
   try {
     return await runToEnd(command, args, options);
   } catch (failure) {
@@ -41,10 +41,10 @@ export async function runCommand(
 }
 
 /** Rejects if the program can't be started. */
-function runToEnd(command: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
+function runToEnd(command: string, args: readonly string[], options: RunCommandOptions): Promise<RunCommandResult> {
   const { cwd, env, timeoutMs, onErrorLine } = options;
   return new Promise((resolve, reject) => {
-    const result: RunResult = { exitCode: null, stdout: "", stderr: "", timedOut: false };
+    const result: RunCommandResult = { exitCode: null, stdout: "", stderr: "", timedOut: false };
     const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
     // A child must not outlive this process.
     const kill = () => child.kill();
@@ -88,7 +88,7 @@ function runToEnd(command: string, args: readonly string[], options: RunOptions)
 }
 
 /** Describes briefly why a run failed: the start error, the timeout, or its last lines. */
-export function describeFailure(result: RunResult): string {
+export function describeRunFailure(result: RunCommandResult): string {
   if (result.failure) return result.failure.message;
   if (result.timedOut) return "it took too long and was stopped";
   const lines = (result.stderr.trim() || result.stdout.trim()).split("\n").slice(-6);

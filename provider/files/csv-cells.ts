@@ -3,7 +3,7 @@ import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 /* Parses table cells in the formats that people and spreadsheets write. */
 
 /** Parses a day in an unambiguous spreadsheet format; returns other text unchanged, for the schema to reject. */
-export function dayInCell(text: string): string {
+export function parseDayCell(text: string): string {
   if (/^never$/i.test(text)) return "never";
   const [, year, month, day] =
     /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]0?0:00(?::00)?(?:\.0+)?Z?)?$/.exec(text) ?? [];
@@ -15,7 +15,7 @@ export function dayInCell(text: string): string {
 }
 
 /** Parses common names of entry types. */
-export function typeInCell(text: string): string {
+export function parseTypeCell(text: string): string {
   const normalized = text.toLowerCase().replace(/[^a-z0-9]/g, "");
   if (/^ip(?:v[46])?(?:address)?$/.test(normalized)) return "ip";
   if (/^e?mail(?:address)?$|^mailbox$|^sender$/.test(normalized)) return "email_address";
@@ -23,7 +23,7 @@ export function typeInCell(text: string): string {
 }
 
 /** Parses a verdict scope; undefined for the default scope. */
-export function scopeInCell(text: string): string | undefined {
+export function parseScopeCell(text: string): string | undefined {
   const scope = text.toLowerCase();
   return scope === DEFAULT_VERDICT_SCOPE ? undefined : scope;
 }

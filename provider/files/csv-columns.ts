@@ -3,24 +3,24 @@ import { parseEntryValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
 import { CsvError, type CsvMistake } from "./csv-error";
 import { ELEMENT_FIELD_NAMES, ELEMENT_FIELDS } from "./element-fields";
-import type { Reviewed } from "./settings-schema";
+import type { ElementReview } from "./settings-schema";
 
 /** The columns of a review, by its keys in a settings file. A table has them only if it contains reviews. */
-export const REVIEW = { on: "reviewedOn", by: "reviewedBy", reason: "reviewReason" } as const;
+export const REVIEW_COLUMNS = { on: "reviewedOn", by: "reviewedBy", reason: "reviewReason" } as const;
 
 /** Returns the cells of a review. */
-export function reviewCells({
+export function buildReviewCells({
   reviewed,
 }: {
-  readonly reviewed?: Reviewed;
-}): Readonly<Record<(typeof REVIEW)[keyof Reviewed], string | undefined>> {
+  readonly reviewed?: ElementReview;
+}): Readonly<Record<(typeof REVIEW_COLUMNS)[keyof ElementReview], string | undefined>> {
   return { reviewedOn: reviewed?.on, reviewedBy: reviewed?.by, reviewReason: reviewed?.reason };
 }
 
 const DELIMITERS = [",", ";", "\t", "|"];
 
 /** Detects the delimiter: the one that yields the most known column names. */
-export function delimiterOf(text: string): string {
+export function detectDelimiter(text: string): string {
   const sample = text.trimStart().slice(0, 10_000);
   const knownCounts = DELIMITERS.map((delimiter) => {
     const [header = []] = Papa.parse<string[]>(sample, { delimiter, preview: 1 }).data;
@@ -64,21 +64,21 @@ function getColumnField(title: string): string | undefined {
   return FIELD_BY_ALIAS.get(title.toLowerCase().replace(/[^a-z0-9]/g, ""));
 }
 
-export interface Column {
+export interface CsvColumn {
   readonly field: string;
   readonly title: string;
   readonly index: number;
 }
 
-export function columnsOf(
+export function parseCsvHeader(
   header: readonly string[],
   row: number,
-): { columns: readonly Column[]; ignored: readonly string[]; isHeader: boolean } {
+): { columns: readonly CsvColumn[]; ignored: readonly string[]; isHeader: boolean } {
   const titledCells = header.map((cell, index) => {
     const title = cell.trim();
     return { title, index, field: getColumnField(title) };
   });
-  const columns = titledCells.filter((column): column is Column => column.field !== undefined);
+  const columns = titledCells.filter((column): column is CsvColumn => column.field !== undefined);
   const ignored = titledCells.flatMap(({ title, field }) => (field === undefined && title !== "" ? [title] : []));
   const [onlyCell, ...others] = header.filter((cell) => cell.trim() !== "");
   if (columns.length === 0 && others.length === 0 && parseEntryValue((onlyCell ?? "").trim()).ok) {

@@ -1,9 +1,9 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
-import { canonicalComment } from "../settings/text";
-import type { CsvTable } from "./csv";
-import { reviewCells } from "./csv-columns";
+import { canonicalizeComment } from "../settings/text";
+import { buildReviewCells } from "./csv-columns";
 import type { CsvRow } from "./csv-row";
-import { isOfEntries, TEXT_FIELD_NAMES, textsOf } from "./element-fields";
+import type { CsvTable } from "./csv-table";
+import { isEntryOnlyField, pickTextFields, TEXT_FIELD_NAMES } from "./element-fields";
 import type { Place } from "./finding";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 
@@ -14,40 +14,42 @@ export interface CsvDifference {
   /** The column title in the header. */
   readonly column: string;
   /** The value or mailbox, as declared. */
-  readonly written: string;
+  readonly subject: string;
   /** The location of the declaration. */
-  readonly place: Place;
+  readonly location: Place;
   /** The value in the file; empty if none. */
-  readonly declared: string;
+  readonly fileValue: string;
   /** The value in the cell; empty if none. */
-  readonly given: string;
+  readonly cellValue: string;
 }
 
 /** Compares a row with the declaration in the file. A missing column means no difference; an empty cell means an empty value. */
-export function differencesOf(
+export function compareCsvRow(
   { row, element, ...said }: CsvRow,
   declared: DeclaredEntry | DeclaredVip,
   columns: CsvTable["columns"],
 ): CsvDifference[] {
   const declaredCells: Readonly<Record<string, unknown>> = {
     ...getTextCells(declared),
-    ...reviewCells(declared),
+    ...buildReviewCells(declared),
     ...(declared.kind === "vip" ? {} : { scope: formatScopeCell(declared) }),
   };
-  const cells: Readonly<Record<string, unknown>> = { ...element, ...reviewCells(said) };
+  const cells: Readonly<Record<string, unknown>> = { ...element, ...buildReviewCells(said) };
   return Object.entries(declaredCells).flatMap(([field, text]): CsvDifference[] => {
     const column = columns.get(field);
     if (column === undefined) return [];
-    const [declaredText = "", cellText = ""] = [text, cells[field]].map((text) => canonicalComment(String(text ?? "")));
+    const [declaredText = "", cellText = ""] = [text, cells[field]].map((text) =>
+      canonicalizeComment(String(text ?? "")),
+    );
     if (declaredText === cellText) return [];
     return [
       {
         row,
         column,
-        written: declared.written,
-        place: declared.place,
-        declared: declaredText,
-        given: cellText,
+        subject: declared.rawValue,
+        location: declared.location,
+        fileValue: declaredText,
+        cellValue: cellText,
       },
     ];
   });
@@ -55,8 +57,8 @@ export function differencesOf(
 
 /** Returns the cells of all text fields, including missing ones. */
 function getTextCells(declared: DeclaredEntry | DeclaredVip): Readonly<Record<string, unknown>> {
-  const texts = textsOf(declared);
-  const names = TEXT_FIELD_NAMES.filter((name) => declared.kind === "entry" || !isOfEntries(name));
+  const texts = pickTextFields(declared);
+  const names = TEXT_FIELD_NAMES.filter((name) => declared.kind === "entry" || !isEntryOnlyField(name));
   return Object.fromEntries(names.map((name) => [name, texts[name]]));
 }
 

@@ -1,5 +1,5 @@
 import { EmailSecurityError } from "../settings/email-security-error";
-import { excerpt, printable, quote } from "../settings/text";
+import { excerpt, quote, sanitizeLine } from "../settings/text";
 
 /** An invalid table: all mistakes with row and column. Nothing was written. */
 export class CsvError extends EmailSecurityError {
@@ -31,5 +31,5 @@ const MAX_LISTED = 100;
 function formatCsvMistake({ row, column, message }: CsvMistake): string {
   const rowText = row === undefined ? "" : `row ${row}`;
   const location = column === undefined || column === "" ? rowText : `${rowText}, column ${quote(column)}`;
-  return `${location}${location === "" ? "It " : ": "}${printable(excerpt(message, 2_000))}`;
+  return `${location}${location === "" ? "It " : ": "}${sanitizeLine(excerpt(message, 2_000))}`;
 }

@@ -1,34 +1,34 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
-import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
+import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
-import { dayInCell } from "./csv-cells";
-import { type Column, REVIEW } from "./csv-columns";
+import { parseDayCell } from "./csv-cells";
+import { type CsvColumn, REVIEW_COLUMNS } from "./csv-columns";
 import type { CsvMistake } from "./csv-error";
-import { asWritten } from "./csv-formula";
-import type { Element, Section } from "./edit";
-import { ELEMENT_FIELD_NAMES, type ElementValue, isOfEntries, valueInCell } from "./element-fields";
-import type { Reviewed } from "./settings-schema";
+import { unescapeFormula } from "./csv-formula";
+import { ELEMENT_FIELD_NAMES, type ElementValue, isEntryOnlyField, parseFieldCell } from "./element-fields";
+import type { Section, SettingsElement } from "./settings-editor";
+import type { ElementReview } from "./settings-schema";
 
 export interface CsvRow {
   /** The row number as in a spreadsheet: from 1, including the header. */
   readonly row: number;
   readonly section: Section;
-  readonly element: Element;
+  readonly element: SettingsElement;
   /** The decision to keep it. */
-  readonly reviewed?: Reviewed;
+  readonly reviewed?: ElementReview;
 }
 
 /** Parses one row; returns its mistakes if it is invalid. */
-export function rowOf(
+export function parseCsvRow(
   row: number,
   cells: readonly string[],
-  columns: readonly Column[],
+  columns: readonly CsvColumn[],
   defaultSection: Section | undefined,
 ): CsvRow | CsvMistake[] {
   const cellsByField = new Map<string, { text: string; title: string }>();
   const mistakes: CsvMistake[] = [];
   for (const { field, title, index } of columns) {
-    const text = asWritten((cells[index] ?? "").trim()).trim();
+    const text = unescapeFormula((cells[index] ?? "").trim()).trim();
     if (text === "") continue;
     const previous = cellsByField.get(field);
     if (previous === undefined) cellsByField.set(field, { text, title });
@@ -46,22 +46,22 @@ export function rowOf(
   for (const field of ELEMENT_FIELD_NAMES) {
     const cell = cellsByField.get(field);
     if (cell === undefined) continue;
-    if (section === "vips" && isOfEntries(field)) {
+    if (section === "vips" && isEntryOnlyField(field)) {
       if (field === "type") continue;
       mistakes.push({ row, column: cell.title, message: `is ${quote(cell.text)}, and a VIP has none` });
       continue;
     }
-    const fieldValue = valueInCell(field, cell.text);
+    const fieldValue = parseFieldCell(field, cell.text);
     if (fieldValue !== undefined) element[field] = fieldValue;
   }
   if (mistakes.length > 0) return mistakes;
-  const reviewed = Object.entries(REVIEW).flatMap(([key, field]) => {
+  const reviewed = Object.entries(REVIEW_COLUMNS).flatMap(([key, field]) => {
     const text = cellsByField.get(field)?.text;
-    return text === undefined ? [] : [[key, key === "on" ? dayInCell(text) : text] as const];
+    return text === undefined ? [] : [[key, key === "on" ? parseDayCell(text) : text] as const];
   });
   if (reviewed.length === 0) return { row, section, element };
   // The settings schema reports missing keys of the review.
-  return { row, section, element, reviewed: Object.fromEntries(reviewed) as unknown as Reviewed };
+  return { row, section, element, reviewed: Object.fromEntries(reviewed) as unknown as ElementReview };
 }
 
 /** Determines the section of a row: from any column that names it, otherwise from the option. */
@@ -125,12 +125,12 @@ function parseSectionName(text: string): Section | undefined {
 }
 
 /** Returns the key by which duplicate rows are found. */
-export function subjectOfRow({ section, element }: Pick<CsvRow, "section" | "element">): string {
-  if (section === "vips") return `vip ${canonicalMailbox(element["email"] ?? "")}`;
-  return `entry ${canonicalValue(element["value"] ?? "")} ${element["scope"] ?? DEFAULT_VERDICT_SCOPE}`;
+export function getRowKey({ section, element }: Pick<CsvRow, "section" | "element">): string {
+  if (section === "vips") return `vip ${canonicalizeMailbox(element["email"] ?? "")}`;
+  return `entry ${canonicalizeValue(element["value"] ?? "")} ${element["scope"] ?? DEFAULT_VERDICT_SCOPE}`;
 }
 
 /** Returns the value or mailbox of a row, as written. */
-export function valueOfRow({ element }: Pick<CsvRow, "element">): string {
+export function getRowValue({ element }: Pick<CsvRow, "element">): string {
   return element["value"] ?? element["email"] ?? "";
 }

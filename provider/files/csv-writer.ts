@@ -1,7 +1,7 @@
 import Papa from "papaparse";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
-import { REVIEW, reviewCells } from "./csv-columns";
-import { defused } from "./csv-formula";
+import { buildReviewCells, REVIEW_COLUMNS } from "./csv-columns";
+import { escapeFormula } from "./csv-formula";
 import { TEXT_FIELD_NAMES } from "./element-fields";
 import type { Settings } from "./settings";
 
@@ -9,31 +9,31 @@ import type { Settings } from "./settings";
  * Writes settings as CSV for spreadsheets: UTF-8 with a byte order mark, all cells quoted. An apostrophe escapes formulas, which `readCsv`
  * removes.
  */
-export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, delimiter = ","): string {
+export function formatCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, delimiter = ","): string {
   const rows = [
-    ...vips.map((vip) => ({ ...vip, ...reviewCells(vip), list: "vip", value: vip.email })),
+    ...vips.map((vip) => ({ ...vip, ...buildReviewCells(vip), list: "vip", value: vip.email })),
     ...entries.map(({ verdictScope, ...entry }) => ({
       ...entry,
-      ...reviewCells(entry),
+      ...buildReviewCells(entry),
       scope: verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope,
     })),
   ].map((row): Readonly<Record<string, unknown>> => row);
-  const isReviewed = rows.some((row) => row[REVIEW.on] !== undefined);
-  const columns = isReviewed ? [...BASE_COLUMNS, ...Object.values(REVIEW)] : BASE_COLUMNS;
+  const isReviewed = rows.some((row) => row[REVIEW_COLUMNS.on] !== undefined);
+  const columns = isReviewed ? [...BASE_COLUMNS, ...Object.values(REVIEW_COLUMNS)] : BASE_COLUMNS;
   const cells = rows.map((row) => columns.map((field) => String(row[field] ?? "")));
-  return csvText([columns.map(titleOf), ...cells], delimiter);
+  return formatCsvRows([columns.map(formatColumnTitle), ...cells], delimiter);
 }
 
 /** Without the entry type, which follows from the value. */
 const BASE_COLUMNS = [...(["list", "value", "scope"] as const), ...TEXT_FIELD_NAMES];
 
 /** Formats the title of a field's column: `approved by`. */
-export function titleOf(field: string): string {
+export function formatColumnTitle(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Formats rows, titles first, as CSV in the format of {@link writeCsv}. */
-export function csvText(rows: readonly (readonly string[])[], delimiter = ","): string {
-  const data = rows.map((row) => row.map(defused));
+/** Formats rows, titles first, as CSV in the format of {@link formatCsv}. */
+export function formatCsvRows(rows: readonly (readonly string[])[], delimiter = ","): string {
+  const data = rows.map((row) => row.map(escapeFormula));
   return `\uFEFF${Papa.unparse(data, { delimiter, quotes: true, newline: "\r\n" })}\r\n`;
 }

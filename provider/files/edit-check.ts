@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import type { ElementStyle } from "./edit-element";
 import { EditError } from "./edit-error";
-import { canonical, type Identity, isMapping, subjectKeyOf } from "./edit-identity";
-import { type Edit, elementOf, type Section } from "./edit-section";
-import { findingText } from "./finding";
+import { buildElementFields, type Edit, type Section } from "./editable-section";
+import { type ElementIdentity, getSubjectKey, isMapping, normalizeSubject } from "./element-identity";
+import { formatFinding } from "./finding";
 import { POLICY_SUBJECTS } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 
@@ -13,7 +13,7 @@ import type { YamlSource } from "./yaml-source";
  *
  * @throws {EditError} if they differ.
  */
-export function checkEdited(
+export function assertEditsApplied(
   before: YamlSource,
   edits: readonly Edit[],
   text: string,
@@ -22,7 +22,7 @@ export function checkEdited(
   const after = read(text);
   const mistake = after.findings.find(({ level }) => level === "error");
   if (mistake !== undefined) {
-    throw new EditError(`it is written in a way that can't be changed piece by piece (${findingText(mistake)})`);
+    throw new EditError(`it is written in a way that can't be changed piece by piece (${formatFinding(mistake)})`);
   }
   const expected = toRecord(before.value);
   const actual = toRecord(after.value);
@@ -53,7 +53,7 @@ function matchesEdits(
   section: Section,
   edits: readonly Edit[],
 ): boolean {
-  const style = { subjectKey: subjectKeyOf(section) } as ElementStyle;
+  const style = { subjectKey: getSubjectKey(section) } as ElementStyle;
   const elements = Map.groupBy(parseElements(old, style), ({ subject }) => subject);
   for (const edit of edits) if (!applyEdit(elements, edit, style)) return false;
   const expected = [...elements.values()].flat();
@@ -84,7 +84,7 @@ function isEqualValue(one: unknown, other: unknown): boolean {
   return one === other || (typeof one === "object" && isDeepStrictEqual(one, other));
 }
 
-function getElementData({ data }: PlainElement): Record<string, unknown> {
+function getElementData({ data }: ParsedElement): Record<string, unknown> {
   return data;
 }
 
@@ -92,7 +92,7 @@ function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-interface PlainElement extends Identity {
+interface ParsedElement extends ElementIdentity {
   readonly data: Record<string, unknown>;
 }
 
@@ -100,35 +100,35 @@ function toRecord(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-function parseElements(list: readonly unknown[], style: ElementStyle): PlainElement[] {
+function parseElements(list: readonly unknown[], style: ElementStyle): ParsedElement[] {
   return list.map((one: unknown) => {
     return buildPlainElement(isMapping(one) ? one : { [style.subjectKey]: one }, style);
   });
 }
 
-function buildPlainElement(data: Record<string, unknown>, style: ElementStyle): PlainElement {
+function buildPlainElement(data: Record<string, unknown>, style: ElementStyle): ParsedElement {
   const { [style.subjectKey]: subject, scope } = data;
   return {
-    subject: canonical(String(subject ?? ""), style),
+    subject: normalizeSubject(String(subject ?? ""), style),
     scope: String(scope ?? DEFAULT_VERDICT_SCOPE),
     data,
   };
 }
 
 /** Applies an edit to elements grouped by subject. Returns false if the element is missing. */
-function applyEdit(elements: Map<string, PlainElement[]>, edit: Edit, style: ElementStyle): boolean {
-  if (edit.do === "add") {
-    const newElement = buildPlainElement(elementOf(edit), style);
+function applyEdit(elements: Map<string, ParsedElement[]>, edit: Edit, style: ElementStyle): boolean {
+  if (edit.action === "add") {
+    const newElement = buildPlainElement(buildElementFields(edit), style);
     const candidates = elements.get(newElement.subject);
     if (candidates === undefined) elements.set(newElement.subject, [newElement]);
     else candidates.push(newElement);
     return true;
   }
-  const candidates = elements.get(canonical(edit.value, style)) ?? [];
+  const candidates = elements.get(normalizeSubject(edit.value, style)) ?? [];
   const index = candidates.findIndex(({ scope }) => edit.scope === undefined || scope === edit.scope);
   const element = candidates[index];
   if (element === undefined) return false;
-  if (edit.do === "remove") {
+  if (edit.action === "remove") {
     candidates.splice(index, 1);
     return true;
   }

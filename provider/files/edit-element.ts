@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from "yaml";
 import { ELEMENT_FIELD_NAMES, type ElementValue } from "./element-fields";
-import type { Reviewed } from "./settings-schema";
-import { type TextStyle, yamlComment, yamlText } from "./yaml-text";
+import type { ElementReview } from "./settings-schema";
+import { formatYamlComment, formatYamlText, type TextStyle } from "./yaml-text";
 
 /** The formatting of an element. */
 export interface ElementStyle {
@@ -25,23 +25,23 @@ export interface ElementStyle {
 type QuoteStyle = NonNullable<TextStyle["quotes"]>;
 
 /** The value of an element's key: a text or a review. */
-export type Said = ElementValue | Reviewed;
+export type FieldValue = ElementValue | ElementReview;
 
 /** The order of keys in an element. */
 const KEY_ORDER: readonly string[] = ["value", "email", ...ELEMENT_FIELD_NAMES, "reviewed"];
 
 /** Returns the style of an existing element. */
-export function styleOf(node: unknown, source: string, base: ElementStyle): ElementStyle {
+export function detectElementStyle(node: unknown, source: string, base: ElementStyle): ElementStyle {
   const text = isMap(node) ? node.get(base.subjectKey, true) : node;
   const quotes = Object.fromEntries(
     isMap(node)
-      ? node.items.map(({ key, value }) => [keyName(key), getQuoteStyle(value)])
+      ? node.items.map(({ key, value }) => [getKeyName(key), getQuoteStyle(value)])
       : [[base.subjectKey, getQuoteStyle(text)]],
   );
   const subjectQuotes = quotes[base.subjectKey] ?? "plain";
   const firstKey = isMap(node) ? node.items[0]?.key : undefined;
   const isJson = isScalar(firstKey) ? getQuoteStyle(firstKey) === "double" : base.isJson;
-  const start = rangeOf(node as Node)[0];
+  const start = getNodeRange(node as Node)[0];
   const lineStart = source.lastIndexOf("\n", start - 1) + 1;
   const dash = /^( *)(- +)/.exec(source.slice(lineStart, start));
   return {
@@ -56,8 +56,8 @@ export function styleOf(node: unknown, source: string, base: ElementStyle): Elem
 }
 
 /** Formats an element in block style, with its note above. */
-export function blockElement(
-  element: Readonly<Record<string, Said>>,
+export function formatBlockElement(
+  element: Readonly<Record<string, FieldValue>>,
   note: string | undefined,
   style: ElementStyle,
 ): string {
@@ -65,12 +65,12 @@ export function blockElement(
   const indentation = " ".repeat(column);
   const dash = `${indentation}-${" ".repeat(dashWidth - 1)}`;
   const entries = sortByKeyOrder(element);
-  const comment = note === undefined ? "" : yamlComment(note, column, lineEnd);
+  const comment = note === undefined ? "" : formatYamlComment(note, column, lineEnd);
   const [first] = entries;
   if (entries.length === 1 && isShort && first?.[0] === subjectKey) {
-    return `${comment}${dash}${yamlText(String(first[1]), { quotes: quotes[subjectKey] ?? "plain" })}${lineEnd}`;
+    return `${comment}${dash}${formatYamlText(String(first[1]), { quotes: quotes[subjectKey] ?? "plain" })}${lineEnd}`;
   }
-  if (isFlow) return `${comment}${dash}${flowElement(element, style)}${lineEnd}`;
+  if (isFlow) return `${comment}${dash}${formatFlowElement(element, style)}${lineEnd}`;
   const innerColumn = column + dashWidth;
   const lines = entries.map(([key, text], index) => {
     const start = index === 0 ? dash : " ".repeat(innerColumn);
@@ -80,12 +80,12 @@ export function blockElement(
 }
 
 /** Formats an element in flow style. */
-export function flowElement(element: Readonly<Record<string, Said>>, style: ElementStyle): string {
+export function formatFlowElement(element: Readonly<Record<string, FieldValue>>, style: ElementStyle): string {
   const { subjectKey, quotes, isShort, isJson } = style;
   const entries = sortByKeyOrder(element);
   const [first] = entries;
   if (entries.length === 1 && isShort && first?.[0] === subjectKey) {
-    return yamlText(String(first[1]), { quotes: quotes[subjectKey] ?? "plain", inFlow: true });
+    return formatYamlText(String(first[1]), { quotes: quotes[subjectKey] ?? "plain", isFlow: true });
   }
   const pairs = entries.map(([key, text]) => formatFlowPair(key, text, style));
   return isJson ? `{${pairs.join(", ")}}` : `{ ${pairs.join(", ")} }`;
@@ -96,43 +96,43 @@ export function flowElement(element: Readonly<Record<string, Said>>, style: Elem
  *
  * @param node the element in that text.
  */
-export function setInElement(
+export function setElementKey(
   source: string,
   node: Node,
   key: string,
-  to: Said | undefined,
+  to: FieldValue | undefined,
   base: ElementStyle,
 ): string {
-  const style = styleOf(node, source, base);
+  const style = detectElementStyle(node, source, base);
   if (isMap(node)) {
     return node.flow === true
       ? setFlowMapKey(source, node, key, to, style)
       : setBlockMapKey(source, node, key, to, style);
   }
-  const [start] = rangeOf(node);
-  const end = endOf(node);
+  const [start] = getNodeRange(node);
+  const end = getNodeEnd(node);
   const isBlock = source[end - 1] === "\n";
   const nodeText = source.slice(start, end);
-  const inFlow = style.isFlow;
+  const isFlow = style.isFlow;
   const subject =
     isBlock || nodeText.includes("\n")
-      ? yamlText(String((node as Scalar).value), { quotes: "double", inFlow })
+      ? formatYamlText(String((node as Scalar).value), { quotes: "double", isFlow })
       : nodeText;
   if (key === style.subjectKey) {
     if (to === undefined) return source;
-    const text = yamlText(String(to), { quotes: style.quotes[key] ?? "plain", inFlow });
-    return splice(source, start, end, text + (isBlock ? style.lineEnd : ""));
+    const text = formatYamlText(String(to), { quotes: style.quotes[key] ?? "plain", isFlow });
+    return replaceRange(source, start, end, text + (isBlock ? style.lineEnd : ""));
   }
   if (to === undefined) return source;
-  if (inFlow) {
+  if (isFlow) {
     const name = style.isJson ? JSON.stringify(style.subjectKey) : style.subjectKey;
     const pairs = `${name}: ${subject}, ${formatFlowPair(key, to, style)}`;
-    return splice(source, start, end, style.isJson ? `{${pairs}}` : `{ ${pairs} }`);
+    return replaceRange(source, start, end, style.isJson ? `{${pairs}}` : `{ ${pairs} }`);
   }
-  const column = columnOf(source, start);
-  const expanded = splice(source, start, end, `${style.subjectKey}: ${subject}${isBlock ? style.lineEnd : ""}`);
-  const offset = lineEndAfter(expanded, start);
-  return splice(
+  const column = getColumn(source, start);
+  const expanded = replaceRange(source, start, end, `${style.subjectKey}: ${subject}${isBlock ? style.lineEnd : ""}`);
+  const offset = findLineEnd(expanded, start);
+  return replaceRange(
     expanded,
     offset,
     offset,
@@ -140,15 +140,21 @@ export function setInElement(
   );
 }
 
-function setBlockMapKey(source: string, map: YAMLMap, key: string, to: Said | undefined, style: ElementStyle): string {
-  const index = map.items.findIndex((pair) => keyName(pair.key) === key);
+function setBlockMapKey(
+  source: string,
+  map: YAMLMap,
+  key: string,
+  to: FieldValue | undefined,
+  style: ElementStyle,
+): string {
+  const index = map.items.findIndex((pair) => getKeyName(pair.key) === key);
   const pair = map.items[index];
-  const column = columnOf(source, rangeOf(map)[0]);
+  const column = getColumn(source, getNodeRange(map)[0]);
   if (pair === undefined) {
     if (to === undefined) return source;
     const previousPair = findPrecedingPair(map, key);
     const offset = previousPair === undefined ? source.length : getPairLineEnd(source, previousPair);
-    return splice(
+    return replaceRange(
       source,
       offset,
       offset,
@@ -161,86 +167,92 @@ function setBlockMapKey(source: string, map: YAMLMap, key: string, to: Said | un
     if (!isScalar(pair.value) || pair.value.range == null) return source;
     const [start] = pair.value.range;
     const wasBlock = end > start && source[end - 1] === "\n";
-    const text = yamlText(to, { quotes: getQuoteStyle(pair.value) });
+    const text = formatYamlText(to, { quotes: getQuoteStyle(pair.value) });
     const isEmpty = end === start;
-    return splice(source, start, end, (isEmpty ? " " : "") + text + (wasBlock ? style.lineEnd : ""));
+    return replaceRange(source, start, end, (isEmpty ? " " : "") + text + (wasBlock ? style.lineEnd : ""));
   }
   const next = map.items[index + 1];
-  const start = rangeOf(pair.key as Node)[0];
+  const start = getNodeRange(pair.key as Node)[0];
   const after = getPairLineEnd(source, pair);
-  if (index > 0) return splice(source, source.lastIndexOf("\n", start - 1) + 1, after, "");
+  if (index > 0) return replaceRange(source, source.lastIndexOf("\n", start - 1) + 1, after, "");
   if (next === undefined) return source;
-  const nextStart = rangeOf(next.key as Node)[0];
+  const nextStart = getNodeRange(next.key as Node)[0];
   const textBetween = source.slice(after, nextStart);
   // The next key moves behind the dash. Comments in between leave the dash alone on its line.
-  if (textBetween.trim() === "") return splice(source, start, nextStart, "");
+  if (textBetween.trim() === "") return replaceRange(source, start, nextStart, "");
   const dashEnd = source.slice(0, start).trimEnd().length;
-  return splice(source, dashEnd, after, style.lineEnd);
+  return replaceRange(source, dashEnd, after, style.lineEnd);
 }
 
 /** Returns the pair after which a new key belongs. */
 function findPrecedingPair({ items }: YAMLMap, key: string): Pair | undefined {
-  return items.findLast((pair) => getKeyRank(keyName(pair.key)) < getKeyRank(key)) ?? items.at(-1);
+  return items.findLast((pair) => getKeyRank(getKeyName(pair.key)) < getKeyRank(key)) ?? items.at(-1);
 }
 
 /** Replaces a review and keeps its trailing comment. */
-function replaceReview(source: string, pair: Pair, to: Reviewed, style: ElementStyle): string {
-  const [, keyEnd] = rangeOf(pair.key as Node);
+function replaceReview(source: string, pair: Pair, to: ElementReview, style: ElementStyle): string {
+  const [, keyEnd] = getNodeRange(pair.key as Node);
   const colon = source.indexOf(":", keyEnd) + 1;
-  return splice(source, colon, Math.max(colon, getPairEnd(pair)), ` ${formatReviewMapping(to, style)}`);
+  return replaceRange(source, colon, Math.max(colon, getPairEnd(pair)), ` ${formatReviewMapping(to, style)}`);
 }
 
-function setFlowMapKey(source: string, map: YAMLMap, key: string, to: Said | undefined, style: ElementStyle): string {
-  const index = map.items.findIndex((pair) => keyName(pair.key) === key);
+function setFlowMapKey(
+  source: string,
+  map: YAMLMap,
+  key: string,
+  to: FieldValue | undefined,
+  style: ElementStyle,
+): string {
+  const index = map.items.findIndex((pair) => getKeyName(pair.key) === key);
   const pair = map.items[index];
   if (pair === undefined) {
     if (to === undefined) return source;
     const previousPair = findPrecedingPair(map, key);
-    const offset = previousPair === undefined ? rangeOf(map)[0] + 1 : getPairEnd(previousPair);
-    return splice(source, offset, offset, `, ${formatFlowPair(key, to, style)}`);
+    const offset = previousPair === undefined ? getNodeRange(map)[0] + 1 : getPairEnd(previousPair);
+    return replaceRange(source, offset, offset, `, ${formatFlowPair(key, to, style)}`);
   }
-  const [start] = rangeOf(pair.key as Node);
+  const [start] = getNodeRange(pair.key as Node);
   const end = getPairEnd(pair);
   if (to !== undefined) {
     if (typeof to !== "string") return replaceReview(source, pair, to, style);
-    const [valueStart] = rangeOf(pair.value as Node);
+    const [valueStart] = getNodeRange(pair.value as Node);
     const quotes = getQuoteStyle(pair.value);
-    const text = yamlText(to, { quotes: style.isJson ? "double" : quotes, inFlow: true });
-    return splice(source, valueStart, end, (valueStart === end ? " " : "") + text);
+    const text = formatYamlText(to, { quotes: style.isJson ? "double" : quotes, isFlow: true });
+    return replaceRange(source, valueStart, end, (valueStart === end ? " " : "") + text);
   }
-  return withoutFlowItem(source, start, end, index === 0 ? undefined : getPairEnd(map.items[index - 1] as Pair));
+  return removeFlowItem(source, start, end, index === 0 ? undefined : getPairEnd(map.items[index - 1] as Pair));
 }
 
 /** Removes an item from a flow sequence, with its comma and the lines and comments that only it uses. */
-export function withoutFlowItem(source: string, start: number, end: number, previousEnd: number | undefined): string {
-  const comma = commaAfter(source, end);
+export function removeFlowItem(source: string, start: number, end: number, previousEnd: number | undefined): string {
+  const comma = findCommaAfter(source, end);
   let startOffset = start;
   let endOffset = comma === undefined ? end : comma + 1;
   let result = source;
   if (comma === undefined && previousEnd !== undefined) {
-    const previousComma = commaAfter(source, previousEnd);
+    const previousComma = findCommaAfter(source, previousEnd);
     if (
       previousComma !== undefined &&
       source.slice(previousComma + 1, start).trim() === "" &&
       !source.slice(previousComma, start).includes("\n")
     ) {
-      return splice(source, previousComma, end, "");
+      return replaceRange(source, previousComma, end, "");
     }
     if (previousComma !== undefined) {
-      result = splice(source, previousComma, previousComma + 1, "");
+      result = replaceRange(source, previousComma, previousComma + 1, "");
       startOffset -= 1;
       endOffset -= 1;
     }
   }
   const lineStart = result.lastIndexOf("\n", startOffset - 1) + 1;
-  const lineEnd = lineEndAfter(result, endOffset);
+  const lineEnd = findLineEnd(result, endOffset);
   const isAlone =
     lineStart > 0 &&
     result.slice(lineStart, startOffset).trim() === "" &&
     /^\s*(?:#.*)?\r?\n?$/.test(result.slice(endOffset, lineEnd));
-  if (isAlone) return splice(result, findCommentStart(result, lineStart), lineEnd, "");
+  if (isAlone) return replaceRange(result, findCommentStart(result, lineStart), lineEnd, "");
   const spaces = /^ */.exec(result.slice(endOffset))?.[0].length ?? 0;
-  return splice(result, startOffset, endOffset + (comma === undefined ? 0 : spaces), "");
+  return replaceRange(result, startOffset, endOffset + (comma === undefined ? 0 : spaces), "");
 }
 
 /** Returns the start of the comment lines directly above a line with the same indentation. */
@@ -258,28 +270,28 @@ function findCommentStart(source: string, lineStart: number): number {
 }
 
 /** Returns the offset of the next comma, if only white space and comments precede it. */
-export function commaAfter(source: string, offset: number): number | undefined {
+export function findCommaAfter(source: string, offset: number): number | undefined {
   const [skipped = ""] = /^(?:\s|(?<=\s)#.*)*/.exec(source.slice(offset)) ?? [];
   const commaOffset = offset + skipped.length;
   return source[commaOffset] === "," ? commaOffset : undefined;
 }
 
-function formatBlockPair(key: string, text: Said, style: ElementStyle): string {
+function formatBlockPair(key: string, text: FieldValue, style: ElementStyle): string {
   const quotes = style.quotes[key] ?? "plain";
   const name = style.isJson ? JSON.stringify(key) : key;
   if (typeof text !== "string") return `${name}: ${formatReviewMapping(text, style)}`;
-  return `${name}: ${yamlText(text, { quotes })}`;
+  return `${name}: ${formatYamlText(text, { quotes })}`;
 }
 
-function formatFlowPair(key: string, text: Said, style: ElementStyle): string {
+function formatFlowPair(key: string, text: FieldValue, style: ElementStyle): string {
   const { quotes, isJson } = style;
   const name = isJson ? JSON.stringify(key) : key;
   if (typeof text !== "string") return `${name}: ${formatReviewMapping(text, style)}`;
-  return `${name}: ${yamlText(text, { quotes: isJson ? "double" : (quotes[key] ?? "plain"), inFlow: true })}`;
+  return `${name}: ${formatYamlText(text, { quotes: isJson ? "double" : (quotes[key] ?? "plain"), isFlow: true })}`;
 }
 
 /** Formats a review on one line: `{ on: 2026-11-23, by: lena@acme.example }`. */
-function formatReviewMapping({ on, by, reason }: Reviewed, style: ElementStyle): string {
+function formatReviewMapping({ on, by, reason }: ElementReview, style: ElementStyle): string {
   const fields = reason === undefined ? { on, by } : { on, by, reason };
   const pairs = Object.entries(fields).map(([key, text]) => formatFlowPair(key, text, { ...style, quotes: {} }));
   return style.isJson ? `{${pairs.join(", ")}}` : `{ ${pairs.join(", ")} }`;
@@ -289,7 +301,7 @@ function getJsonQuotes(): Record<string, QuoteStyle> {
   return Object.fromEntries(KEY_ORDER.map((key) => [key, "double" as const]));
 }
 
-function sortByKeyOrder(element: Readonly<Record<string, Said>>): [key: string, text: Said][] {
+function sortByKeyOrder(element: Readonly<Record<string, FieldValue>>): [key: string, text: FieldValue][] {
   return Object.entries(element).sort(([one], [other]) => getKeyRank(one) - getKeyRank(other));
 }
 
@@ -299,7 +311,7 @@ function getKeyRank(key: string): number {
 }
 
 /** Returns the key of a pair as text. */
-export function keyName(key: unknown): string {
+export function getKeyName(key: unknown): string {
   return isScalar(key) ? String(key.source ?? key.value) : "";
 }
 
@@ -310,36 +322,36 @@ function getQuoteStyle(node: unknown): QuoteStyle {
 }
 
 /** Returns the end of a node without trailing comments and newlines. A block scalar ends after its last line. */
-export function endOf(node: Node): number {
+export function getNodeEnd(node: Node): number {
   if (isMap(node) && node.flow !== true) {
     const last = node.items.at(-1);
     if (last !== undefined) return getPairEnd(last as Pair);
   }
   if (isSeq(node) && node.flow !== true) {
     const last = node.items.at(-1);
-    if (last !== undefined) return endOf(last as Node);
+    if (last !== undefined) return getNodeEnd(last as Node);
   }
-  return rangeOf(node)[1];
+  return getNodeRange(node)[1];
 }
 
 function getPairEnd({ key, value }: Pair): number {
-  return endOf((value ?? key) as Node);
+  return getNodeEnd((value ?? key) as Node);
 }
 
 /** Returns the offset after the line on which a pair ends, including its comment. */
 function getPairLineEnd(source: string, pair: Pair): number {
   const end = getPairEnd(pair);
-  return source[end - 1] === "\n" ? end : lineEndAfter(source, end);
+  return source[end - 1] === "\n" ? end : findLineEnd(source, end);
 }
 
 /** Returns the offset after the end of the line. */
-export function lineEndAfter(source: string, offset: number): number {
+export function findLineEnd(source: string, offset: number): number {
   const end = source.indexOf("\n", offset);
   return end < 0 ? source.length : end + 1;
 }
 
 /** Counts the newlines in a range. */
-export function linesIn(text: string, startOffset: number, endOffset: number): number {
+export function countLines(text: string, startOffset: number, endOffset: number): number {
   let count = 0;
   for (
     let offset = text.indexOf("\n", startOffset);
@@ -350,15 +362,15 @@ export function linesIn(text: string, startOffset: number, endOffset: number): n
   return count;
 }
 
-export function rangeOf(node: Node): readonly [start: number, end: number] {
+export function getNodeRange(node: Node): readonly [start: number, end: number] {
   const [start = 0, end = start] = node.range ?? [];
   return [start, end];
 }
 
-export function columnOf(source: string, offset: number): number {
+export function getColumn(source: string, offset: number): number {
   return offset - (source.lastIndexOf("\n", offset - 1) + 1);
 }
 
-export function splice(text: string, startOffset: number, endOffset: number, replacement: string): string {
+export function replaceRange(text: string, startOffset: number, endOffset: number, replacement: string): string {
   return text.slice(0, startOffset) + replacement + text.slice(endOffset);
 }

@@ -1,6 +1,6 @@
-import { lineEndAfter } from "./edit-element";
+import { findLineEnd } from "./edit-element";
 import { EditError } from "./edit-error";
-import { findingText } from "./finding";
+import { formatFinding } from "./finding";
 import { readYaml, type YamlSource } from "./yaml-source";
 
 /**
@@ -8,27 +8,27 @@ import { readYaml, type YamlSource } from "./yaml-source";
  *
  * @throws {EditError} if it isn't valid YAML.
  */
-export function readForEdit(text: string, read: (text: string) => YamlSource = readUnnamed): YamlSource {
+export function parseForEdit(text: string, read: (text: string) => YamlSource = parseUnnamed): YamlSource {
   const source = read(text);
   const mistake = source.findings.find(({ level }) => level === "error");
-  if (mistake !== undefined) throw new EditError(`it can't be read: ${findingText(mistake)}`);
+  if (mistake !== undefined) throw new EditError(`it can't be read: ${formatFinding(mistake)}`);
   return source;
 }
 
 /** Parses a text without a file name. */
-export function readUnnamed(text: string): YamlSource {
+export function parseUnnamed(text: string): YamlSource {
   return readYaml(text, "the file");
 }
 
-export function lineStartOf(text: string, offset: number): number {
+export function getLineStart(text: string, offset: number): number {
   return text.lastIndexOf("\n", offset - 1) + 1;
 }
 
 /** Returns the start of the comment lines directly above a line at the given column, not before `first`. */
-export function aboveComments(text: string, lineStart: number, column: number, minOffset: number): number {
+export function findCommentsStart(text: string, lineStart: number, column: number, minOffset: number): number {
   let offset = lineStart;
   while (offset > minOffset) {
-    const previousLine = lineStartOf(text, offset - 1);
+    const previousLine = getLineStart(text, offset - 1);
     if (
       previousLine < minOffset ||
       text[previousLine + column] !== "#" ||
@@ -41,11 +41,11 @@ export function aboveComments(text: string, lineStart: number, column: number, m
 }
 
 /** Returns the offset after the comment lines directly below that are indented more than the column. */
-export function behindComments(text: string, lineStart: number, column: number): number {
+export function findCommentsEnd(text: string, lineStart: number, column: number): number {
   let offset = lineStart;
   for (;;) {
     const [indent = "", symbol] = /^([ \t]*)(#?)/.exec(text.slice(offset, offset + 1_000))?.slice(1) ?? [];
     if (symbol !== "#" || indent.length <= column) return offset;
-    offset = lineEndAfter(text, offset);
+    offset = findLineEnd(text, offset);
   }
 }

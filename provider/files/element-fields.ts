@@ -1,10 +1,18 @@
 import { z } from "zod";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
-import { text } from "../settings/json-fields";
-import { daysOfTerm, parseTerm } from "../settings/term";
+import { jsonTextField } from "../settings/json-fields";
+import { parseTerm, parseTermDays } from "../settings/term";
 import { quote } from "../settings/text";
-import { dayInCell, scopeInCell, typeInCell } from "./csv-cells";
-import { harmlessText, missingOr, oneOf, plainText, SAYS_NOTHING, shortText, shownText } from "./schema-words";
+import { parseDayCell, parseScopeCell, parseTypeCell } from "./csv-cells";
+import {
+  EMPTY_TEXT_ERROR,
+  formatChoices,
+  formatFieldError,
+  nonEmptyTextField,
+  safeTextField,
+  singleLineTextField,
+  textField,
+} from "./field-schemas";
 
 /** Metadata of a field, for code that iterates over the fields of elements. */
 interface ElementField {
@@ -17,11 +25,11 @@ interface ElementField {
   /** Column titles in tables, in lower case and without spaces. */
   readonly columns: readonly string[];
   /** Parses a cell; undefined for a default value. Default: the text itself. */
-  readonly fromCell?: (cell: string) => unknown;
+  readonly parseCell?: (cell: string) => unknown;
   /** Whether only entries have the field. Default: VIPs have it too. */
-  readonly isOfEntries?: true;
+  readonly isEntryOnly?: true;
   /** Whether the field is metadata: it isn't sent to the service and isn't part of the encoded list. */
-  readonly isSaid?: true;
+  readonly isMetadata?: true;
 }
 
 const EXPIRES = /^(?:\d{4}-\d{2}-\d{2}|never)$/;
@@ -31,42 +39,44 @@ export const ELEMENT_FIELDS = {
   comment: {
     label: "comment",
     // Existing comments at the service may be as short as "---".
-    schema: harmlessText("a text")
-      .refine((text) => /[^\p{C}\p{Z}]/u.test(text), SAYS_NOTHING)
+    schema: safeTextField("a text")
+      .refine((text) => /[^\p{C}\p{Z}]/u.test(text), EMPTY_TEXT_ERROR)
       .describe("Why it is here. The service keeps it, and shows it in its console."),
     json: z.string(),
     columns: ["comment", "comments", "reason", "note", "notes", "description", "why"],
   },
   ticket: {
     label: "ticket",
-    schema: shortText("a text").describe("Where it was asked for and decided, as INC-1042. Not sent to the service."),
+    schema: singleLineTextField("a text").describe(
+      "Where it was asked for and decided, as INC-1042. Not sent to the service.",
+    ),
     json: z.string(),
     columns: ["ticket", "tickets", "ticketnumber", "incident", "change", "case"],
-    isSaid: true,
+    isMetadata: true,
   },
   owner: {
     label: "owner",
-    schema: shortText("a text").describe("Who answers for it. Not sent to the service."),
+    schema: singleLineTextField("a text").describe("Who answers for it. Not sent to the service."),
     json: z.string(),
     columns: ["owner", "requestedby", "requester", "responsible"],
-    isSaid: true,
+    isMetadata: true,
   },
   approvedBy: {
     label: "approved by",
-    schema: shortText("a text").describe("Who else looked at it and agreed. Not sent to the service."),
+    schema: singleLineTextField("a text").describe("Who else looked at it and agreed. Not sent to the service."),
     json: z.string(),
     columns: ["approvedby", "approver", "approval"],
-    isSaid: true,
+    isMetadata: true,
   },
   expires: {
     label: "ends",
-    schema: plainText('a date such as 2027-03-31, or "never"')
+    schema: textField('a date such as 2027-03-31, or "never"')
       .regex(EXPIRES, { error: (issue) => `is ${quote(issue.input)}; ${suggestDate(String(issue.input))}` })
-      .refine((day) => !EXPIRES.test(day) || day === "never" || isDate(day), {
+      .refine((day) => !EXPIRES.test(day) || day === "never" || isValidDay(day), {
         error: (issue) => `is ${quote(issue.input)}, and there is no such day`,
       })
       .describe("The last day (UTC) on which it is declared, as 2027-03-31; or never."),
-    json: text("The last day (UTC), or never."),
+    json: jsonTextField("The last day (UTC), or never."),
     columns: [
       "expires",
       "expiry",
@@ -79,37 +89,37 @@ export const ELEMENT_FIELDS = {
       "until",
       "enddate",
     ],
-    fromCell: dayInCell,
-    isSaid: true,
+    parseCell: parseDayCell,
+    isMetadata: true,
   },
   scope: {
     label: "scope",
-    schema: shortText("a text")
+    schema: singleLineTextField("a text")
       .refine((scope) => !isMiscasedScope(scope), {
         error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
       })
       .describe(`Which verdicts the entry overrides: global or graymail. ${DEFAULT_VERDICT_SCOPE} when left out.`),
     columns: ["scope", "verdictscope"],
-    fromCell: scopeInCell,
-    isOfEntries: true,
+    parseCell: parseScopeCell,
+    isEntryOnly: true,
   },
   type: {
     label: "type",
     schema: z
-      .enum(ENTRY_TYPES, { error: (issue) => missingOr(issue.input, oneOf(ENTRY_TYPES)) })
+      .enum(ENTRY_TYPES, { error: (issue) => formatFieldError(issue.input, formatChoices(ENTRY_TYPES)) })
       .describe("What the value is. Inferred from it when left out."),
     columns: ["type", "entrytype", "kind"],
-    fromCell: typeInCell,
-    isOfEntries: true,
+    parseCell: parseTypeCell,
+    isEntryOnly: true,
   },
   acceptRisk: {
     label: "risk accepted",
-    schema: shownText("a text").describe(
+    schema: nonEmptyTextField("a text").describe(
       "Why an entry that is refused as risky is meant all the same. Not sent to the service.",
     ),
-    json: text("Why its risk is accepted."),
+    json: jsonTextField("Why its risk is accepted."),
     columns: ["acceptrisk", "acceptedrisk", "riskaccepted", "riskacceptance"],
-    isOfEntries: true,
+    isEntryOnly: true,
   },
 } as const satisfies Readonly<Record<string, ElementField>>;
 
@@ -119,30 +129,30 @@ export type ElementFieldName = keyof ElementFields;
 /** The value of a field in a settings file. */
 export type ElementValue = z.infer<ElementFields[ElementFieldName]["schema"]>;
 
-type FieldNameWith<Property> = {
+type FieldNameMatching<Property> = {
   [Name in ElementFieldName]: ElementFields[Name] extends Property ? Name : never;
 }[ElementFieldName];
 
 /** A metadata field, which isn't part of the entry itself. */
-export type SaidFieldName = FieldNameWith<{ readonly isSaid: true }>;
+export type MetadataFieldName = FieldNameMatching<{ readonly isMetadata: true }>;
 
 /** A field that a declaration has under the same name. Scope and type are part of the entry's identity instead. */
-export type TextFieldName = FieldNameWith<{ readonly json: z.ZodType }>;
+export type TextFieldName = FieldNameMatching<{ readonly json: z.ZodType }>;
 
 type TextFields<Name extends TextFieldName> = {
   readonly [One in Name]?: z.infer<ElementFields[One]["json"]>;
 };
 
 /** The metadata of a declaration. The last day (UTC) is `2027-03-31`, or `never`. */
-export type SaidTexts = TextFields<SaidFieldName>;
+export type ElementMetadata = TextFields<MetadataFieldName>;
 
-type EntryFieldName = FieldNameWith<{ readonly isOfEntries: true }>;
+type EntryFieldName = FieldNameMatching<{ readonly isEntryOnly: true }>;
 
 export const ELEMENT_FIELD_NAMES = Object.keys(ELEMENT_FIELDS) as readonly ElementFieldName[];
 
 /** The names of metadata fields. */
-export const SAID_FIELD_NAMES = ELEMENT_FIELD_NAMES.filter(
-  (name): name is SaidFieldName => "isSaid" in ELEMENT_FIELDS[name],
+export const METADATA_FIELD_NAMES = ELEMENT_FIELD_NAMES.filter(
+  (name): name is MetadataFieldName => "isMetadata" in ELEMENT_FIELDS[name],
 );
 
 /** The names of fields that a declaration has under the same name. */
@@ -155,14 +165,14 @@ export const ENTRY_SHAPE = buildFieldShape(ELEMENT_FIELD_NAMES);
 
 /** The schema of a VIP's fields besides its mailbox. */
 export const VIP_SHAPE = buildFieldShape(
-  ELEMENT_FIELD_NAMES.filter((name): name is Exclude<ElementFieldName, EntryFieldName> => !isOfEntries(name)),
+  ELEMENT_FIELD_NAMES.filter((name): name is Exclude<ElementFieldName, EntryFieldName> => !isEntryOnlyField(name)),
 );
 
 /** The schema of declared fields in JSON reports. */
-export const declaredTexts = buildJsonShape(TEXT_FIELD_NAMES);
+export const declaredFieldsShape = buildJsonShape(TEXT_FIELD_NAMES);
 
 /** The schema of metadata fields in JSON reports. */
-export const saidTexts = buildJsonShape(SAID_FIELD_NAMES);
+export const metadataShape = buildJsonShape(METADATA_FIELD_NAMES);
 
 function buildFieldShape<Name extends ElementFieldName>(names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, ELEMENT_FIELDS[name].schema.optional()])) as {
@@ -176,23 +186,25 @@ function buildJsonShape<Name extends TextFieldName>(names: readonly Name[]) {
   };
 }
 
-export function isOfEntries(name: ElementFieldName): boolean {
-  return "isOfEntries" in ELEMENT_FIELDS[name];
+export function isEntryOnlyField(name: ElementFieldName): boolean {
+  return "isEntryOnly" in ELEMENT_FIELDS[name];
 }
 
 /** Parses the cell of a field; undefined for a default value. */
-export function valueInCell(name: ElementFieldName, cell: string): ElementValue | undefined {
-  const { fromCell }: ElementField = ELEMENT_FIELDS[name];
-  return fromCell === undefined ? cell : (fromCell(cell) as ElementValue | undefined);
+export function parseFieldCell(name: ElementFieldName, cell: string): ElementValue | undefined {
+  const { parseCell }: ElementField = ELEMENT_FIELDS[name];
+  return parseCell === undefined ? cell : (parseCell(cell) as ElementValue | undefined);
 }
 
 /** Returns the metadata of a declaration. */
-export function saidOf(fields: SaidTexts): SaidTexts {
-  return pickDefined(fields, SAID_FIELD_NAMES);
+export function pickMetadata(fields: ElementMetadata): ElementMetadata {
+  return pickDefined(fields, METADATA_FIELD_NAMES);
 }
 
 /** Returns labelled texts in field order. The expiry is omitted because it has its own wording. */
-export function factsSaid(fields: TextFields<TextFieldName>): readonly (readonly [label: string, text: string])[] {
+export function labelTextFields(
+  fields: TextFields<TextFieldName>,
+): readonly (readonly [label: string, text: string])[] {
   return TEXT_FIELD_NAMES.flatMap((name) => {
     const value = name === "expires" ? undefined : fields[name];
     return value === undefined ? [] : [[ELEMENT_FIELDS[name].label, String(value)]];
@@ -200,7 +212,7 @@ export function factsSaid(fields: TextFields<TextFieldName>): readonly (readonly
 }
 
 /** Returns all declared fields besides the identity. */
-export function textsOf(fields: TextFields<TextFieldName>): TextFields<TextFieldName> {
+export function pickTextFields(fields: TextFields<TextFieldName>): TextFields<TextFieldName> {
   return pickDefined(fields, TEXT_FIELD_NAMES);
 }
 
@@ -216,12 +228,12 @@ function pickDefined<From extends object, Name extends keyof From>(
 /** Suggests a date instead of invalid text; a term such as 90d is converted. */
 function suggestDate(value: string): string {
   const today = new Date().toISOString().slice(0, 10);
-  const term = daysOfTerm(value) === undefined ? undefined : parseTerm(value, today);
+  const term = parseTermDays(value) === undefined ? undefined : parseTerm(value, today);
   return term?.ok ? `write the last day: ${term.value}, counted from today` : "write a date as 2027-03-31, or never";
 }
 
 /** Returns whether the day exists. */
-export function isDate(day: string): boolean {
+export function isValidDay(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }

@@ -1,21 +1,21 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { quote } from "../settings/text";
-import type { ElementStyle, Said } from "./edit-element";
+import type { ElementStyle, FieldValue } from "./edit-element";
 import { EditError } from "./edit-error";
-import { canonical, type Identity } from "./edit-identity";
-import type { Section } from "./edit-section";
-import { sortKey } from "./sort-key";
+import type { Section } from "./editable-section";
+import { type ElementIdentity, normalizeSubject } from "./element-identity";
+import { getValueSortKey } from "./sort-key";
 
 /** An element that new elements are positioned and styled by. */
-export interface ListElement extends Identity {
+export interface ListElement extends ElementIdentity {
   /** Whether it is a plain text. */
   readonly isShort: boolean;
   readonly style: ElementStyle;
 }
 
 /** The position and style of a new element. */
-interface Position<T> {
-  readonly identity: Identity;
+interface InsertPosition<T> {
+  readonly identity: ElementIdentity;
   readonly previous: T | undefined;
   readonly next: T | undefined;
   readonly style: ElementStyle;
@@ -24,7 +24,7 @@ interface Position<T> {
 /** Returns the sort key of an element in a section. */
 export type SortKey = (subject: string) => string;
 
-const SORT_KEYS: readonly SortKey[] = [sortKey, (subject) => subject];
+const SORT_KEYS: readonly SortKey[] = [getValueSortKey, (subject) => subject];
 
 /** The maximum length of a run. The cost of an edit grows with it and with the number of runs. */
 const MAX_RUN = 256;
@@ -34,7 +34,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   readonly #section: Section;
   readonly #base: ElementStyle;
   readonly #runs: T[][] = [];
-  readonly #runOf = new Map<T, T[]>();
+  readonly #runByElement = new Map<T, T[]>();
   readonly #bySubject = new Map<string, T[]>();
   /** Whether a run contains short or long elements; absent after a change. */
   readonly #kinds = new Map<T[], { readonly hasShort: boolean; readonly hasLong: boolean }>();
@@ -53,7 +53,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   }
 
   get size(): number {
-    return this.#runOf.size;
+    return this.#runByElement.size;
   }
 
   *[Symbol.iterator](): Generator<T> {
@@ -66,7 +66,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
    * @throws {EditError} if it is missing or ambiguous.
    */
   find(value: string, scope: string | undefined): T {
-    const candidates = this.#bySubject.get(canonical(value, this.#base)) ?? [];
+    const candidates = this.#bySubject.get(normalizeSubject(value, this.#base)) ?? [];
     const [element, secondElement] =
       scope === undefined ? candidates : candidates.filter((candidate) => candidate.scope === scope);
     if (element === undefined) throw new EditError(`${quote(value)} is not in its ${this.#section}`);
@@ -89,7 +89,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   }
 
   /** Returns the sort key if the section is sorted. */
-  order(): SortKey | undefined {
+  getSortOrder(): SortKey | undefined {
     if (this.size < 2) return undefined;
     if (this.#disorderCounts === undefined) {
       this.#disorderCounts = SORT_KEYS.map(() => 0);
@@ -107,11 +107,11 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
    *
    * @throws {EditError} if the section already has it.
    */
-  positionOf(element: Readonly<Record<string, Said>>, getSortKey: SortKey | undefined): Position<T> {
+  findPosition(element: Readonly<Record<string, FieldValue>>, getSortKey: SortKey | undefined): InsertPosition<T> {
     const { subjectKey } = this.#base;
     const { [subjectKey]: rawSubject, scope = DEFAULT_VERDICT_SCOPE } = element;
     if (rawSubject === undefined) throw new EditError(`what is to be added has no ${subjectKey}`);
-    const identity = { subject: canonical(String(rawSubject), this.#base), scope: String(scope) };
+    const identity = { subject: normalizeSubject(String(rawSubject), this.#base), scope: String(scope) };
     const sameSubject = this.#bySubject.get(identity.subject) ?? [];
     if (sameSubject.some((one) => one.scope === identity.scope)) {
       throw new EditError(`${quote(identity.subject)} is in its ${this.#section} already`);
@@ -140,7 +140,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     if (run.length <= 2 * MAX_RUN) return;
     const newRun = run.splice(MAX_RUN);
     this.#runs.splice(this.#runs.indexOf(run) + 1, 0, newRun);
-    for (const moved of newRun) this.#runOf.set(moved, newRun);
+    for (const moved of newRun) this.#runByElement.set(moved, newRun);
   }
 
   remove(element: T): void {
@@ -151,23 +151,23 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     const run = this.#getRun(element);
     run.splice(run.indexOf(element), 1);
     if (run.length === 0) this.#runs.splice(this.#runs.indexOf(run), 1);
-    this.#runOf.delete(element);
+    this.#runByElement.delete(element);
     const sameSubject = this.#bySubject.get(element.subject);
     sameSubject?.splice(sameSubject.indexOf(element), 1);
     this.#kinds.delete(run);
   }
 
   /** Must be called when an element becomes short or long. */
-  restyled(one: T): void {
+  onStyleChanged(one: T): void {
     this.#kinds.delete(this.#getRun(one));
   }
 
   #getRun(one: T): T[] {
-    return this.#runOf.get(one) as T[];
+    return this.#runByElement.get(one) as T[];
   }
 
   #addToIndex(element: T, run: T[]): void {
-    this.#runOf.set(element, run);
+    this.#runByElement.set(element, run);
     const sameSubject = this.#bySubject.get(element.subject);
     if (sameSubject === undefined) this.#bySubject.set(element.subject, [element]);
     else sameSubject.push(element);
@@ -189,7 +189,11 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   }
 
   /** A new element copies the style of the one above or below; with more keys, that of the nearest long one. */
-  #chooseStyle(element: Readonly<Record<string, Said>>, previous: T | undefined, next: T | undefined): ElementStyle {
+  #chooseStyle(
+    element: Readonly<Record<string, FieldValue>>,
+    previous: T | undefined,
+    next: T | undefined,
+  ): ElementStyle {
     const neighbour = (previous ?? next)?.style ?? this.#base;
     if (Object.keys(element).length === 1) {
       const isShort = this.size === 0 || this.#runs.some((run) => this.#getKinds(run).hasShort);

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { acquireLock, LockTimeout } from "../engine/lock";
-import { openOwnFolder } from "../machine/own-folder";
+import { openPrivateDirectory } from "../machine/private-directory";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { printable, quote } from "../settings/text";
-import { gitDirectoryOf, realPath, repositoryOfFile } from "./repository";
+import { quote, sanitizeLine } from "../settings/text";
+import { findFileRepository, findGitDirectory, resolveLinks } from "./repository";
 
 /** Options for waiting for another process. */
-export interface LockWait {
+export interface LockWaitOptions {
   /** Default: one minute. */
   readonly timeoutMs?: number;
   /** Called once if another process holds a lock, with its name: `process 4711`. */
@@ -31,14 +31,14 @@ export class FileLocks implements Disposable {
    *
    * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) if another process holds a lock for too long.
    */
-  static async acquire(files: readonly string[], wait: LockWait = {}): Promise<FileLocks> {
+  static async acquire(files: readonly string[], wait: LockWaitOptions = {}): Promise<FileLocks> {
     const locks = new FileLocks();
     await locks.add(files, wait);
     return locks;
   }
 
   /** Acquires the locks of more files, unless they are already held. */
-  async add(files: readonly string[], { timeoutMs = TIMEOUT_MS, onWait }: LockWait = {}): Promise<void> {
+  async add(files: readonly string[], { timeoutMs = TIMEOUT_MS, onWait }: LockWaitOptions = {}): Promise<void> {
     const filesByDirectory = new Map(files.map((file) => [findLockDirectory(file), file]));
     try {
       for (const [lockDirectory, file] of [...filesByDirectory].sort(([one], [other]) => (one < other ? -1 : 1))) {
@@ -67,20 +67,20 @@ export class FileLocks implements Disposable {
 
 /** Returns the directory that a file's lock belongs to: the shared git directory, otherwise the file's own directory. */
 function findLockDirectory(file: string): string {
-  const repository = repositoryOfFile(file);
-  const gitDirectory = repository === undefined ? undefined : gitDirectoryOf(repository);
-  return gitDirectory ?? dirname(realPath(resolve(file)));
+  const repository = findFileRepository(file);
+  const gitDirectory = repository === undefined ? undefined : findGitDirectory(repository);
+  return gitDirectory ?? dirname(resolveLinks(resolve(file)));
 }
 
 async function acquireDirectoryLock(
   lockDirectory: string,
   file: string,
-  wait: Pick<LockWait, "onWait"> & { readonly timeoutMs: number },
+  wait: Pick<LockWaitOptions, "onWait"> & { readonly timeoutMs: number },
 ): Promise<() => void> {
   const options = { ...wait, pollMs: POLL_MS };
   try {
-    const repository = repositoryOfFile(file);
-    if (repository !== undefined && gitDirectoryOf(repository) === lockDirectory) {
+    const repository = findFileRepository(file);
+    if (repository !== undefined && findGitDirectory(repository) === lockDirectory) {
       try {
         return await acquireLock(join(lockDirectory, "email-security.lock"), options);
       } catch (error) {
@@ -93,7 +93,7 @@ async function acquireDirectoryLock(
     if (!(error instanceof LockTimeout)) throw error;
     throw new EmailSecurityError(
       "ERR_SETTINGS_LOCKED",
-      `${quote(file, 300)} is being changed by ${printable(error.holder)}, which did not finish within ${Math.round(wait.timeoutMs / 1_000)} s; nothing was written. Wait until that process has ended, or end it, and run this again.`,
+      `${quote(file, 300)} is being changed by ${sanitizeLine(error.holder)}, which did not finish within ${Math.round(wait.timeoutMs / 1_000)} s; nothing was written. Wait until that process has ended, or end it, and run this again.`,
       { cause: error },
     );
   }
@@ -105,7 +105,7 @@ async function acquireTemporaryLock(
   options: Parameters<typeof acquireLock>[1],
 ): Promise<() => void> {
   const name = `email-security-locks-${process.getuid?.() ?? userInfo().username}`;
-  const directory = openOwnFolder({ parent: tmpdir(), name });
+  const directory = openPrivateDirectory({ parent: tmpdir(), name });
   try {
     const key = createHash("sha256").update(lockDirectory).digest("hex").slice(0, 32);
     const release = await acquireLock(join(directory.path, `${key}.lock`), options);

@@ -6,7 +6,7 @@ import {
   type StructuredPatchHunk,
   structuredPatch,
 } from "diff";
-import { lineEndAfter, linesIn } from "./edit-element";
+import { countLines, findLineEnd } from "./edit-element";
 
 /** Context lines around a change. */
 const CONTEXT_LINES = 4;
@@ -19,7 +19,7 @@ const MAX_EDIT_LENGTH = 200;
  *
  * @param action whether the file is created or removed. Default: neither.
  */
-export function patchBetween(name: string, before: string, after: string, action?: "make" | "remove"): string {
+export function formatFilePatch(name: string, before: string, after: string, action?: "make" | "remove"): string {
   if (action !== undefined) {
     const [from, to] = action === "make" ? [NO_FILE, `b/${name}`] : [`a/${name}`, NO_FILE];
     const patch = structuredPatch(from, to, before, after, undefined, undefined, { context: CONTEXT_LINES });
@@ -39,7 +39,7 @@ export function patchBetween(name: string, before: string, after: string, action
 const NO_FILE = "/dev/null";
 
 function buildMiddlePatch(name: string, before: string, after: string, start: number, end: number): StructuredPatch {
-  const lineOffset = linesIn(before, 0, start);
+  const lineOffset = countLines(before, 0, start);
   const [oldFileName, newFileName] = [`a/${name}`, `b/${name}`];
   const [old, current] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
   const options = { context: CONTEXT_LINES, maxEditLength: MAX_EDIT_LENGTH };
@@ -77,7 +77,7 @@ function diffLineArrays(old: readonly string[], current: readonly string[]): str
   const pieces = [prefixLines(" ", old.slice(0, prefixLength))];
   let [oldIndex, currentIndex] = [prefixLength, prefixLength];
   for (const anchor of anchors) {
-    const [anchorOld, anchorCurrent] = [prefixLength + anchor.inOld, prefixLength + anchor.inNow];
+    const [anchorOld, anchorCurrent] = [prefixLength + anchor.oldIndex, prefixLength + anchor.newIndex];
     if (anchorOld > oldIndex || anchorCurrent > currentIndex)
       pieces.push(diffLineArrays(old.slice(oldIndex, anchorOld), current.slice(currentIndex, anchorCurrent)));
     pieces.push(prefixLines(" ", old.slice(anchorOld, anchorOld + 1)));
@@ -96,8 +96,8 @@ function prefixLines(symbol: string, lines: readonly string[]): string[] {
 
 /** A line that occurs exactly once in both texts. */
 interface Anchor {
-  readonly inOld: number;
-  readonly inNow: number;
+  readonly oldIndex: number;
+  readonly newIndex: number;
   /** The previous anchor in the longest sequence that ends here. */
   readonly previous: Anchor | undefined;
 }
@@ -111,13 +111,13 @@ function findAnchors(old: readonly string[], current: readonly string[]): readon
     const currentIndex = linePositions.get(line);
     if (currentIndex === undefined) continue;
     let [low, high] = [0, chains.length];
-    if ((chains.at(-1)?.inNow ?? -1) < currentIndex) low = high;
+    if ((chains.at(-1)?.newIndex ?? -1) < currentIndex) low = high;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((chains[middle]?.inNow ?? 0) < currentIndex) low = middle + 1;
+      if ((chains[middle]?.newIndex ?? 0) < currentIndex) low = middle + 1;
       else high = middle;
     }
-    chains[low] = { inOld: oldIndex, inNow: currentIndex, previous: chains[low - 1] };
+    chains[low] = { oldIndex, newIndex: currentIndex, previous: chains[low - 1] };
   }
   const anchors: Anchor[] = [];
   for (let one = chains.at(-1); one !== undefined; one = one.previous) anchors.push(one);
@@ -190,6 +190,6 @@ function measureCommonEnds(one: string, other: string): [start: number, end: num
     startOffset = one.lastIndexOf("\n", startOffset - 2) + 1;
   let endOffset = one.length - end;
   for (let count = 0; count <= CONTEXT_LINES && endOffset < one.length; count += 1)
-    endOffset = lineEndAfter(one, endOffset);
+    endOffset = findLineEnd(one, endOffset);
   return [startOffset, one.length - endOffset];
 }

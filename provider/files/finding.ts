@@ -1,5 +1,5 @@
 import { EmailSecurityError } from "../settings/email-security-error";
-import { printable } from "../settings/text";
+import { sanitizeLine } from "../settings/text";
 
 /** A location in a file: lines and columns from 1, columns in UTF-16 units as in editors. */
 export interface Place {
@@ -28,25 +28,25 @@ export interface Finding {
 }
 
 /** Formats `settings/acme.yaml:12:5`, which terminals and editors can open. */
-export function placeText({ file, line, column }: Place): string {
-  return `${printable(file)}:${line}:${column}`;
+export function formatLocation({ file, line, column }: Place): string {
+  return `${sanitizeLine(file)}:${line}:${column}`;
 }
 
 /** Formats `settings/acme.yaml:12`, for people. */
-export function lineText({ file, line }: Place): string {
-  return `${printable(file)}:${line}`;
+export function formatLineLocation({ file, line }: Place): string {
+  return `${sanitizeLine(file)}:${line}`;
 }
 
 const LEVELS_BY_SEVERITY: readonly FindingLevel[] = ["error", "warning", "note"];
 
 /** Sorts the most serious first; stable. */
-export function sortBySeriousness(findings: readonly Finding[]): Finding[] {
+export function sortBySeverity(findings: readonly Finding[]): Finding[] {
   return LEVELS_BY_SEVERITY.flatMap((severity) => findings.filter(({ level }) => level === severity));
 }
 
 /** Formats a finding on one line: `settings/acme.yaml:12:5 error: … (yaml-tab)`. */
-export function findingText({ code, level, message, place }: Finding): string {
-  const prefix = place === undefined ? "" : `${placeText(place)} `;
+export function formatFinding({ code, level, message, place }: Finding): string {
+  const prefix = place === undefined ? "" : `${formatLocation(place)} `;
   return `${prefix}${level}: ${message} (${code})`;
 }
 
@@ -57,18 +57,18 @@ export class SettingsFileError extends EmailSecurityError {
 
   /** @param file the requested file. */
   constructor(file: string, findings: readonly Finding[]) {
-    super("ERR_SETTINGS_FILE", mistakesText(file, findings));
+    super("ERR_SETTINGS_FILE", formatSettingsErrorMessage(file, findings));
     this.findings = findings;
   }
 }
 
 /** Formats all errors of an invalid file, one per line, as an error message. */
-export function mistakesText(file: string, findings: readonly Finding[]): string {
+export function formatSettingsErrorMessage(file: string, findings: readonly Finding[]): string {
   const errors = findings.filter(({ level }) => level === "error");
-  const lines = errors.slice(0, MAX_LISTED).map((finding) => `  ${findingText(finding).replaceAll("\n", "\n    ")}`);
+  const lines = errors.slice(0, MAX_LISTED).map((finding) => `  ${formatFinding(finding).replaceAll("\n", "\n    ")}`);
   const moreLines = errors.length > MAX_LISTED ? [`  … and ${errors.length - MAX_LISTED} more`] : [];
   const mistakeCount = errors.length === 1 ? "a mistake" : `${errors.length} mistakes`;
-  return [`${printable(file)} can't be used: it has ${mistakeCount}.`, ...lines, ...moreLines].join("\n");
+  return [`${sanitizeLine(file)} can't be used: it has ${mistakeCount}.`, ...lines, ...moreLines].join("\n");
 }
 
 const MAX_LISTED = 100;
@@ -79,14 +79,14 @@ export function hasErrors(findings: readonly Finding[]): boolean {
 }
 
 /** Returns whether the finding is an override that weakens an included file. */
-export function isLoosening({ code }: Pick<Finding, "code">): boolean {
+export function isOverrideFinding({ code }: Pick<Finding, "code">): boolean {
   return code === "loosened" || code === "loosening-refused";
 }
 
 /** Sorts overrides first, then by file, line and column. */
-export function inOrder(findings: readonly Finding[]): Finding[] {
+export function sortFindings(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((one, other) => {
-    if (isLoosening(one) !== isLoosening(other)) return isLoosening(one) ? -1 : 1;
+    if (isOverrideFinding(one) !== isOverrideFinding(other)) return isOverrideFinding(one) ? -1 : 1;
     const [a, b] = [one.place, other.place];
     if (a === undefined || b === undefined) return Number(b === undefined) - Number(a === undefined);
     if (a.file !== b.file) return a.file < b.file ? -1 : 1;

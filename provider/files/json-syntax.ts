@@ -1,5 +1,5 @@
-import { printable } from "../settings/text";
-import type { Refuse } from "./yaml-parser";
+import { sanitizeLine } from "../settings/text";
+import type { ReportProblem } from "./yaml-parser";
 
 /** Returns whether other tools read the file as JSON because of its name. It must then be JSON, not only YAML. */
 export function isJsonFile(file: string): boolean {
@@ -7,7 +7,7 @@ export function isJsonFile(file: string): boolean {
 }
 
 /** Reports syntax that is valid in YAML but not in JSON: trailing commas, comments, unquoted keys. */
-export function refuseInvalidJson(text: string, reportProblem: Refuse): void {
+export function reportInvalidJson(text: string, reportProblem: ReportProblem): void {
   const bom = text.startsWith("\uFEFF") ? 1 : 0;
   const json = text.slice(bom);
   const errorMessage = getJsonError(json);
@@ -22,7 +22,7 @@ export function refuseInvalidJson(text: string, reportProblem: Refuse): void {
   const reason = errorMessage
     .replace(/ in JSON at position \d+.*$/, "")
     .replace(/, [^,]*"[^"]*" is not valid JSON$/s, "");
-  reportProblem("json-syntax", `is not valid JSON: ${printable(reason)}`, low + bom);
+  reportProblem("json-syntax", `is not valid JSON: ${sanitizeLine(reason)}`, low + bom);
 }
 
 function getJsonError(json: string): string | undefined {

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { quote } from "../settings/text";
-import { type Finding, inOrder } from "./finding";
+import { type Finding, sortFindings } from "./finding";
 import { type LintResult, lintSettings } from "./lint";
-import type { ReadOptions } from "./read-settings";
-import { readerFrom } from "./read-source";
+import type { SettingsReadOptions } from "./read-settings";
+import { createFileReader } from "./read-source";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 import type { Policy } from "./settings-schema";
 
@@ -16,7 +16,7 @@ export interface FilesLintResult {
   /** All checked files, sorted. */
   readonly files: readonly string[];
   /** Files that no other file includes: one per tenant. */
-  readonly tops: readonly string[];
+  readonly topLevelFiles: readonly string[];
   /** The top files with everything they include, and their policies. */
   readonly tenants: readonly LintedTenant[];
   /** The included files in the same form: an included file can still belong to a tenant. */
@@ -31,7 +31,7 @@ export interface LintedTenant {
   readonly files: readonly string[];
   readonly policy: Policy;
   /** The entries and VIPs of all files. */
-  readonly declared: readonly (DeclaredEntry | DeclaredVip)[];
+  readonly declarations: readonly (DeclaredEntry | DeclaredVip)[];
 }
 
 /** The default directory of settings files. */
@@ -47,9 +47,9 @@ const DEFAULT_FILE = "settings.yaml";
  * @param paths files and directories. Default if empty: the directory `settings`, or else `settings.yaml`.
  * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is none.
  */
-export function lintFiles(paths: readonly string[], options: ReadOptions = {}): FilesLintResult {
+export function lintFiles(paths: readonly string[], options: SettingsReadOptions = {}): FilesLintResult {
   const candidates = new Map(resolveSettingsFiles(paths).map((file) => [resolve(file), file]));
-  const sharedOptions: ReadOptions = { cache: new Map(), ...options };
+  const sharedOptions: SettingsReadOptions = { cache: new Map(), ...options };
   const results = new Map([...candidates].map(([path, file]) => [path, lintSettings(file, sharedOptions)]));
   const readPaths = new Set([...results.values()].flatMap(({ files }) => files).map((file) => resolve(file)));
   for (const file of findIncludingFiles([...candidates.keys()])) {
@@ -69,9 +69,9 @@ export function lintFiles(paths: readonly string[], options: ReadOptions = {}): 
     }
   }
   return {
-    findings: inOrder([...findings.values()]),
+    findings: sortFindings([...findings.values()]),
     files: [...new Set(topLevelFiles.flatMap(({ files }) => files))].sort(),
-    tops: topLevelFiles.flatMap(({ files }) => files.slice(0, 1)),
+    topLevelFiles: topLevelFiles.flatMap(({ files }) => files.slice(0, 1)),
     tenants: topLevelFiles.map(buildLintedTenant),
     included: [...results.values()].filter((result) => !topLevelFiles.includes(result)).map(buildLintedTenant),
     isPartial: topLevelFiles.some((top) => top.isPartial),
@@ -82,7 +82,7 @@ function buildLintedTenant({ files, draft }: LintResult): LintedTenant {
   return {
     files,
     policy: draft?.policy ?? {},
-    declared: [...(draft?.entries ?? []), ...(draft?.vips ?? [])],
+    declarations: [...(draft?.entries ?? []), ...(draft?.vips ?? [])],
   };
 }
 
@@ -109,7 +109,7 @@ function findIncludingFiles(paths: readonly string[]): string[] {
   const remaining = new Map(
     findDefaultFiles()
       .filter((file) => !paths.includes(resolve(file)))
-      .map((file) => [file, textOf(file)]),
+      .map((file) => [file, readTextOrEmpty(file)]),
   );
   const includingFiles: string[] = [];
   for (const names = paths.map((path) => basename(path)); names.length > 0; ) {
@@ -125,9 +125,9 @@ function findIncludingFiles(paths: readonly string[]): string[] {
 }
 
 /** Returns the text of a file; empty if it can't be read. */
-export function textOf(file: string): string {
+export function readTextOrEmpty(file: string): string {
   try {
-    return readerFrom(file)(file);
+    return createFileReader(file)(file);
   } catch {
     return "";
   }

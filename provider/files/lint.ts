@@ -1,13 +1,13 @@
 import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
-import { slipOf } from "../settings/nearest-name";
+import { findLikelyTypo } from "../settings/nearest-name";
 import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
 import { quote } from "../settings/text";
-import { type Finding, inOrder, lineText } from "./finding";
-import { policyFindings } from "./policy";
-import { inspectSettings, type ReadOptions } from "./read-settings";
-import { reviewFindings } from "./reviews";
-import type { Declared, DeclaredEntry, DeclaredVip, Settings } from "./settings";
+import { type Finding, formatLineLocation, sortFindings } from "./finding";
+import { findPolicyViolations } from "./policy";
+import { inspectSettings, type SettingsReadOptions } from "./read-settings";
+import { findReviewProblems } from "./reviews";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings";
 
 /** The findings of lint, and the settings if they are valid. */
 export interface LintResult {
@@ -28,10 +28,10 @@ export interface LintResult {
  *
  * @param file the path relative to the working directory.
  */
-export function lintSettings(file: string, options: ReadOptions = {}): LintResult {
+export function lintSettings(file: string, options: SettingsReadOptions = {}): LintResult {
   const { settings, draft, findings: readFindings, files } = inspectSettings(file, options);
   if (draft === undefined) return { findings: readFindings, settings: undefined, draft, isPartial: true, files };
-  const findings = inOrder([...readFindings, ...judgeSettings(draft)]);
+  const findings = sortFindings([...readFindings, ...checkSettings(draft)]);
   return {
     findings,
     settings: findings.some(({ level }) => level === "error") ? undefined : settings,
@@ -45,12 +45,12 @@ export function lintSettings(file: string, options: ReadOptions = {}): LintResul
  * Returns findings on readable settings, in addition to {@link Settings.findings}: policy violations (errors) and suspicious declarations
  * (warnings and notes).
  */
-export function judgeSettings(settings: Settings): Finding[] {
+export function checkSettings(settings: Settings): Finding[] {
   return [
-    ...policyFindings(settings),
+    ...findPolicyViolations(settings),
     ...findCoveredEntries(settings),
     ...findExpiring(settings),
-    ...reviewFindings(settings),
+    ...findReviewProblems(settings),
     ...findAcceptedRisks(settings),
     ...findUnknownScopes(settings),
   ];
@@ -108,7 +108,7 @@ function buildShadowedFinding(entry: DeclaredEntry, parentEntry: DeclaredEntry):
     "shadowed",
     "warning",
     entry,
-    `${quote(entry.written)} is covered by ${quote(parentEntry.written)}, which is on the ${parentEntry.list} list at ${lineText(parentEntry.place)}; take one of the two away`,
+    `${quote(entry.rawValue)} is covered by ${quote(parentEntry.rawValue)}, which is on the ${parentEntry.list} list at ${formatLineLocation(parentEntry.location)}; take one of the two away`,
   );
 }
 
@@ -118,15 +118,15 @@ function buildContradictedFinding(entry: DeclaredEntry, parentEntry: DeclaredEnt
     "contradicted",
     "note",
     entry,
-    `${quote(entry.written)} is ${entryEffect}, and ${quote(parentEntry.written)} above it is ${parentEffect} at ${lineText(parentEntry.place)}; the service's reference does not say which of the two decides, so find out before you count on the exception`,
+    `${quote(entry.rawValue)} is ${entryEffect}, and ${quote(parentEntry.rawValue)} above it is ${parentEffect} at ${formatLineLocation(parentEntry.location)}; the service's reference does not say which of the two decides, so find out before you count on the exception`,
   );
 }
 
-function expiresBefore(one: Declared, other: Declared): boolean {
+function expiresBefore(one: DeclaredElement, other: DeclaredElement): boolean {
   return getExpiryDate(one) < getExpiryDate(other);
 }
 
-function getExpiryDate({ expires }: Declared): string {
+function getExpiryDate({ expires }: DeclaredElement): string {
   return expires === undefined || expires === "never" ? "9999-12-31" : expires;
 }
 
@@ -138,7 +138,7 @@ function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
         "expired",
         "warning",
         declaration,
-        `${quote(declaration.written)} was declared until ${declaration.expires}, and is declared no longer; take it away, or write a later date if it is still needed`,
+        `${quote(declaration.rawValue)} was declared until ${declaration.expires}, and is declared no longer; take it away, or write a later date if it is still needed`,
       ),
     ),
     ...[...entries, ...vips]
@@ -151,7 +151,7 @@ function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
           "expires-soon",
           "note",
           declaration,
-          `${quote(declaration.written)} is declared until ${declaration.expires}, ${formatRelativeDay(today, declaration.expires ?? today)}; write a later date if it is needed for longer`,
+          `${quote(declaration.rawValue)} is declared until ${declaration.expires}, ${formatRelativeDay(today, declaration.expires ?? today)}; write a later date if it is needed for longer`,
         ),
       ),
   ];
@@ -162,16 +162,16 @@ function findUnknownScopes({ entries }: Settings): Finding[] {
   const known: readonly string[] = KNOWN_VERDICT_SCOPES;
   const reportedScopes = new Set<string>();
   return entries.flatMap((entry) => {
-    const { verdictScope, written } = entry;
+    const { verdictScope, rawValue } = entry;
     if (known.includes(verdictScope)) return [];
-    const suggestion = slipOf(verdictScope, known);
+    const suggestion = findLikelyTypo(verdictScope, known);
     if (suggestion === undefined) {
       if (reportedScopes.has(verdictScope)) return [];
       reportedScopes.add(verdictScope);
-      const message = `${quote(written)} has the scope ${quote(verdictScope)}, which this version does not know: it knows ${known.join(" and ")}. A service that does not know it either refuses the entry when it is written`;
+      const message = `${quote(rawValue)} has the scope ${quote(verdictScope)}, which this version does not know: it knows ${known.join(" and ")}. A service that does not know it either refuses the entry when it is written`;
       return [buildFinding("scope-other", "note", entry, message)];
     }
-    const message = `${quote(written)} has the scope ${quote(verdictScope)}; did you mean ${suggestion}? A service that does not know it refuses the entry when it is written`;
+    const message = `${quote(rawValue)} has the scope ${quote(verdictScope)}; did you mean ${suggestion}? A service that does not know it refuses the entry when it is written`;
     return [buildFinding("scope-unknown", "warning", entry, message)];
   });
 }
@@ -179,7 +179,7 @@ function findUnknownScopes({ entries }: Settings): Finding[] {
 function findAcceptedRisks({ entries, ownDomains, policy }: Settings): Finding[] {
   const ownDomainSet = new OwnDomains([...ownDomains]);
   return entries.flatMap((entry) => {
-    const { list, entryType, acceptRisk, written, expires } = entry;
+    const { list, entryType, acceptRisk, rawValue, expires } = entry;
     if (acceptRisk === undefined) return [];
     const risks = risksOf(entry, ownDomainSet);
     const isWholeDomain =
@@ -187,17 +187,17 @@ function findAcceptedRisks({ entries, ownDomains, policy }: Settings): Finding[]
     const mayAdmitMail = list === "allow" || (expires !== undefined && expires !== "never");
     if (risks.length === 0 && !isWholeDomain && mayAdmitMail) {
       const subjectText = list === "allow" ? "it" : "its end";
-      const message = `${quote(written)} is not risky by itself; a plan takes \`acceptRisk\` as the reason why ${subjectText} is meant whatever the mail from there says: ${quote(acceptRisk, 500)}`;
+      const message = `${quote(rawValue)} is not risky by itself; a plan takes \`acceptRisk\` as the reason why ${subjectText} is meant whatever the mail from there says: ${quote(acceptRisk, 500)}`;
       return [buildFinding("accepted-mail", "note", entry, message)];
     }
     if (risks.length === 0 && !isWholeDomain) {
-      const message = `${quote(written)} is not risky, as far as can be told here, so there is nothing to accept; take \`acceptRisk\` away, lest it hide a risk to come`;
+      const message = `${quote(rawValue)} is not risky, as far as can be told here, so there is nothing to accept; take \`acceptRisk\` away, lest it hide a risk to come`;
       return [buildFinding("accepted-nothing", "warning", entry, message)];
     }
     const riskText = isWholeDomain
       ? "policy-whole-domain: it allows a whole domain"
       : risks.map(({ code }) => `${code}: it ${RISKS[code].title}`).join("; ");
-    const message = `${quote(written)} is risky (${riskText}), and accepted because: ${quote(acceptRisk, 500)}`;
+    const message = `${quote(rawValue)} is risky (${riskText}), and accepted because: ${quote(acceptRisk, 500)}`;
     return [buildFinding("accepted-risk", "note", entry, message)];
   });
 }
@@ -212,7 +212,7 @@ function buildFinding(
     code,
     level,
     message,
-    place: declaration.place,
+    place: declaration.location,
     subject: { kind: declaration.kind, key: declaration.key },
   };
 }

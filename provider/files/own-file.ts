@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
-import type { Section } from "./edit";
 import type { Settings } from "./settings";
+import type { Section } from "./settings-editor";
 
 /**
  * Returns the file for a new element, never a shared baseline: the tenant's own file if it has the section, else a part that `export` split
@@ -8,7 +8,7 @@ import type { Settings } from "./settings";
  *
  * @param hasSection returns whether a file has the section.
  */
-export function ownFileFor(
+export function findOwnFile(
   section: Section,
   { file, files }: Pick<Settings, "file" | "files">,
   hasSection: (file: string) => boolean,

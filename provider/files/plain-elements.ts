@@ -1,12 +1,12 @@
-import { lineEndAfter, linesIn } from "./edit-element";
-import type { Section } from "./edit-section";
+import { countLines, findLineEnd } from "./edit-element";
+import type { Section } from "./editable-section";
 import { ELEMENT_FIELD_NAMES } from "./element-fields";
 
 /** A list element that all YAML parsers read alike: a dash and a text, or known keys with a text on each line. */
 export interface PlainElement {
   /** The start of the dash's line, and the end of the last line with its newline. */
-  readonly from: number;
-  readonly until: number;
+  readonly lineStart: number;
+  readonly lineEnd: number;
   /** The first line, from 1. */
   readonly line: number;
   /** From the content after the dash to the last character of content. */
@@ -30,7 +30,7 @@ export interface PlainSection {
   /** The column of the dashes, from 0. */
   readonly column: number;
   /** The offset of its last plain lines in the remaining text. */
-  readonly lastGap: number;
+  readonly lastGapOffset: number;
   readonly elements: readonly PlainElement[];
 }
 
@@ -43,12 +43,12 @@ export interface Gap {
 }
 
 /** A text without its plain elements. */
-export interface WithoutPlain {
-  readonly left: string;
+export interface PlainScanResult {
+  readonly remainingText: string;
   readonly sections: readonly PlainSection[];
   readonly gaps: readonly Gap[];
   /** The number of removed texts, mappings and dashes. */
-  readonly values: number;
+  readonly removedValueCount: number;
 }
 
 /**
@@ -57,22 +57,22 @@ export interface WithoutPlain {
  *
  * @param maxValues the maximum number of values to remove; a text with more is left unchanged.
  */
-export function withoutPlainElements(text: string, maxValues = Number.POSITIVE_INFINITY): WithoutPlain {
+export function extractPlainElements(text: string, maxValues = Number.POSITIVE_INFINITY): PlainScanResult {
   const scan = new PlainElementScanner(text, maxValues);
   for (SECTION_HEADER.lastIndex = 0; ; ) {
     const header = SECTION_HEADER.exec(text);
     if (header === null) break;
     SECTION_HEADER.lastIndex = Math.max(
-      scan.section(header[1] as Section, header.index, SECTION_HEADER.lastIndex),
+      scan.scanSection(header[1] as Section, header.index, SECTION_HEADER.lastIndex),
       SECTION_HEADER.lastIndex,
     );
   }
-  return scan.isTooMuch ? { left: text, sections: [], gaps: [], values: 0 } : scan.result();
+  return scan.isOverLimit ? { remainingText: text, sections: [], gaps: [], removedValueCount: 0 } : scan.buildResult();
 }
 
 class PlainElementScanner {
   readonly #text: string;
-  readonly #most: number;
+  readonly #maxValues: number;
   readonly #sections: PlainSection[] = [];
   readonly #gaps: Gap[] = [];
   readonly #remainingPieces: string[] = [];
@@ -86,30 +86,30 @@ class PlainElementScanner {
 
   constructor(text: string, maxValues: number) {
     this.#text = text;
-    this.#most = maxValues;
+    this.#maxValues = maxValues;
   }
 
-  get isTooMuch(): boolean {
-    return this.#values > this.#most;
+  get isOverLimit(): boolean {
+    return this.#values > this.#maxValues;
   }
 
-  result(): WithoutPlain {
+  buildResult(): PlainScanResult {
     this.#remainingPieces.push(this.#text.slice(this.#position));
     return {
-      left: this.#remainingPieces.join(""),
+      remainingText: this.#remainingPieces.join(""),
       sections: this.#sections,
       gaps: this.#gaps,
-      values: this.#values,
+      removedValueCount: this.#values,
     };
   }
 
   /** Scans the lines of a section; returns their end. */
-  section(name: Section, keyStart: number, from: number): number {
+  scanSection(name: Section, keyStart: number, from: number): number {
     const text = this.#text;
     const key = this.#remainingLength + keyStart - this.#position;
     const elements: PlainElement[] = [];
     let at = from;
-    let line = this.#positionLine + linesIn(text, this.#position, from) + 1;
+    let line = this.#positionLine + countLines(text, this.#position, from) + 1;
     let column: number | undefined;
     let run: PlainElement[] = [];
     const flushRun = (): void => {
@@ -117,14 +117,14 @@ class PlainElementScanner {
       if (first !== undefined && last !== undefined) this.#extractRun(first, last);
       run = [];
     };
-    while (at < text.length && !this.isTooMuch) {
+    while (at < text.length && !this.isOverLimit) {
       const scanned = scanElement(text, at, line, name);
       if (scanned !== undefined && (column === undefined || column === scanned.column)) {
         column = scanned.column;
         elements.push(scanned.element);
         run.push(scanned.element);
         this.#values += scanned.values;
-        at = scanned.element.until;
+        at = scanned.element.lineEnd;
         line = scanned.nextLine;
         continue;
       }
@@ -141,23 +141,29 @@ class PlainElementScanner {
       flushRun();
       // Continue at the next dash of the section, which may start a plain element.
       do {
-        at = lineEndAfter(text, at);
+        at = findLineEnd(text, at);
         line += 1;
       } while (at < text.length && !isDashOrKey(text, at, column));
     }
     flushRun();
     if (elements.length > 0 && column !== undefined) {
-      this.#sections.push({ name, keyStart: key, column, lastGap: this.#gaps.at(-1)?.at ?? 0, elements });
+      this.#sections.push({
+        name,
+        keyStart: key,
+        column,
+        lastGapOffset: this.#gaps.at(-1)?.at ?? 0,
+        elements,
+      });
     }
     return at;
   }
 
   #extractRun(first: PlainElement, last: PlainElement): void {
     const text = this.#text;
-    this.#remainingPieces.push(text.slice(this.#position, first.from));
-    this.#remainingLength += first.from - this.#position;
-    const lines = linesIn(text, first.from, last.until);
-    this.#removedLength += last.until - first.from;
+    this.#remainingPieces.push(text.slice(this.#position, first.lineStart));
+    this.#remainingLength += first.lineStart - this.#position;
+    const lines = countLines(text, first.lineStart, last.lineEnd);
+    this.#removedLength += last.lineEnd - first.lineStart;
     this.#removedLines += lines;
     this.#gaps.push({
       at: this.#remainingLength,
@@ -165,7 +171,7 @@ class PlainElementScanner {
       characters: this.#removedLength,
       lines: this.#removedLines,
     });
-    this.#position = last.until;
+    this.#position = last.lineEnd;
     this.#positionLine = first.line - 1 + lines;
   }
 }
@@ -238,8 +244,8 @@ function scanElement(text: string, startOffset: number, line: number, section: S
   }
   if (subject === undefined) return undefined;
   const element: PlainElement = {
-    from: startOffset,
-    until: endOffset,
+    lineStart: startOffset,
+    lineEnd: endOffset,
     line,
     start,
     end,
@@ -251,7 +257,7 @@ function scanElement(text: string, startOffset: number, line: number, section: S
   return {
     column,
     element,
-    nextLine: line + linesIn(text, startOffset, endOffset),
+    nextLine: line + countLines(text, startOffset, endOffset),
     values: key === undefined ? 2 : 1 + 2 * count,
   };
 }

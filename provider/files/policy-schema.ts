@@ -1,43 +1,58 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
-import { daysOfTerm } from "../settings/term";
+import { parseTermDays } from "../settings/term";
 import { quote } from "../settings/text";
-import { flag, mapping, missingOr, oneOf, plainText, shortText, wholeNumber } from "./schema-words";
+import {
+  booleanField,
+  formatChoices,
+  formatFieldError,
+  formatMappingError,
+  integerField,
+  singleLineTextField,
+  textField,
+} from "./field-schemas";
 
 /** The sections with declarations. */
 export const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
 
 const subjectList = (description: string) =>
   z
-    .array(z.enum(POLICY_SUBJECTS, { error: (issue) => missingOr(issue.input, oneOf(POLICY_SUBJECTS)) }), {
-      error: (issue) => missingOr(issue.input, "a list of allow, deny and vips, as [allow]"),
-    })
+    .array(
+      z.enum(POLICY_SUBJECTS, {
+        error: (issue) => formatFieldError(issue.input, formatChoices(POLICY_SUBJECTS)),
+      }),
+      {
+        error: (issue) => formatFieldError(issue.input, "a list of allow, deny and vips, as [allow]"),
+      },
+    )
     .describe(description)
     .optional();
 
 /** A login at GitHub or GitLab: only their common format is checked. */
-const login = shortText("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
+const login = singleLineTextField("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
   error: (issue) => `is ${quote(issue.input)}; write the login alone, without @ and spaces`,
 });
 
 /** With two names for one login, one approval would count for two people. */
-const approvers = z.record(shortText("a name"), login, { error: (issue) => mapping(issue.input) }).check((context) => {
-  const nameByLogin = new Map<string, string>();
-  for (const [name, loginName] of Object.entries(context.value)) {
-    const otherName = nameByLogin.get(loginName.toLowerCase());
-    nameByLogin.set(loginName.toLowerCase(), name);
-    if (otherName === undefined) continue;
-    const message = `is the login of ${quote(otherName)} already; one login is one person`;
-    context.issues.push({ code: "custom", message, input: loginName, path: [name] });
-  }
-});
+const approvers = z
+  .record(singleLineTextField("a name"), login, { error: (issue) => formatMappingError(issue.input) })
+  .check((context) => {
+    const nameByLogin = new Map<string, string>();
+    for (const [name, loginName] of Object.entries(context.value)) {
+      const otherName = nameByLogin.get(loginName.toLowerCase());
+      nameByLogin.set(loginName.toLowerCase(), name);
+      if (otherName === undefined) continue;
+      const message = `is the login of ${quote(otherName)} already; one login is one person`;
+      context.issues.push({ code: "custom", message, input: loginName, path: [name] });
+    }
+  });
 
 /** The rules of a team's policy. `lint` and `plan` report each violation. */
 export const policyRules = z.strictObject(
   {
     requireComment: subjectList("What must say why it is there."),
     requireTicket: subjectList("What must name a ticket."),
-    ticketPattern: plainText("a regular expression")
+    ticketPattern: textField("a regular expression")
       .refine(
         isRegularExpression,
         "is no regular expression (of RE2: without look-around and back-references, so that none can take for ever)",
@@ -46,7 +61,7 @@ export const policyRules = z.strictObject(
       .optional(),
     requireOwner: subjectList("What must name who answers for it."),
     requireExpiry: subjectList("What must say when it ends: a date, or `expires: never`."),
-    maxDays: wholeNumber("a number of days")
+    maxDays: integerField("a number of days")
       .min(1, "is 0; write a number of days")
       .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
       .optional(),
@@ -57,17 +72,17 @@ export const policyRules = z.strictObject(
     approvers: approvers
       .describe("Who may approve, as approvedBy names them, and their login: { Dana Reyes: dana-reyes }")
       .optional(),
-    reviewEvery: plainText("a term such as 90d")
-      .refine((text) => daysOfTerm(text) !== undefined, {
+    reviewEvery: textField("a term such as 90d")
+      .refine((text) => parseTermDays(text) !== undefined, {
         error: (issue) => `is ${quote(issue.input)}; write days as 90d, or weeks as 12w, at most ten years`,
       })
       .describe("How often all that is declared is looked at anew, as 90d or 12w; what is due is a warning.")
       .optional(),
-    refuseWholeDomains: flag
+    refuseWholeDomains: booleanField
       .describe("Whether an allow of a whole domain needs acceptRisk, as one sender is often enough.")
       .optional(),
   },
-  { error: (issue) => mapping(issue.input) },
+  { error: (issue) => formatMappingError(issue.input) },
 );
 
 /** A team's policy. */

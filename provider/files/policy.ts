@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import { InvalidArgumentError } from "../client/errors";
-import { validate } from "../settings/arguments";
+import { validateArguments } from "../settings/arguments";
 import type { EntryType, List } from "../settings/assumptions";
 import { excerpt, quote } from "../settings/text";
 import type { Finding } from "./finding";
@@ -8,20 +8,20 @@ import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
 import { type Policy, type PolicySubject, policyRules } from "./settings-schema";
 
 /** Checks settings against the team's policy. Each violation is an error at the line of the declaration, with its fix. */
-export function policyFindings({ today, entries, vips, policy }: Settings): Finding[] {
+export function findPolicyViolations({ today, entries, vips, policy }: Settings): Finding[] {
   const rules = buildPolicyRules(policy, today);
   if (rules.length === 0) return [];
   const findings: Finding[] = [];
   for (const declaration of [...entries, ...vips]) {
-    for (const { code, broken } of rules) {
-      const problem = broken(declaration);
+    for (const { code, getViolation } of rules) {
+      const problem = getViolation(declaration);
       if (problem === undefined) continue;
       const subject = { kind: declaration.kind, key: declaration.key };
       findings.push({
         code,
         level: "error",
         message: formatViolation(declaration, problem),
-        place: declaration.place,
+        place: declaration.location,
         subject,
       });
     }
@@ -75,10 +75,12 @@ export interface AccountableVip extends Accountable {
  * @throws {InvalidArgumentError} for an unknown or invalid rule, which would otherwise be ignored.
  */
 export function policyJudge(policy: Policy, today: string): (one: AccountableEntry | AccountableVip) => PolicyCode[] {
-  const problems = validate(policyRules, policy).map(({ property, reason }) => `policy: ${property} ${reason}`);
+  const problems = validateArguments(policyRules, policy).map(
+    ({ property, reason }) => `policy: ${property} ${reason}`,
+  );
   if (problems.length > 0) throw new InvalidArgumentError(problems.join("\n"));
   const rules = buildPolicyRules(policy, today);
-  return (one) => rules.filter(({ broken }) => broken(one) !== undefined).map(({ code }) => code);
+  return (one) => rules.filter(({ getViolation }) => getViolation(one) !== undefined).map(({ code }) => code);
 }
 
 function buildPolicyRules(policy: Policy, today: string): PolicyRule[] {
@@ -96,7 +98,7 @@ function buildPolicyRules(policy: Policy, today: string): PolicyRule[] {
 interface PolicyRule {
   readonly code: PolicyCode;
   /** Describes the violation and its fix in a settings file; undefined if the rule is met. */
-  readonly broken: (one: AccountableEntry | AccountableVip) => string | undefined;
+  readonly getViolation: (one: AccountableEntry | AccountableVip) => string | undefined;
 }
 
 type RequiredSubjects = readonly PolicySubject[] | undefined;
@@ -114,7 +116,7 @@ function ticketRule(subjects: RequiredSubjects = [], pattern: string | undefined
   const patternHint = pattern === undefined ? "" : ` that looks like ${quote(pattern, 200)}`;
   return {
     code: "policy-ticket",
-    broken(one) {
+    getViolation(one) {
       if (one.ticket === undefined) {
         return subjects.includes(getPolicySubject(one))
           ? `names no ticket; write \`ticket: …\`${patternHint}`
@@ -152,7 +154,7 @@ function maxDaysRule(
   const limitText = maxDays === 1 ? "1 day is" : `${maxDays} days are`;
   return {
     code: "policy-max-days",
-    broken(one) {
+    getViolation(one) {
       if (one.kind === "vip" || one.list !== "allow") return undefined;
       const { expires } = one;
       if (expires === undefined && requireExpiry.includes("allow")) return undefined;
@@ -186,7 +188,7 @@ function wholeDomainRule(isEnabled: boolean | undefined): PolicyRule | undefined
   if (isEnabled !== true) return undefined;
   return {
     code: "policy-whole-domain",
-    broken(one) {
+    getViolation(one) {
       if (one.kind === "vip" || one.list !== "allow" || one.entryType !== "domain") return undefined;
       if (one.acceptRisk !== undefined) return undefined;
       return `allows a whole domain; allow the mailboxes that write to you, as ${quote(`name@${one.value}`, 300)}, or say why all of it is meant in \`acceptRisk: …\``;
@@ -203,7 +205,7 @@ function requireField(
   if (subjects.length === 0) return undefined;
   return {
     code,
-    broken(one) {
+    getViolation(one) {
       return subjects.includes(getPolicySubject(one)) ? getFieldProblem(one) : undefined;
     },
   };
@@ -215,8 +217,8 @@ function getPolicySubject(one: AccountableEntry | AccountableVip): PolicySubject
 
 function formatViolation(one: DeclaredEntry | DeclaredVip, problem: string): string {
   const key = one.kind === "vip" ? "email" : "value";
-  const mappingHint = one.isShort === true ? ` (as a mapping, below \`- ${key}: ${excerpt(one.written, 300)}\`)` : "";
-  return `${quote(one.written)} ${problem}${mappingHint}. The team's policy asks for it`;
+  const mappingHint = one.isShort === true ? ` (as a mapping, below \`- ${key}: ${excerpt(one.rawValue, 300)}\`)` : "";
+  return `${quote(one.rawValue)} ${problem}${mappingHint}. The team's policy asks for it`;
 }
 
 /** Ignores word order and case: "Reyes, Dana" equals "dana reyes". */

@@ -1,39 +1,47 @@
 import { dirname, join, normalize, resolve } from "node:path";
-import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
+import { NO_STACK_CONFIG, readOwnDomainNames } from "../resources/configuration";
 import { quote } from "../settings/text";
-import { canonical } from "./declared";
-import { type DeclaredInFile, declaredIn, nameIn, nameOf, removalKey, removalsIn, subjectOf } from "./declared-in-file";
-import { type Finding, hasErrors, inOrder, lineText, type Place, SettingsFileError } from "./finding";
-import type { Part } from "./judged-part";
-import { endLoosened, overrideLoosened } from "./loosened-declaration";
-import { type Demand, demandsOf, impliedBy, loosenings, Options } from "./loosening";
-import { type ParsedFile, parsedFile } from "./parse-settings";
-import { includeRefusal, isFinding, readerFrom, readSource } from "./read-source";
-import type { Declared, DeclaredEntry, DeclaredVip, Excluded, Settings } from "./settings";
+import { findCrossEntryProblems } from "./cross-entry-checks";
+import { checkDeclarationOverride, checkDeclarationRemoval } from "./declaration-override";
+import { normalizeValue } from "./declaration-parser";
+import {
+  type FileDeclarations,
+  formatDeclarationName,
+  getDeclarationKey,
+  getDeclaredValue,
+  getFileDeclarations,
+  getRemovalKey,
+  parseRemovals,
+} from "./file-declarations";
+import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileError, sortFindings } from "./finding";
+import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
+import type { FilePart } from "./part-checks";
+import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
+import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip, ExcludedDeclaration, Settings } from "./settings";
 import type { SettingsFile } from "./settings-schema";
-import { wrongTogether } from "./wrong-together";
-import { type ReadYaml, readYaml, type YamlSource } from "./yaml-source";
+import { readYaml, type YamlReader, type YamlSource } from "./yaml-source";
 
-export interface ReadOptions {
+export interface SettingsReadOptions {
   /** The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today. */
   readonly today?: string;
   /** Own domains in addition to those of the files, in canonical form. Default: those of EMAIL_SECURITY_OWN_DOMAINS. */
   readonly ownDomains?: readonly string[];
   /** Reads a file as text; throws if it can't. Default: from disk, as UTF-8. */
   readonly readFile?: (path: string) => string;
-  /** Parses a file. Default: {@link readYaml}; use `readingOnce` if the same texts are read repeatedly. */
-  readonly readYaml?: ReadYaml;
+  /** Parses a file. Default: {@link readYaml}; use `createCachingYamlReader` if the same texts are read repeatedly. */
+  readonly readYaml?: YamlReader;
   /** Caches included files when reading the files of several tenants. */
-  readonly cache?: ReadCache;
+  readonly cache?: SettingsReadCache;
   /** Whether to check all files together, for example for risky entries. Default: true. */
-  readonly together?: boolean;
+  readonly shouldCrossCheck?: boolean;
 }
 
 /** Parsed included files by absolute path. Create one with `new Map()`. */
-export type ReadCache = Map<string, ParsedFile>;
+export type SettingsReadCache = Map<string, ParsedSettingsFile>;
 
 /** The settings, if they are valid, and all findings. */
-export interface ReadResult {
+export interface SettingsReadResult {
   readonly settings: Settings | undefined;
   /** The incomplete settings; present if every file could be read. Used for finding more mistakes. */
   readonly draft: Settings | undefined;
@@ -54,7 +62,7 @@ const MAX_FILES = 1_000;
  * @param file the path relative to the working directory.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes and their locations.
  */
-export function readSettings(file: string, options: ReadOptions = {}): Settings {
+export function readSettings(file: string, options: SettingsReadOptions = {}): Settings {
   const { settings, findings } = inspectSettings(file, options);
   if (settings === undefined) throw new SettingsFileError(file, findings);
   return settings;
@@ -65,28 +73,34 @@ export function inspectSettings(
   file: string,
   {
     today = new Date().toISOString().slice(0, 10),
-    readFile = readerFrom(file),
+    readFile = createFileReader(file),
     readYaml: read = readYaml,
-    ownDomains = readOwnDomainNames(NO_STACK, process.env),
+    ownDomains = readOwnDomainNames(NO_STACK_CONFIG, process.env),
     cache,
-    together: isJudged = true,
-  }: ReadOptions = {},
-): ReadResult {
-  const reading = new Reading(today, { readFile, readYaml: read }, cache);
-  const own = reading.file(file);
+    shouldCrossCheck: isJudged = true,
+  }: SettingsReadOptions = {},
+): SettingsReadResult {
+  const reading = new SettingsReader(today, { readFile, readYaml: read }, cache);
+  const own = reading.readFile(file);
   const top = own && { ...own, ownDomains: new Set([...own.ownDomains, ...ownDomains]) };
   const files = [...reading.files];
   const { includedAt } = reading;
-  if (top === undefined || !reading.isWhole) {
-    return { settings: undefined, draft: undefined, findings: inOrder(reading.findings), files, includedAt };
+  if (top === undefined || !reading.isComplete) {
+    return {
+      settings: undefined,
+      draft: undefined,
+      findings: sortFindings(reading.findings),
+      files,
+      includedAt,
+    };
   }
-  const entries = sorted(top.entries.values());
-  const vips = sorted(top.vips.values());
-  const together = isJudged ? wrongTogether(entries, vips, top) : [];
+  const entries = sortByKey(top.entries.values());
+  const vips = sortByKey(top.vips.values());
+  const together = isJudged ? findCrossEntryProblems(entries, vips, top) : [];
   // Options that refer to declarations can be checked only if all declarations are valid.
   const judged = hasErrors(reading.findings) ? together.filter(({ code }) => code !== "list-options") : together;
-  const findings = inOrder([...reading.findings, ...judged]);
-  const onDrift = top.options.value("onDrift") as Settings["onDrift"];
+  const findings = sortFindings([...reading.findings, ...judged]);
+  const onDrift = top.options.getValue("onDrift") as Settings["onDrift"];
   const draft: Settings = {
     file,
     files,
@@ -94,14 +108,14 @@ export function inspectSettings(
     ownDomains: [...top.ownDomains],
     // Several tenants may share one environment.
     tenantDomains: own === undefined || own.ownDomains.size === 0 ? ownDomains : [...own.ownDomains],
-    policy: top.options.under("policy"),
+    policy: top.options.getGroup("policy"),
     rules: {
       ...Object.fromEntries(top.options.demands.map(({ path, value }) => [path, value])),
       // Own domains of the environment aren't declared.
       ownDomains: [...(own?.ownDomains ?? [])].sort(),
     },
     ...(onDrift === undefined ? {} : { onDrift }),
-    lists: { entries: top.options.under("lists.entries"), vips: top.options.under("lists.vips") },
+    lists: { entries: top.options.getGroup("lists.entries"), vips: top.options.getGroup("lists.vips") },
     entries,
     vips,
     expired: reading.expired,
@@ -112,156 +126,160 @@ export function inspectSettings(
 }
 
 /** The effective content of a file with its includes. */
-interface Effective {
+interface EffectiveFile {
   readonly file: string;
   readonly entries: ReadonlyMap<string, DeclaredEntry>;
   readonly vips: ReadonlyMap<string, DeclaredVip>;
   /** The declarations of the file and of each included file. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly FilePart[];
   readonly ownDomains: ReadonlySet<string>;
   /** The policy rules and list options. */
-  readonly options: Options;
+  readonly options: EffectiveOptions;
   /** The demands of the file and of all included files. */
-  readonly demands: readonly Demand[];
+  readonly demands: readonly OptionDemand[];
 }
 
-type Readers = Required<Pick<ReadOptions, "readFile" | "readYaml">>;
+type Readers = Required<Pick<SettingsReadOptions, "readFile" | "readYaml">>;
 
-class Reading {
+class SettingsReader {
   readonly findings: Finding[] = [];
   readonly files = new Set<string>();
   readonly includedAt = new Map<string, Place>();
   readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
-  readonly excluded: Excluded[] = [];
+  readonly excluded: ExcludedDeclaration[] = [];
   /** Whether every file could be read. An unread file might override others. */
-  isWhole = true;
+  isComplete = true;
   /** Whether invalid declarations were left out. */
-  hasGaps = false;
+  hasInvalidDeclarations = false;
   readonly #today: string;
-  readonly #read: Readers;
-  readonly #cache: ReadCache | undefined;
-  readonly #told = new Set<string>();
-  readonly #done = new Map<string, Effective | undefined>();
+  readonly #readers: Readers;
+  readonly #cache: SettingsReadCache | undefined;
+  readonly #reportedFindings = new Set<string>();
+  readonly #effectiveByPath = new Map<string, EffectiveFile | undefined>();
   /** The stack of files being read, for detecting include cycles. */
-  readonly #open: string[] = [];
+  readonly #includeStack: string[] = [];
 
-  constructor(today: string, read: Readers, cache: ReadCache | undefined) {
+  constructor(today: string, read: Readers, cache: SettingsReadCache | undefined) {
     this.#today = today;
-    this.#read = read;
+    this.#readers = read;
     this.#cache = cache;
   }
 
   /** @param from the location of the include. */
-  file(path: string, from?: Place): Effective | undefined {
+  readFile(path: string, from?: Place): EffectiveFile | undefined {
     const name = normalize(path);
     const identity = resolve(name);
-    if (this.#open.includes(identity)) {
-      const circle = [...this.#open.slice(this.#open.indexOf(identity)), identity];
-      this.#refuse(
+    if (this.#includeStack.includes(identity)) {
+      const circle = [...this.#includeStack.slice(this.#includeStack.indexOf(identity)), identity];
+      this.#reportError(
         "include-circle",
         `includes itself, over ${circle.length - 1} file${circle.length > 2 ? "s" : ""}; take one \`include\` away`,
         from,
       );
-      this.isWhole = false;
+      this.isComplete = false;
       return undefined;
     }
     // A file that is included twice is read once.
-    if (this.#done.has(identity)) return this.#done.get(identity);
+    if (this.#effectiveByPath.has(identity)) return this.#effectiveByPath.get(identity);
     if (this.files.size >= MAX_FILES) {
-      this.#refuse("include-too-many", `more than ${MAX_FILES} files are included`, from);
-      this.isWhole = false;
+      this.#reportError("include-too-many", `more than ${MAX_FILES} files are included`, from);
+      this.isComplete = false;
       return undefined;
     }
     this.files.add(name);
     if (from !== undefined) this.includedAt.set(name, from);
-    this.#open.push(identity);
-    const effective = this.#effective(name, from);
-    if (effective === undefined) this.isWhole = false;
-    this.#open.pop();
-    this.#done.set(identity, effective);
+    this.#includeStack.push(identity);
+    const effective = this.#readEffective(name, from);
+    if (effective === undefined) this.isComplete = false;
+    this.#includeStack.pop();
+    this.#effectiveByPath.set(identity, effective);
     return effective;
   }
 
-  #effective(file: string, from: Place | undefined): Effective | undefined {
-    const parsed = this.#parsed(file, from);
+  #readEffective(file: string, from: Place | undefined): EffectiveFile | undefined {
+    const parsed = this.#parseFile(file, from);
     if (parsed === undefined) return undefined;
-    const { source, content, kept } = parsed;
-    if (kept !== undefined) this.hasGaps = true;
+    const { source, content, validIndexes } = parsed;
+    if (validIndexes !== undefined) this.hasInvalidDeclarations = true;
     for (const finding of parsed.findings) this.findings.push(finding);
     if (content === undefined) return undefined;
 
     const included = (content.include ?? []).map((path, index) => {
-      const place = source.placeOf(["include", index]);
-      const refusal = includeRefusal(path);
-      if (refusal === undefined) return this.file(join(dirname(file), path), place);
-      this.#refuse(...refusal, place);
-      this.isWhole = false;
+      const place = source.locate(["include", index]);
+      const refusal = validateIncludePath(path);
+      if (refusal === undefined) return this.readFile(join(dirname(file), path), place);
+      this.#reportError(...refusal, place);
+      this.isComplete = false;
       return undefined;
     });
     const below = included.filter((one) => one !== undefined);
-    return this.#merged(parsed, content, below);
+    return this.#mergeIncludes(parsed, content, below);
   }
 
   /** Parses a file; undefined if it can't be read. */
-  #parsed(file: string, from: Place | undefined): ParsedFile | undefined {
+  #parseFile(file: string, from: Place | undefined): ParsedSettingsFile | undefined {
     const path = resolve(file);
     const before = this.#cache?.get(path);
     // A cached file with another name would have wrong locations.
     if (before?.source.file === file) return before;
-    const source = readSource(file, this.#read, from);
+    const source = readSource(file, this.#readers, from);
     if (isFinding(source)) {
       this.findings.push(source);
       return undefined;
     }
-    const parsed = parsedFile(source);
+    const parsed = parseSettingsFile(source);
     if (from !== undefined) this.#cache?.set(path, parsed);
     return parsed;
   }
 
-  #merged(parsed: ParsedFile, content: SettingsFile, below: readonly Effective[]): Effective | undefined {
+  #mergeIncludes(
+    parsed: ParsedSettingsFile,
+    content: SettingsFile,
+    below: readonly EffectiveFile[],
+  ): EffectiveFile | undefined {
     const { source } = parsed;
-    const { own, expired, findings } = declaredIn(parsed, content, this.#today);
+    const { declarations, expired, findings } = getFileDeclarations(parsed, content, this.#today);
     for (const one of findings) this.findings.push(one);
     for (const one of expired) this.expired.push(one);
-    if (below.length === 0 && content.remove === undefined) return this.#alone(parsed, content, own);
-    const ownSubjects = new Set(own.map(subjectOf));
+    if (below.length === 0 && content.remove === undefined) return this.#buildStandalone(parsed, content, declarations);
+    const ownSubjects = new Set(declarations.map(getDeclarationKey));
     // An expired override still replaces the included declaration.
     const ended = new Map(
-      expired.filter((one) => !ownSubjects.has(subjectOf(one))).map((one) => [subjectOf(one), one]),
+      expired.filter((one) => !ownSubjects.has(getDeclarationKey(one))).map((one) => [getDeclarationKey(one), one]),
     );
 
-    const asked = demandsBelow(below);
-    const { removals, findings: twice } = removalsIn(source, content);
+    const asked = collectInheritedDemands(below);
+    const { removals, findings: twice } = parseRemovals(source, content);
     for (const one of twice) this.findings.push(one);
     // Most long lists have no removals, so copy them in one step.
     const isAllKept = removals.size === 0 && ended.size === 0;
     const entries = new Map(isAllKept ? below[0]?.entries : []);
     const vips = new Map(isAllKept ? below[0]?.vips : []);
     const takeIn = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
-      const removal = removals.get(removalKey(one.kind === "vip" ? "vips" : one.list, nameIn(one)));
+      const removal = removals.get(getRemovalKey(one.kind === "vip" ? "vips" : one.list, getDeclaredValue(one)));
       if (removal !== undefined) {
         removal.count += 1;
-        this.findings.push(...endLoosened(one, removal.place, asked));
-        this.excluded.push({ declared: one, place: removal.place });
+        this.findings.push(...checkDeclarationRemoval(one, removal.location, asked));
+        this.excluded.push({ declaration: one, location: removal.location });
         return;
       }
-      const end = ended.get(subjectOf(one));
+      const end = ended.get(getDeclarationKey(one));
       if (end !== undefined) {
-        this.findings.push(...endLoosened(one, end.place, asked));
-        this.excluded.push({ declared: one, place: end.place });
+        this.findings.push(...checkDeclarationRemoval(one, end.location, asked));
+        this.excluded.push({ declaration: one, location: end.location });
         return;
       }
       const other = into.get(one.key);
       if (other === undefined) into.set(one.key, one);
       else if (
-        other.place !== one.place &&
+        other.location !== one.location &&
         (other.text !== one.text || other.expires !== one.expires) &&
-        !ownSubjects.has(subjectOf(one))
+        !ownSubjects.has(getDeclarationKey(one))
       ) {
-        this.#refuse(
+        this.#reportError(
           "declared-twice",
-          `${quote(nameOf(one))} is declared differently at ${lineText(other.place)} and ${lineText(one.place)}, and both are included here; declare it in this file too, to decide`,
-          source.placeOf(["include"]),
+          `${quote(formatDeclarationName(one))} is declared differently at ${formatLineLocation(other.location)} and ${formatLineLocation(one.location)}, and both are included here; declare it in this file too, to decide`,
+          source.locate(["include"]),
         );
       }
     };
@@ -269,51 +287,55 @@ class Reading {
       for (const entry of one.entries.values()) takeIn(entries, entry);
       for (const vip of one.vips.values()) takeIn(vips, vip);
     }
-    for (const { place, written, count, section } of removals.values()) {
+    for (const { location, value, count, section } of removals.values()) {
       // The removal may refer to an invalid declaration that was left out.
-      if (count > 0 || this.hasGaps) continue;
+      if (count > 0 || this.hasInvalidDeclarations) continue;
       this.findings.push({
         code: "remove-nothing",
         level: "warning",
-        message: `${quote(written)} is in no ${section === "vips" ? "VIP list" : `${section} list`} of an included file, so there is nothing to remove; take the line away, or mend it`,
-        place,
+        message: `${quote(value)} is in no ${section === "vips" ? "VIP list" : `${section} list`} of an included file, so there is nothing to remove; take the line away, or mend it`,
+        place: location,
       });
     }
-    for (const one of own) {
+    for (const one of declarations) {
       const into = (one.kind === "entry" ? entries : vips) as Map<string, DeclaredEntry | DeclaredVip>;
       const below = into.get(one.key);
       if (below !== undefined && one.kind === "entry" && (below as DeclaredEntry).list !== one.list) {
-        this.#refuse(
+        this.#reportError(
           "list-overridden",
-          `${quote(one.written)} is on the ${(below as DeclaredEntry).list} list at ${lineText(below.place)}, which is included; to put it on the ${one.list} list here, also write it under \`remove: ${(below as DeclaredEntry).list}:\``,
-          one.place,
+          `${quote(one.rawValue)} is on the ${(below as DeclaredEntry).list} list at ${formatLineLocation(below.location)}, which is included; to put it on the ${one.list} list here, also write it under \`remove: ${(below as DeclaredEntry).list}:\``,
+          one.location,
         );
         continue;
       }
-      if (below !== undefined) this.findings.push(...overrideLoosened(one, below, asked));
-      into.set(one.key, below === undefined ? one : { ...one, overrides: [below.place, ...below.overrides] });
+      if (below !== undefined) this.findings.push(...checkDeclarationOverride(one, below, asked));
+      into.set(one.key, below === undefined ? one : { ...one, overrides: [below.location, ...below.overrides] });
     }
     return {
       file: source.file,
       entries,
       vips,
-      parts: [...new Set(below.flatMap(({ parts }) => parts)), own],
+      parts: [...new Set(below.flatMap(({ parts }) => parts)), declarations],
       ownDomains: new Set([
         ...below.flatMap(({ ownDomains }) => [...ownDomains]),
-        ...(content.ownDomains ?? []).map(canonical),
+        ...(content.ownDomains ?? []).map(normalizeValue),
       ]),
-      ...this.#options(source, content, below),
+      ...this.#buildOptions(source, content, below),
     };
   }
 
   /** Returns the effective content of a file without includes. Cached, because many tenants may share it. */
-  #alone(parsed: ParsedFile, content: SettingsFile, own: DeclaredInFile["own"]): Effective {
-    const known = ALONE.get(own);
+  #buildStandalone(
+    parsed: ParsedSettingsFile,
+    content: SettingsFile,
+    own: FileDeclarations["declarations"],
+  ): EffectiveFile {
+    const known = STANDALONE_CACHE.get(own);
     if (known !== undefined) return known;
     // Already sorted, so that sorting a tenant with few declarations of its own is fast.
     const entries = new Map<string, DeclaredEntry>();
     const vips = new Map<string, DeclaredVip>();
-    for (const one of sorted(own)) {
+    for (const one of sortByKey(own)) {
       if (one.kind === "entry") entries.set(one.key, one);
       else vips.set(one.key, one);
     }
@@ -322,57 +344,57 @@ class Reading {
       entries,
       vips,
       parts: [own],
-      ownDomains: new Set((content.ownDomains ?? []).map(canonical)),
-      ...this.#options(parsed.source, content, []),
+      ownDomains: new Set((content.ownDomains ?? []).map(normalizeValue)),
+      ...this.#buildOptions(parsed.source, content, []),
     };
-    ALONE.set(own, effective);
+    STANDALONE_CACHE.set(own, effective);
     return effective;
   }
 
   /** Returns the effective options and all demands; reports weaker overrides. */
-  #options(
+  #buildOptions(
     source: YamlSource,
     content: SettingsFile,
-    below: readonly Effective[],
-  ): Pick<Effective, "options" | "demands"> {
-    const own = demandsOf(content, source.placeOf);
-    const asked = demandsBelow(below);
-    const options = new Options(
+    below: readonly EffectiveFile[],
+  ): Pick<EffectiveFile, "options" | "demands"> {
+    const own = listDemands(content, source.locate);
+    const asked = collectInheritedDemands(below);
+    const options = new EffectiveOptions(
       own,
       below.map((one) => one.options),
     );
     for (const [one, other] of options.conflicts) {
-      this.#refuse(
+      this.#reportError(
         "declared-twice",
-        `\`${one.path}\` differs at ${lineText(one.place)} and ${lineText(other.place)}, and both are included here; write it in this file too, to decide`,
-        source.placeOf(["include"]),
+        `\`${one.path}\` differs at ${formatLineLocation(one.location)} and ${formatLineLocation(other.location)}, and both are included here; write it in this file too, to decide`,
+        source.locate(["include"]),
       );
     }
     // An included file can also be weaker than another included file.
-    for (const finding of loosenings(options.demands, asked)) this.#tell(finding);
-    return { options, demands: [...asked, ...own, ...impliedBy(own, content)] };
+    for (const finding of findOverrides(options.demands, asked)) this.#reportOnce(finding);
+    return { options, demands: [...asked, ...own, ...listImpliedDemands(own, content)] };
   }
 
   /** Reports a finding once, even if several include paths lead to it. */
-  #tell(finding: Finding): void {
+  #reportOnce(finding: Finding): void {
     const identity = JSON.stringify([finding.code, finding.message, finding.place]);
-    if (this.#told.has(identity)) return;
-    this.#told.add(identity);
+    if (this.#reportedFindings.has(identity)) return;
+    this.#reportedFindings.add(identity);
     this.findings.push(finding);
   }
 
-  #refuse(code: string, message: string, place: Place | undefined): void {
+  #reportError(code: string, message: string, place: Place | undefined): void {
     this.findings.push({ code, level: "error", message, ...(place === undefined ? {} : { place }) });
   }
 }
 
-const ALONE = new WeakMap<DeclaredInFile["own"], Effective>();
+const STANDALONE_CACHE = new WeakMap<FileDeclarations["declarations"], EffectiveFile>();
 
 /** Returns the demands of all files without duplicates. */
-function demandsBelow(below: readonly Effective[]): readonly Demand[] {
+function collectInheritedDemands(below: readonly EffectiveFile[]): readonly OptionDemand[] {
   return [...new Set(below.flatMap(({ demands }) => demands))];
 }
 
-function sorted<One extends Declared>(declared: Iterable<One>): One[] {
+function sortByKey<One extends DeclaredElement>(declared: Iterable<One>): One[] {
   return [...declared].sort((one, other) => (one.key < other.key ? -1 : 1));
 }

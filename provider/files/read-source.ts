@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { readdirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { readPlainFile } from "../machine/plain-file";
-import { nearestName } from "../settings/nearest-name";
-import { printable, quote } from "../settings/text";
+import { readRegularFile } from "../machine/regular-file";
+import { findNearestName } from "../settings/nearest-name";
+import { quote, sanitizeLine } from "../settings/text";
 import type { Finding, Place } from "./finding";
-import { isBeyondRepositoryOf } from "./repository";
-import { type ReadYaml, readYaml, type YamlSource } from "./yaml-source";
+import { createOutsideRepositoryTest } from "./repository";
+import { readYaml, type YamlReader, type YamlSource } from "./yaml-source";
 
 /**
  * Reads a YAML file; returns a finding if it can't be read.
@@ -32,7 +32,7 @@ export function readSource(
         : error instanceof Error
           ? error.message
           : String(error);
-    const message = `${quote(file, 300)} can't be read: ${printable(reason)}`;
+    const message = `${quote(file, 300)} can't be read: ${sanitizeLine(reason)}`;
     return {
       code: "file-unreadable",
       level: "error",
@@ -46,14 +46,14 @@ export function readSource(
 /** Functions for loading and parsing a file. */
 interface SourceReaders {
   readonly readFile: (path: string) => string;
-  readonly readYaml?: ReadYaml;
+  readonly readYaml?: YamlReader;
 }
 
 /** Suggests a similar file name in the same directory. */
 function suggestFile(file: string): string {
   try {
-    const closest = nearestName(basename(file), readdirSync(dirname(file)));
-    return closest === undefined ? "" : `; did you mean ${printable(join(dirname(file), closest))}?`;
+    const closest = findNearestName(basename(file), readdirSync(dirname(file)));
+    return closest === undefined ? "" : `; did you mean ${sanitizeLine(join(dirname(file), closest))}?`;
   } catch {
     return "";
   }
@@ -65,7 +65,7 @@ export function isFinding(source: YamlSource | Finding): source is Finding {
 }
 
 /** Returns the code and message of a finding if a path can't be included; otherwise undefined. */
-export function includeRefusal(path: string): [code: string, message: string] | undefined {
+export function validateIncludePath(path: string): [code: string, message: string] | undefined {
   if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
     return ["include-url", `${quote(path)} is no file; what is reviewed has to be in the repository`];
   }
@@ -81,8 +81,8 @@ export function includeRefusal(path: string): [code: string, message: string] | 
  * Returns a reader for regular files in the repository of the top file, after resolving links. Other files aren't reviewed, and messages
  * could leak their content.
  */
-export function readerFrom(topFile: string): (path: string) => string {
-  const isOutsideRepository = isBeyondRepositoryOf(topFile);
+export function createFileReader(topFile: string): (path: string) => string {
+  const isOutsideRepository = createOutsideRepositoryTest(topFile);
   return (path) => {
     if (isOutsideRepository(path)) {
       throw new Error(
@@ -91,7 +91,7 @@ export function readerFrom(topFile: string): (path: string) => string {
           : "it lies outside the repository of the file that includes it",
       );
     }
-    const bytes = readPlainFile(path);
+    const bytes = readRegularFile(path);
     if (!isUtf8(bytes)) throw new Utf8Error(bytes);
     return bytes.toString("utf8");
   };

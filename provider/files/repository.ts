@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 
 /** Returns the root of the git repository that contains a directory; undefined if there is none. */
-export function repositoryOf(directory: string): string | undefined {
+export function findRepository(directory: string): string | undefined {
   for (let current = directory; ; current = dirname(current)) {
     if (existsSync(join(current, ".git"))) return current;
     if (dirname(current) === current) return undefined;
@@ -12,13 +12,13 @@ export function repositoryOf(directory: string): string | undefined {
 /**
  * Returns the root of the git repository that contains a file. Submodules and nested repositories count as their own; links are resolved.
  */
-export function repositoryOfFile(file: string): string | undefined {
-  return repositoryOf(dirname(realPath(resolve(file))));
+export function findFileRepository(file: string): string | undefined {
+  return findRepository(dirname(resolveLinks(resolve(file))));
 }
 
 /** Returns a file's path in a repository, as git names it. */
-export function pathInRepository(repository: string, file: string): string {
-  return relative(realPath(repository), realPath(resolve(file)))
+export function getRepositoryPath(repository: string, file: string): string {
+  return relative(resolveLinks(repository), resolveLinks(resolve(file)))
     .split(sep)
     .join("/");
 }
@@ -28,7 +28,7 @@ export function pathInRepository(repository: string, file: string): string {
  *
  * @param repository the root of the repository.
  */
-export function gitDirectoryOf(repository: string): string | undefined {
+export function findGitDirectory(repository: string): string | undefined {
   try {
     const gitPath = join(repository, ".git");
     // In submodules and linked working trees, `.git` is a file that names the directory.
@@ -47,16 +47,16 @@ export function gitDirectoryOf(repository: string): string | undefined {
 }
 
 /** Returns whether a path (absolute, or relative to the working directory) leads outside a directory. Doesn't resolve links. */
-export function isOutside(directory: string, path: string): boolean {
+export function isOutsideDirectory(directory: string, path: string): boolean {
   const relativePath = relative(directory, path);
   // On Windows, the path may be on another drive.
   return relativePath === ".." || relativePath.startsWith(`..${sep}`) || isAbsolute(relativePath);
 }
 
 /** Returns a function that tests whether a path leads outside the allowed directory of a settings file, after resolving links. */
-export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
+export function createOutsideRepositoryTest(file: string): (path: string) => boolean {
   const boundary = getBoundary(file);
-  return (path) => isOutside(boundary, realPath(resolve(path)));
+  return (path) => isOutsideDirectory(boundary, resolveLinks(resolve(path)));
 }
 
 /**
@@ -67,25 +67,25 @@ export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
 function getBoundary(file: string): string {
   const path = resolve(file);
   const workingDirectory = process.cwd();
-  const repository = repositoryOf(workingDirectory);
+  const repository = findRepository(workingDirectory);
   // Changes behind a link into another repository aren't reviewed in this one.
-  if (repository !== undefined && !isOutside(repository, path)) return realPath(repository);
-  return realPath(repositoryOf(dirname(path)) ?? getNamedDirectory(file, workingDirectory));
+  if (repository !== undefined && !isOutsideDirectory(repository, path)) return resolveLinks(repository);
+  return resolveLinks(findRepository(dirname(path)) ?? getNamedDirectory(file, workingDirectory));
 }
 
 function getNamedDirectory(file: string, workingDirectory: string): string {
   const path = resolve(file);
-  if (!isOutside(workingDirectory, path)) return workingDirectory;
+  if (!isOutsideDirectory(workingDirectory, path)) return workingDirectory;
   const segments = isAbsolute(file) ? [] : normalize(file).split(sep);
   const parentCount = segments.findIndex((segment) => segment !== "..");
   return parentCount > 0 ? resolve(workingDirectory, ...segments.slice(0, parentCount)) : dirname(path);
 }
 
 /** Resolves links as far as the path exists. */
-export function realPath(path: string): string {
+export function resolveLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path));
+    return dirname(path) === path ? path : join(resolveLinks(dirname(path)), basename(path));
   }
 }

@@ -1,11 +1,11 @@
-import { daysOfTerm } from "../settings/term";
+import { parseTermDays } from "../settings/term";
 import { quote } from "../settings/text";
 import type { Finding } from "./finding";
-import type { Declared, DeclaredEntry, DeclaredVip, Settings } from "./settings";
-import type { Reviewed } from "./settings-schema";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings";
+import type { ElementReview } from "./settings-schema";
 
 /** The default review interval. */
-export const REVIEW_EVERY = "90d";
+export const DEFAULT_REVIEW_INTERVAL = "90d";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -15,8 +15,8 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
  * @param startDay the day of the last review, or of creation.
  * @param interval the interval, as in `policy.reviewEvery`.
  */
-export function dueFrom(startDay: string, interval: string = REVIEW_EVERY): string {
-  const days = daysOfTerm(interval) ?? daysOfTerm(REVIEW_EVERY) ?? 0;
+export function getReviewDueDay(startDay: string, interval: string = DEFAULT_REVIEW_INTERVAL): string {
+  const days = parseTermDays(interval) ?? parseTermDays(DEFAULT_REVIEW_INTERVAL) ?? 0;
   const time = Date.parse(`${startDay}T00:00:00Z`) + days * DAY_MS;
   return time > LAST_TIME ? "9999-12-31" : new Date(time).toISOString().slice(0, 10);
 }
@@ -27,35 +27,35 @@ const LAST_TIME = Date.parse("9999-12-31T00:00:00Z");
  * Returns whether a review is valid on a day. A date more than a day ahead (the allowance is for time zones) is invalid: it could postpone
  * the next review indefinitely.
  */
-export function holds(
-  reviewed: Reviewed | undefined,
+export function isReviewValid(
+  reviewed: ElementReview | undefined,
   { today, policy }: Pick<Settings, "today" | "policy">,
-): reviewed is Reviewed {
+): reviewed is ElementReview {
   if (reviewed === undefined || isFutureDated(reviewed, today)) return false;
-  return today < dueFrom(reviewed.on, policy.reviewEvery);
+  return today < getReviewDueDay(reviewed.on, policy.reviewEvery);
 }
 
-function isFutureDated({ on }: Reviewed, today: string): boolean {
-  return on > dueFrom(today, "1d");
+function isFutureDated({ on }: ElementReview, today: string): boolean {
+  return on > getReviewDueDay(today, "1d");
 }
 
 /**
  * Returns review findings if the policy requires reviews: a warning for each overdue review, and a note per file that counts declarations
  * without one. Only the service knows how long those have existed.
  */
-export function reviewFindings(settings: Settings): Finding[] {
+export function findReviewProblems(settings: Settings): Finding[] {
   const { entries, vips, policy } = settings;
   const { reviewEvery } = policy;
   if (reviewEvery === undefined) return [];
   const declarations = [...entries, ...vips];
   const overdue = declarations.flatMap((declaration): Finding[] =>
-    declaration.reviewed === undefined || holds(declaration.reviewed, settings)
+    declaration.reviewed === undefined || isReviewValid(declaration.reviewed, settings)
       ? []
       : [buildOverdueFinding(declaration, declaration.reviewed, reviewEvery, settings.today)],
   );
   const unreviewedByFile = Map.groupBy(
     declarations.filter(({ reviewed }) => reviewed === undefined),
-    ({ place }) => place.file,
+    ({ location }) => location.file,
   );
   return [
     ...overdue,
@@ -65,26 +65,26 @@ export function reviewFindings(settings: Settings): Finding[] {
 
 function buildOverdueFinding(
   declaration: DeclaredEntry | DeclaredVip,
-  reviewed: Reviewed,
+  reviewed: ElementReview,
   interval: string,
   today: string,
 ): Finding {
   const { on, by } = reviewed;
   const statusText = isFutureDated(reviewed, today)
     ? `is said to be reviewed on ${on}, which is ahead`
-    : `was reviewed on ${on} by ${quote(by)}, and is due again since ${dueFrom(on, interval)} (reviewEvery: ${interval})`;
+    : `was reviewed on ${on} by ${quote(by)}, and is due again since ${getReviewDueDay(on, interval)} (reviewEvery: ${interval})`;
   return {
     code: "review-overdue",
     level: "warning",
-    message: `${quote(declaration.written)} ${statusText}; look at it anew, and write when and who in its \`reviewed\`, or take it away`,
-    place: declaration.place,
+    message: `${quote(declaration.rawValue)} ${statusText}; look at it anew, and write when and who in its \`reviewed\`, or take it away`,
+    place: declaration.location,
     subject: { kind: declaration.kind, key: declaration.key },
   };
 }
 
 /** Reports at the first one in the file. */
 function buildNeverReviewedFinding(unreviewed: readonly (DeclaredEntry | DeclaredVip)[], interval: string): Finding {
-  const [first] = unreviewed.toSorted(({ place: one }, { place: other }) => one.line - other.line);
+  const [first] = unreviewed.toSorted(({ location: one }, { location: other }) => one.line - other.line);
   const vips = unreviewed.filter(({ kind }) => kind === "vip").length;
   const entries = unreviewed.length - vips;
   const countsText = [
@@ -95,6 +95,6 @@ function buildNeverReviewedFinding(unreviewed: readonly (DeclaredEntry | Declare
   return { code: "never-reviewed", level: "note", message, ...buildLocationField(first) };
 }
 
-function buildLocationField(declaration: Declared | undefined): Pick<Finding, "place"> {
-  return declaration === undefined ? {} : { place: declaration.place };
+function buildLocationField(declaration: DeclaredElement | undefined): Pick<Finding, "place"> {
+  return declaration === undefined ? {} : { place: declaration.location };
 }

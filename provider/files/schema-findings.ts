@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { meantOrKnown, nearestName } from "../settings/nearest-name";
-import { printable, quote } from "../settings/text";
+import { findNearestName, formatNameSuggestion } from "../settings/nearest-name";
+import { quote, sanitizeLine } from "../settings/text";
 import type { Finding } from "./finding";
 import type { YamlSource } from "./yaml-source";
 
@@ -10,11 +10,14 @@ export interface FileFormat {
   /** Common wrong keys, in lower case without hyphens and underscores, and the correct key. */
   readonly aliases: Readonly<Record<string, string>>;
   /** Replaces the finding of an issue, for example if the value must not be shown. Called once per unknown key. */
-  readonly own?: (issue: z.core.$ZodIssue, key: string | undefined) => Pick<Finding, "code" | "message"> | undefined;
+  readonly getCustomFinding?: (
+    issue: z.core.$ZodIssue,
+    key: string | undefined,
+  ) => Pick<Finding, "code" | "message"> | undefined;
 }
 
 /** Converts schema issues to findings with locations and fixes. Omits issues already reported as YAML traps. */
-export function schemaFindings({ issues }: z.ZodError, source: YamlSource, format: FileFormat): Finding[] {
+export function buildSchemaFindings({ issues }: z.ZodError, source: YamlSource, format: FileFormat): Finding[] {
   const getPositionKey = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
   const reportedPositions = new Set(source.findings.map(getPositionKey));
   const misspelledPaths = new Set(issues.flatMap((issue) => suggestPaths(issue, format)));
@@ -35,22 +38,22 @@ function buildIssueFindings(issue: z.core.$ZodIssue, source: YamlSource, format:
       code: "unknown-key",
       level: "error" as const,
       message: formatUnknownKey(key, issue.path, format),
-      ...format.own?.(issue, key),
-      place: source.placeOfKey([...issue.path, key]),
+      ...format.getCustomFinding?.(issue, key),
+      place: source.locateKey([...issue.path, key]),
     }));
   }
   if (issue.code === "invalid_key") {
     const message = `${quote(issue.path.at(-1))} ${issue.issues[0]?.message}`;
-    return [{ code: "invalid-value", level: "error", message, place: source.placeOfKey(issue.path) }];
+    return [{ code: "invalid-value", level: "error", message, place: source.locateKey(issue.path) }];
   }
-  const location = source.placeOf(issue.path);
-  const custom = format.own?.(issue, undefined);
+  const location = source.locate(issue.path);
+  const custom = format.getCustomFinding?.(issue, undefined);
   if (custom !== undefined) return [{ ...custom, level: "error", place: location }];
   const name = typeof issue.path.at(-1) === "string" ? String(issue.path.at(-1)) : undefined;
-  const rawText = source.writtenAt(issue.path);
+  const rawText = source.getRawText(issue.path);
   const input = (issue as { input?: unknown }).input ?? getValueAtPath(source.value, issue.path);
   if (issue.code === "invalid_type" && issue.expected === "string" && rawText !== undefined && input !== null) {
-    const message = `${name === undefined ? "" : `${name}: `}${printable(rawText)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(rawText)} in quotes`;
+    const message = `${name === undefined ? "" : `${name}: `}${sanitizeLine(rawText)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(rawText)} in quotes`;
     return [{ code: "yaml-not-text", level: "error", message, place: location }];
   }
   const [, key, remainder] = /^(value|email):(\S+)$/.exec(rawText ?? "") ?? [];
@@ -58,19 +61,19 @@ function buildIssueFindings(issue: z.core.$ZodIssue, source: YamlSource, format:
     const spacingMessage = `has no space after the colon; write ${quote(`${key}: ${remainder}`)}`;
     return [{ code: "invalid-value", level: "error", message: spacingMessage, place: location }];
   }
-  const message = name === undefined ? issue.message : `${printable(name)} ${issue.message}`;
+  const message = name === undefined ? issue.message : `${sanitizeLine(name)} ${issue.message}`;
   return [{ code: "invalid-value", level: "error", message, place: location }];
 }
 
 function formatUnknownKey(key: string, path: readonly PropertyKey[], format: FileFormat): string {
-  return `${quote(key)} is no key here; ${meantOrKnown(key, getKnownKeys(path, format.schema), format.aliases)}`;
+  return `${quote(key)} is no key here; ${formatNameSuggestion(key, getKnownKeys(path, format.schema), format.aliases)}`;
 }
 
 /** Returns the paths of keys that unknown keys probably stand for. */
 function suggestPaths(issue: z.core.$ZodIssue, format: FileFormat): string[] {
   if (issue.code !== "unrecognized_keys") return [];
   return issue.keys.flatMap((key) => {
-    const suggestion = nearestName(key, getKnownKeys(issue.path, format.schema), format.aliases);
+    const suggestion = findNearestName(key, getKnownKeys(issue.path, format.schema), format.aliases);
     return suggestion === undefined ? [] : [JSON.stringify([...issue.path, suggestion])];
   });
 }

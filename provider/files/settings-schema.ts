@@ -3,11 +3,19 @@ import { ON_DELETE } from "../settings/arguments";
 import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { explainVipMode, LIST_MODES, VIP_LIST_MODES } from "../settings/list-mode";
 import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
-import { parsePattern } from "../settings/pattern";
+import { parseListPattern } from "../settings/pattern";
 import { quote } from "../settings/text";
-import { ENTRY_SHAPE, isDate, VIP_SHAPE } from "./element-fields";
+import { ENTRY_SHAPE, isValidDay, VIP_SHAPE } from "./element-fields";
+import {
+  booleanField,
+  formatChoices,
+  formatFieldError,
+  formatMappingError,
+  integerField,
+  singleLineTextField,
+  textField,
+} from "./field-schemas";
 import { type POLICY_SUBJECTS, type Policy, policyRules } from "./policy-schema";
-import { flag, mapping, missingOr, oneOf, plainText, shortText, wholeNumber } from "./schema-words";
 
 export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from "./policy-schema";
 
@@ -15,7 +23,7 @@ export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from ".
 export const SETTINGS_VERSION = 1;
 
 const parsedTextField = (parse: (text: string) => { ok: true } | { ok: false; reason: string }, expected: string) =>
-  plainText(expected).check((context) => {
+  textField(expected).check((context) => {
     const parsed = parse(context.value);
     if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
   });
@@ -27,21 +35,21 @@ const entryValueField = parsedTextField(parseEntryValue, "a domain, an IP addres
 const mailboxField = parsedTextField(parseMailbox, "a mailbox address").describe("The mailbox of the employee.");
 
 /** The last decision to keep a declaration, and who made it. */
-export const reviewedMark = z.strictObject(
+export const elementReviewSchema = z.strictObject(
   {
-    on: plainText("a date such as 2026-11-23")
-      .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isDate(text), {
+    on: textField("a date such as 2026-11-23")
+      .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isValidDay(text), {
         error: (issue) => `is ${quote(issue.input)}; write a day as 2026-11-23`,
       })
       .describe("The day (UTC) of the decision, as 2026-11-23."),
-    by: shortText("a text").describe("Who decided."),
-    reason: shortText("a text").describe("Why it stays.").optional(),
+    by: singleLineTextField("a text").describe("Who decided."),
+    reason: singleLineTextField("a text").describe("Why it stays.").optional(),
   },
-  { error: (issue) => mapping(issue.input) },
+  { error: (issue) => formatMappingError(issue.input) },
 );
 
 /** A review in a settings file. */
-export type Reviewed = Readonly<z.infer<typeof reviewedMark>>;
+export type ElementReview = Readonly<z.infer<typeof elementReviewSchema>>;
 
 /** The error for an element that is neither a text nor a mapping. */
 const elementErrors = (expected: string) => ({
@@ -51,7 +59,7 @@ const elementErrors = (expected: string) => ({
       : undefined,
 });
 
-const reviewField = reviewedMark
+const reviewField = elementReviewSchema
   .describe("When it was last looked at and kept, and by whom: { on, by }. Not sent to the service.")
   .optional();
 
@@ -65,21 +73,21 @@ const vipSchema = z.strictObject(
   elementErrors("a mailbox address"),
 );
 
-const patternsField = z.array(parsedTextField(parsePattern, "a pattern such as *.partner.example"), {
-  error: (issue) => missingOr(issue.input, "a list of patterns"),
+const patternsField = z.array(parsedTextField(parseListPattern, "a pattern such as *.partner.example"), {
+  error: (issue) => formatFieldError(issue.input, "a list of patterns"),
 });
 
 const listOptionShape = {
   ignore: patternsField.describe("What is never touched, unless it is declared.").optional(),
   protect: patternsField.describe("What must be declared, and can't be removed.").optional(),
-  maxRemovals: wholeNumber().describe("The most that one run may remove.").optional(),
+  maxRemovals: integerField().describe("The most that one run may remove.").optional(),
   maxRemovalFraction: z
-    .number({ error: (issue) => missingOr(issue.input, "a number from 0 to 1") })
+    .number({ error: (issue) => formatFieldError(issue.input, "a number from 0 to 1") })
     .min(0, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1` })
     .max(1, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1, as 0.5 for a half` })
     .describe("The largest share of the list that one run may remove. 0.3 when left out.")
     .optional(),
-  confirmRemovals: wholeNumber()
+  confirmRemovals: integerField()
     .describe("The exact number of removals that is meant, for one run beyond the limits.")
     .optional(),
 };
@@ -87,32 +95,34 @@ const listOptionShape = {
 const entriesOptionsSchema = z.strictObject(
   {
     mode: z
-      .enum(LIST_MODES, { error: (issue) => missingOr(issue.input, oneOf(LIST_MODES)) })
+      .enum(LIST_MODES, { error: (issue) => formatFieldError(issue.input, formatChoices(LIST_MODES)) })
       .describe(
         "additive (default): the rest is left alone. exclusive-allows: allow entries that are not declared are removed. exclusive: only what is declared is there.",
       )
       .optional(),
     ...listOptionShape,
-    adopt: flag.describe("Whether entries that exist with other arguments are taken over and changed.").optional(),
+    adopt: booleanField
+      .describe("Whether entries that exist with other arguments are taken over and changed.")
+      .optional(),
   },
-  { error: (issue) => mapping(issue.input) },
+  { error: (issue) => formatMappingError(issue.input) },
 );
 
 const vipsOptionsSchema = z.strictObject(
   {
     mode: z
       .enum(VIP_LIST_MODES, {
-        error: ({ input }) => explainVipMode(input) ?? missingOr(input, oneOf(VIP_LIST_MODES)),
+        error: ({ input }) => explainVipMode(input) ?? formatFieldError(input, formatChoices(VIP_LIST_MODES)),
       })
       .describe("additive (default): the rest is left alone. exclusive: only what is declared is there.")
       .optional(),
     ...listOptionShape,
     onDelete: z
-      .enum(ON_DELETE, { error: (issue) => missingOr(issue.input, oneOf(ON_DELETE)) })
+      .enum(ON_DELETE, { error: (issue) => formatFieldError(issue.input, formatChoices(ON_DELETE)) })
       .describe("What removing a VIP does: exclude (lasts) or keep (only forget it).")
       .optional(),
   },
-  { error: (issue) => mapping(issue.input) },
+  { error: (issue) => formatMappingError(issue.input) },
 );
 
 const lists = z.strictObject(
@@ -120,7 +130,7 @@ const lists = z.strictObject(
     entries: entriesOptionsSchema.describe("Options of the allow/deny list.").optional(),
     vips: vipsOptionsSchema.describe("Options of the VIP list.").optional(),
   },
-  { error: (issue) => mapping(issue.input) },
+  { error: (issue) => formatMappingError(issue.input) },
 );
 
 /** The handling of drift in unattended runs. */
@@ -144,7 +154,7 @@ export const OPTION_PATHS = [
 function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
   const listField = (element: z.ZodType, description: string) =>
     z
-      .array(element, { error: (issue) => missingOr(issue.input, "a list, [] for none") })
+      .array(element, { error: (issue) => formatFieldError(issue.input, "a list, [] for none") })
       .describe(description)
       .optional();
   const valuesField = (parse: typeof parseEntryValue | typeof parseMailbox, expected: string, description: string) =>
@@ -160,7 +170,7 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
         })
         .describe("The version of this format."),
       include: listField(
-        plainText("the path of a file").min(1, "is empty; write the path of a file"),
+        textField("the path of a file").min(1, "is empty; write the path of a file"),
         "Files that are taken in first, relative to this one, such as a baseline for all tenants.",
       ),
       ownDomains: listField(
@@ -170,14 +180,14 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
       policy: policyRules.describe("The rules that a team holds its own settings to.").optional(),
       lists: lists.describe("Options of the two lists.").optional(),
       onDrift: z
-        .enum(ON_DRIFT, { error: (issue) => missingOr(issue.input, oneOf(ON_DRIFT)) })
+        .enum(ON_DRIFT, { error: (issue) => formatFieldError(issue.input, formatChoices(ON_DRIFT)) })
         .describe(
           "What an unattended `rollout --revert-drift` does with what the console changed: report (default): nothing. revert: reverts it.",
         )
         .optional(),
       mayLoosen: z
         .array(z.enum(OPTION_PATHS, { error: (issue) => describeInvalidOption(issue.input) }), {
-          error: (issue) => missingOr(issue.input, "a list of rules and options, as [policy.requireTicket]"),
+          error: (issue) => formatFieldError(issue.input, "a list of rules and options, as [policy.requireTicket]"),
         })
         .describe(
           "Rules and options that a file which includes this one may loosen; without it, it may only tighten them.",
@@ -198,7 +208,7 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
             ),
             vips: valuesField(parseMailbox, "a mailbox address", "VIPs of an included file that are not wanted here."),
           },
-          { error: (issue) => mapping(issue.input) },
+          { error: (issue) => formatMappingError(issue.input) },
         )
         .describe("What included files declare and is not wanted here.")
         .optional(),
@@ -206,12 +216,12 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
       allow: listField(entryElement, "The allow entries, each a value or a mapping."),
       deny: listField(entryElement, "The deny entries, each a value or a mapping."),
     },
-    { error: (issue) => (issue.code === "invalid_type" ? mapping(issue.input) : undefined) },
+    { error: (issue) => (issue.code === "invalid_type" ? formatMappingError(issue.input) : undefined) },
   );
 }
 
 /** The schema of a settings file with expanded short elements: `- evil.example` becomes `- value: evil.example`. */
-export const settingsFile = buildFileSchema(entrySchema, vipSchema);
+export const settingsFileSchema = buildFileSchema(entrySchema, vipSchema);
 
 /** A valid settings file. */
 export interface SettingsFile {
@@ -231,7 +241,7 @@ export interface SettingsFile {
 export type ListsOptions = z.infer<typeof lists>;
 
 /** Returns the JSON Schema (draft 2020-12) of settings files, for completion and validation in editors. */
-export function settingsJsonSchema(): Record<string, unknown> {
+export function buildSettingsJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(
     buildFileSchema(z.union([entryValueField, entrySchema]), z.union([mailboxField, vipSchema])),
     { io: "input" },

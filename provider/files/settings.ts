@@ -1,18 +1,18 @@
-import type { ListedEntry, ListedVip } from "../settings/keyed-list";
-import type { SaidTexts } from "./element-fields";
+import type { ListedEntry, ListedVip } from "../settings/encoded-list";
+import type { ElementMetadata } from "./element-fields";
 import type { Finding, Place } from "./finding";
-import type { ListsOptions, Policy, Reviewed, SettingsFile } from "./settings-schema";
+import type { ElementReview, ListsOptions, Policy, SettingsFile } from "./settings-schema";
 
 /** The declared fields of an entry or VIP, and their location. */
-export interface Declared extends SaidTexts {
+export interface DeclaredElement extends ElementMetadata {
   /** The key in the encoded list: the canonical value or mailbox, with the scope or type if needed for uniqueness. */
   readonly key: string;
   /** The encoded text in the list: `deny: INC-7`. */
   readonly text: string;
   /** The last decision to keep it. */
-  readonly reviewed?: Reviewed;
+  readonly reviewed?: ElementReview;
   /** The location of the value. */
-  readonly place: Place;
+  readonly location: Place;
   /** Whether it is a plain text instead of a mapping. */
   readonly isShort?: true;
   /** The overridden declarations in included files, nearest first. */
@@ -20,24 +20,24 @@ export interface Declared extends SaidTexts {
 }
 
 /** A declared entry of the allow/deny list. */
-export interface DeclaredEntry extends Declared, Omit<ListedEntry, "unknown"> {
+export interface DeclaredEntry extends DeclaredElement, Omit<ListedEntry, "unknown"> {
   readonly kind: "entry";
   /** The value as written. */
-  readonly written: string;
+  readonly rawValue: string;
 }
 
 /** A declared VIP. */
-export interface DeclaredVip extends Declared, Omit<ListedVip, "unknown"> {
+export interface DeclaredVip extends DeclaredElement, Omit<ListedVip, "unknown"> {
   readonly kind: "vip";
   /** The mailbox as written. */
-  readonly written: string;
+  readonly rawValue: string;
 }
 
 /** A declaration of an included file that another file removes. */
-export interface Excluded {
-  readonly declared: DeclaredEntry | DeclaredVip;
+export interface ExcludedDeclaration {
+  readonly declaration: DeclaredEntry | DeclaredVip;
   /** The location of the `remove` line, or of the expired override. */
-  readonly place: Place;
+  readonly location: Place;
 }
 
 /** The combined settings of a tenant's files on a given day. */
@@ -66,7 +66,7 @@ export interface Settings {
   readonly vips: readonly DeclaredVip[];
   /** Declarations whose last day has passed, which no longer count. */
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
-  readonly excluded: readonly Excluded[];
+  readonly excluded: readonly ExcludedDeclaration[];
   /** Warnings and notes; settings with errors don't exist. */
   readonly findings: readonly Finding[];
 }

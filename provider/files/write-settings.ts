@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { printable, quote } from "../settings/text";
+import { quote, sanitizeLine } from "../settings/text";
 
 /**
  * Writes a file atomically, through a temporary file in the same directory. Keeps its mode and, if possible, its owner; writes to the
@@ -60,7 +60,7 @@ export function replaceFile(path: string, text: string): void {
  * @param files the texts by file name.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
  */
-export function writeFolder(directory: string, files: ReadonlyMap<string, string>): void {
+export function writeDirectoryFiles(directory: string, files: ReadonlyMap<string, string>): void {
   let createdDirectory: string | undefined;
   try {
     assertNotReadOnly(directory);
@@ -78,7 +78,7 @@ export function writeFolder(directory: string, files: ReadonlyMap<string, string
  * @param files the texts by path; undefined removes the file.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
  */
-export function writeAll(files: ReadonlyMap<string, string | undefined>): void {
+export function writeFiles(files: ReadonlyMap<string, string | undefined>): void {
   const createdDirectories: string[] = [];
   try {
     for (const [path, text] of files) {
@@ -105,7 +105,7 @@ function writeFilesAtomically(files: ReadonlyMap<string, string | undefined>): v
         target,
         temporary: getTemporaryPath(target),
         backup: getTemporaryPath(target),
-        isGone: isRemoval,
+        isRemoval,
         isDone: false,
       };
       writes.push(write);
@@ -114,7 +114,7 @@ function writeFilesAtomically(files: ReadonlyMap<string, string | undefined>): v
       if (existsSync(target)) copyFileSync(target, write.backup, constants.COPYFILE_EXCL);
     }
     for (const write of writes) {
-      if (write.isGone) rmSync(write.target, { force: true });
+      if (write.isRemoval) rmSync(write.target, { force: true });
       else renameSync(write.temporary, write.target);
       write.isDone = true;
     }
@@ -134,7 +134,7 @@ interface FileWrite {
   readonly target: string;
   readonly temporary: string;
   readonly backup: string;
-  readonly isGone: boolean;
+  readonly isRemoval: boolean;
   isDone: boolean;
 }
 
@@ -242,7 +242,7 @@ function createSettingsWriteError(path: string, error: unknown): EmailSecurityEr
   const reason = error instanceof Error ? error.message : String(error);
   return new EmailSecurityError(
     "ERR_SETTINGS_WRITE",
-    `${quote(path, 300)} can't be written, and is as it was: ${printable(reason)}`,
+    `${quote(path, 300)} can't be written, and is as it was: ${sanitizeLine(reason)}`,
     { cause: error },
   );
 }

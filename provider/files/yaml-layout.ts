@@ -1,5 +1,5 @@
 import { type Document, isMap, isScalar, isSeq, type Node, type Pair } from "yaml";
-import { columnOf, endOf, keyName, rangeOf } from "./edit-element";
+import { getColumn, getKeyName, getNodeEnd, getNodeRange } from "./edit-element";
 
 /** A range of a text. */
 export interface Span {
@@ -9,7 +9,7 @@ export interface Span {
 }
 
 /** A top-level key with its value. */
-export interface LaidOut {
+export interface KeyLayout {
   readonly name: string;
   readonly key: Span;
   /** The style of the value: block sequence, flow sequence, empty, or something else. */
@@ -23,17 +23,17 @@ export interface LaidOut {
 }
 
 /** The layout of a file, for editing it. */
-export interface Layout {
+export interface YamlLayout {
   /** Whether the file is a mapping or empty; otherwise it can't be edited. */
   readonly isMapping: boolean;
   readonly isFlow: boolean;
   readonly isJson: boolean;
   /** The start of the braces, if any. */
   readonly start: number;
-  readonly keys: readonly LaidOut[];
+  readonly keys: readonly KeyLayout[];
 }
 
-export function layoutOf({ contents }: Document.Parsed, text: string): Layout {
+export function buildYamlLayout({ contents }: Document.Parsed, text: string): YamlLayout {
   const root: unknown = contents;
   const map = isMap(root) ? root : undefined;
   const first = map?.items[0]?.key;
@@ -42,25 +42,25 @@ export function layoutOf({ contents }: Document.Parsed, text: string): Layout {
     isMapping: map !== undefined || root === null || (isScalar(root) && root.value === null),
     isFlow,
     isJson: isFlow && isScalar(first) && first.type === "QUOTE_DOUBLE",
-    start: map === undefined ? 0 : rangeOf(map as unknown as Node)[0],
+    start: map === undefined ? 0 : getNodeRange(map as unknown as Node)[0],
     keys: (map?.items ?? []).map((pair) => buildKeyLayout(pair as Pair, text)),
   };
 }
 
-function buildKeyLayout({ key, value }: Pair, text: string): LaidOut {
+function buildKeyLayout({ key, value }: Pair, text: string): KeyLayout {
   const keySpan = getNodeSpan(key as Node);
   const isBlock = isSeq(value) && value.flow !== true;
   const isEmpty = value === null || (isScalar(value) && value.value === null);
   return {
-    name: keyName(key),
+    name: getKeyName(key),
     key: keySpan,
     kind: isBlock ? "lines" : isSeq(value) ? "brackets" : isEmpty ? "nothing" : "other",
     value: value === null ? { start: keySpan.end, end: keySpan.end } : getNodeSpan(value as Node),
-    column: isBlock ? columnOf(text, rangeOf(value)[0]) : 0,
+    column: isBlock ? getColumn(text, getNodeRange(value)[0]) : 0,
     items: isSeq(value) ? value.items.map((item) => getNodeSpan(item as Node)) : [],
   };
 }
 
 function getNodeSpan(node: Node): Span {
-  return { start: rangeOf(node)[0], end: endOf(node) };
+  return { start: getNodeRange(node)[0], end: getNodeEnd(node) };
 }

@@ -1,5 +1,5 @@
 import { Composer, type CST, type Document, Lexer, Parser } from "yaml";
-import { printable, quote } from "../settings/text";
+import { quote, sanitizeLine } from "../settings/text";
 
 /** Longer files are certainly a mistake. */
 export const MAX_CHARACTERS = 16 * 1024 * 1024;
@@ -13,9 +13,9 @@ export const MAX_VALUES = 1_000_000;
 /** The parser gets slower with each mistake. */
 const MAX_MISTAKES = 1_000;
 
-export type Refuse = (code: string, message: string, start?: number, end?: number) => void;
+export type ReportProblem = (code: string, message: string, start?: number, end?: number) => void;
 
-export function parse(text: string, report: Refuse, valueCount: number): Document.Parsed {
+export function parseYamlDocument(text: string, report: ReportProblem, valueCount: number): Document.Parsed {
   const compose = (source: string, initialValues = valueCount): Document.Parsed[] => {
     const composer = new Composer({
       prettyErrors: false,
@@ -152,6 +152,6 @@ function explainForbidden(character: string): [code: string, message: string] {
   }
   return [
     "yaml-hidden",
-    `holds an invisible character, ${printable(character)}, which can make a line look like another; take it out`,
+    `holds an invisible character, ${sanitizeLine(character)}, which can make a line look like another; take it out`,
   ];
 }

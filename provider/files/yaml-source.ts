@@ -1,12 +1,12 @@
 import type { Document } from "yaml";
 import type { Place } from "./finding";
+import { readFullYaml, type YamlSource } from "./full-yaml";
 import { isJsonFile } from "./json-syntax";
-import { type PlainElement, type PlainSection, type WithoutPlain, withoutPlainElements } from "./plain-elements";
-import type { LaidOut, Layout, Span } from "./yaml-layout";
+import { extractPlainElements, type PlainElement, type PlainScanResult, type PlainSection } from "./plain-elements";
+import type { KeyLayout, Span, YamlLayout } from "./yaml-layout";
 import { MAX_CHARACTERS, MAX_VALUES } from "./yaml-parser";
-import { readWhole, type YamlSource } from "./yaml-whole";
 
-export type { YamlSource } from "./yaml-whole";
+export type { YamlSource } from "./full-yaml";
 
 /**
  * Parses YAML strictly: ambiguous syntax is an error with its location and a fix. Never throws.
@@ -14,25 +14,25 @@ export type { YamlSource } from "./yaml-whole";
  * @param file the file name for messages.
  */
 export function readYaml(text: string, file: string): YamlSource {
-  if (text.length > MAX_CHARACTERS || isJsonFile(file)) return readWhole(text, file);
-  const plainScan = withoutPlainElements(text, MAX_VALUES);
-  if (plainScan.sections.length === 0 || EXPLICIT_KEY.test(plainScan.left)) return readWhole(text, file);
-  const remainingSource = readWhole(plainScan.left, file, plainScan.values);
+  if (text.length > MAX_CHARACTERS || isJsonFile(file)) return readFullYaml(text, file);
+  const plainScan = extractPlainElements(text, MAX_VALUES);
+  if (plainScan.sections.length === 0 || EXPLICIT_KEY.test(plainScan.remainingText)) return readFullYaml(text, file);
+  const remainingSource = readFullYaml(plainScan.remainingText, file, plainScan.removedValueCount);
   const isConsistent =
     remainingSource.findings.length === 0 &&
-    plainScan.sections.every((one) => isSectionConsistent(one, plainScan, remainingSource.layout()));
+    plainScan.sections.every((one) => isSectionConsistent(one, plainScan, remainingSource.getLayout()));
   // Findings need the locations of the original file.
-  return isConsistent ? new PartialYamlSource(text, file, plainScan, remainingSource) : readWhole(text, file);
+  return isConsistent ? new PartialYamlSource(text, file, plainScan, remainingSource) : readFullYaml(text, file);
 }
 
 /** An explicit key (`?`), which is rare: the extent of its value depends on the next token. */
 const EXPLICIT_KEY = /^[ -]*\?(?:\s|$)/m;
 
 /** Parses YAML like {@link readYaml}. */
-export type ReadYaml = (text: string, file: string) => YamlSource;
+export type YamlReader = (text: string, file: string) => YamlSource;
 
 /** Caches parsed texts, because parsing long files is slow. */
-export function readingOnce(read: ReadYaml = readYaml): ReadYaml {
+export function createCachingYamlReader(read: YamlReader = readYaml): YamlReader {
   const sources = new Map<string, YamlSource>();
   return (text, file) => {
     const cached = sources.get(text);
@@ -46,15 +46,15 @@ export function readingOnce(read: ReadYaml = readYaml): ReadYaml {
 
 /** Verifies that removed plain elements were direct children of their section, and that no remaining text enclosed them. */
 function isSectionConsistent(
-  { name, keyStart, column, lastGap }: PlainSection,
-  { gaps }: WithoutPlain,
-  layout: Layout,
+  { name, keyStart, column, lastGapOffset }: PlainSection,
+  { gaps }: PlainScanResult,
+  layout: YamlLayout,
 ): boolean {
   const section = layout.keys.find((one) => one.name === name);
   if (!layout.isMapping || layout.isFlow || section?.key.start !== keyStart) return false;
   if (section.key.end - keyStart !== name.length) return false;
   // Only the parser recognizes all forms of keys.
-  if (layout.keys.some(({ key }) => key.start > keyStart && key.start < lastGap)) return false;
+  if (layout.keys.some(({ key }) => key.start > keyStart && key.start < lastGapOffset)) return false;
   if (section.kind === "nothing") return section.value.start === section.value.end;
   if (section.kind !== "lines" || section.column !== column) return false;
   const [first, last] = [section.items[0]?.start ?? 0, section.items.at(-1)?.end ?? 0];
@@ -80,13 +80,13 @@ class PartialYamlSource implements YamlSource {
   readonly text: string;
   readonly value: unknown;
   readonly #remainingSource: YamlSource;
-  readonly #gaps: WithoutPlain["gaps"];
-  readonly #layout: Layout;
+  readonly #gaps: PlainScanResult["gaps"];
+  readonly #getLayout: YamlLayout;
   readonly #mergedSections: ReadonlyMap<PropertyKey, MergedSection>;
   readonly #elementSources = new Map<PlainElement, YamlSource>();
   #fullSource: YamlSource | undefined;
 
-  constructor(text: string, file: string, { sections, gaps }: WithoutPlain, remainingSource: YamlSource) {
+  constructor(text: string, file: string, { sections, gaps }: PlainScanResult, remainingSource: YamlSource) {
     this.text = text;
     this.file = file;
     this.#remainingSource = remainingSource;
@@ -94,8 +94,8 @@ class PartialYamlSource implements YamlSource {
     const value = { ...(remainingSource.value as Record<string, unknown>) };
     const merged = new Map<PropertyKey, MergedSection>();
     const byName = new Map(sections.map((one) => [one.name as string, one]));
-    const layout = remainingSource.layout();
-    const keys = layout.keys.map((one): LaidOut => {
+    const layout = remainingSource.getLayout();
+    const keys = layout.keys.map((one): KeyLayout => {
       const shifted = { ...one, key: this.#shiftSpan(one.key), value: this.#shiftSpan(one.value) };
       const plain = byName.get(one.name);
       const items = one.items.map((item) => this.#shiftSpan(item));
@@ -109,24 +109,24 @@ class PartialYamlSource implements YamlSource {
       const spans = elements.map((each) => (typeof each === "number" ? (items[each] as Span) : each));
       const first = elements[0];
       // A block sequence starts at its first dash.
-      const start = typeof first === "object" ? first.from + plain.column : (shifted.value.start as number);
+      const start = typeof first === "object" ? first.lineStart + plain.column : (shifted.value.start as number);
       const span = { start, end: spans.at(-1)?.end ?? shifted.value.end };
       return { ...shifted, kind: "lines", column: plain.column, value: span, items: spans };
     });
     this.value = value;
     this.#mergedSections = merged;
-    this.#layout = { ...layout, keys };
+    this.#getLayout = { ...layout, keys };
   }
 
   get document(): Document.Parsed {
     return this.#getFullSource().document;
   }
 
-  readonly layout = (): Layout => {
-    return this.#layout;
+  readonly getLayout = (): YamlLayout => {
+    return this.#getLayout;
   };
 
-  readonly placeOf = (path: readonly PropertyKey[]): Place => {
+  readonly locate = (path: readonly PropertyKey[]): Place => {
     const [section = "", index, key] = path;
     const element = this.#findElement(section, index);
     if (typeof element === "object") {
@@ -137,20 +137,20 @@ class PartialYamlSource implements YamlSource {
         return { file: this.file, line, column, endLine: line, endColumn };
       }
     }
-    return this.#locateIn(path, (source, at) => source.placeOf(at));
+    return this.#locateIn(path, (source, at) => source.locate(at));
   };
 
-  readonly placeOfKey = (path: readonly PropertyKey[]): Place => {
+  readonly locateKey = (path: readonly PropertyKey[]): Place => {
     // An element has no key, so use the location of its list.
-    if (path.length < 3) return this.#getFullSource().placeOfKey(path);
-    return this.#locateIn(path, (source, at) => source.placeOfKey(at));
+    if (path.length < 3) return this.#getFullSource().locateKey(path);
+    return this.#locateIn(path, (source, at) => source.locateKey(at));
   };
 
-  readonly writtenAt = (path: readonly PropertyKey[]): string | undefined => {
+  readonly getRawText = (path: readonly PropertyKey[]): string | undefined => {
     let rawText: string | undefined;
     this.#locateIn(path, (source, at) => {
-      rawText = source.writtenAt(at);
-      return source.placeOf(at);
+      rawText = source.getRawText(at);
+      return source.locate(at);
     });
     return rawText;
   };
@@ -171,7 +171,7 @@ class PartialYamlSource implements YamlSource {
       return this.#shiftLines(locate(this.#remainingSource, [section, element, ...rest]));
     let elementSource = this.#elementSources.get(element);
     if (elementSource === undefined) {
-      elementSource = readWhole(this.text.slice(element.from, element.until), this.file);
+      elementSource = readFullYaml(this.text.slice(element.lineStart, element.lineEnd), this.file);
       this.#elementSources.set(element, elementSource);
     }
     const location = locate(elementSource, [0, ...rest]);
@@ -180,7 +180,7 @@ class PartialYamlSource implements YamlSource {
   }
 
   #getFullSource(): YamlSource {
-    this.#fullSource ??= readWhole(this.text, this.file);
+    this.#fullSource ??= readFullYaml(this.text, this.file);
     return this.#fullSource;
   }
 
@@ -209,7 +209,7 @@ function mergeElements(plain: readonly PlainElement[], items: readonly Span[]): 
   const merged: (PlainElement | number)[] = [];
   let at = 0;
   for (const element of plain) {
-    while (at < items.length && (items[at]?.start ?? 0) < element.from) merged.push(at++);
+    while (at < items.length && (items[at]?.start ?? 0) < element.lineStart) merged.push(at++);
     merged.push(element);
   }
   while (at < items.length) merged.push(at++);
@@ -222,7 +222,7 @@ function getElementContent({ data }: PlainElement): unknown {
 
 /** Returns the removed characters or lines before a position. */
 function getRemovedBefore(
-  gaps: WithoutPlain["gaps"],
+  gaps: PlainScanResult["gaps"],
   unit: "at" | "line",
   position: number,
 ): (quantity: "characters" | "lines") => number {

@@ -1,31 +1,31 @@
-import { printable } from "../settings/text";
+import { sanitizeLine } from "../settings/text";
 
 /** The style of a text in YAML, copied from its neighbours if possible. */
 export interface TextStyle {
   /** The preferred quoting; falls back to double quotes. Default: plain. */
   readonly quotes?: "plain" | "single" | "double";
   /** Whether it is in flow style, where commas and colons are special. */
-  readonly inFlow?: boolean;
+  readonly isFlow?: boolean;
 }
 
 /**
  * Formats a text in YAML that every tool reads back exactly: plain if unambiguous, otherwise quoted, with invisible characters escaped.
  * Always one line, because lines of a block scalar could look like entries.
  */
-export function yamlText(text: string, style: TextStyle = {}): string {
-  const { quotes = "plain", inFlow = false } = style;
-  if (quotes === "plain" && isPlainScalar(text, inFlow)) return text;
+export function formatYamlText(text: string, style: TextStyle = {}): string {
+  const { quotes = "plain", isFlow = false } = style;
+  if (quotes === "plain" && isPlainScalar(text, isFlow)) return text;
   if (quotes === "single" && isVisible(text)) return `'${text.replaceAll("'", "''")}'`;
   return quoteDouble(text);
 }
 
 /** Formats a text as YAML comment lines, with control characters escaped. */
-export function yamlComment(text: string, indent: number, lineEnd = "\n"): string {
+export function formatYamlComment(text: string, indent: number, lineEnd = "\n"): string {
   const lines = text.split(/\r\n?|\n/);
   return lines
     .map(
       (line) =>
-        `${" ".repeat(indent)}${`# ${printable(line).replace(/[\uFFFE\uFFFF]/g, escapeInvisible)}`.trimEnd()}${lineEnd}`,
+        `${" ".repeat(indent)}${`# ${sanitizeLine(line).replace(/[\uFFFE\uFFFF]/g, escapeInvisible)}`.trimEnd()}${lineEnd}`,
     )
     .join("");
 }

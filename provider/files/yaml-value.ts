@@ -1,24 +1,24 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Pair, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
-import { printable, quote } from "../settings/text";
-import { MAX_DEPTH, type Refuse } from "./yaml-parser";
+import { quote, sanitizeLine } from "../settings/text";
+import { MAX_DEPTH, type ReportProblem } from "./yaml-parser";
 
 /**
  * Converts the document to plain data, and reports valid YAML that is a trap: values that are read differently than they look, or that
  * can't be reviewed line by line. All keys are own text properties, including `__proto__`.
  */
-export function plain(contents: unknown, report: Refuse, getLine: (offset: number) => number): unknown {
+export function toPlainData(contents: unknown, report: ReportProblem, getLine: (offset: number) => number): unknown {
   const reportAt = (code: string, message: string, node: unknown): void => {
     const [start, end] = (isNode(node) ? node.range : undefined) ?? [];
     report(code, message, start, end);
   };
   const readKey = (pair: Pair, keys: Map<string, number>, parentKey: string | undefined): string => {
     const { key } = pair;
-    const text = keyText(pair);
+    const text = getKeyText(pair);
     if (isScalar(key)) {
       // The key `on` of a review is exempt from the boolean check, because only this package reads it.
       checkNode(key, parentKey === "reviewed" && text === "on");
       if (typeof key.value !== "string" && text !== "") {
-        const message = `${printable(text)} is read as ${JSON.stringify(key.value)} by YAML, and not as a text; write ${JSON.stringify(text)} in quotes`;
+        const message = `${sanitizeLine(text)} is read as ${JSON.stringify(key.value)} by YAML, and not as a text; write ${JSON.stringify(text)} in quotes`;
         reportAt("yaml-not-text", message, key);
       }
     } else if (isNode(key)) reportAt("yaml-syntax", "is no simple key; write a word and a colon", key);
@@ -67,14 +67,14 @@ export function plain(contents: unknown, report: Refuse, getLine: (offset: numbe
     const keys = new Map<string, number>();
     return Object.fromEntries(
       node.items.map(
-        (pair) => [readKey(pair, keys, parentKey), readNode(pair.value, depth + 1, keyText(pair))] as const,
+        (pair) => [readKey(pair, keys, parentKey), readNode(pair.value, depth + 1, getKeyText(pair))] as const,
       ),
     );
   };
   return readNode(contents, 0);
 }
 
-export function keyText({ key }: Pair): string {
+export function getKeyText({ key }: Pair): string {
   return isScalar(key) ? String(key.source ?? key.value) : String(key);
 }
 

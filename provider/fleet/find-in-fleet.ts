@@ -1,27 +1,33 @@
-import { inspectSettings, type ReadCache } from "../files/read-settings";
-import type { TenantFound } from "../gitops/find/find-schema";
-import { findTenant, type MatchingRows, readMatching, type TenantPlaces, unreadOf } from "../gitops/find/find-tenant";
+import { inspectSettings, type SettingsReadCache } from "../files/read-settings";
+import type { TenantMatches } from "../gitops/find/find-schema";
+import {
+  buildUnreadSource,
+  findTenantMatches,
+  type MatchingRows,
+  readMatchingRows,
+  type TenantSources,
+} from "../gitops/find/find-tenant-matches";
 import type { Matcher } from "../gitops/find/matcher";
-import type { ExpectedPeople } from "../plan/same-tenant";
+import type { ExpectedMailboxes } from "../plan/tenant-mismatch";
 import type { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Target } from "../rollout/model/target";
-import type { Reach } from "../rollout/probing/target-client";
-import { refuseNotAllowed } from "../rollout/targets/not-allowed";
-import { findReplacedTenant } from "../rollout/targets/replaced-reason";
-import type { ReadMemory } from "../rollout/targets/same-tenant";
-import { withoutUndefined } from "../settings/without-undefined";
-import { readEach } from "./read-each";
+import type { RequestContext } from "../rollout/probing/target-client";
+import { assertAllowed } from "../rollout/targets/assert-allowed";
+import type { ReadIdentityRecords } from "../rollout/targets/tenant-conflicts";
+import { findReplacedTenant } from "../rollout/targets/tenant-replacement";
+import { omitUndefined } from "../settings/omit-undefined";
+import { readEachTenant } from "./read-each-tenant";
 
 /** The options of {@link findInFleet}. */
 export interface FindInFleetOptions {
   /** How to reach the tenants; undefined: only the files are searched. */
-  readonly reach: Reach | undefined;
+  readonly reach: RequestContext | undefined;
   /** How many tenants are read at once. */
   readonly concurrency: number;
   /** The day (UTC) for which `expires` is evaluated. Default: today. */
   readonly today?: string;
   /** Reads the identities of tenants from earlier rollouts. Default: none. */
-  readonly memory?: ReadMemory;
+  readonly memory?: ReadIdentityRecords;
 }
 
 /**
@@ -35,51 +41,51 @@ export async function findInFleet(
   matcher: Matcher,
   targets: readonly Target[],
   { reach, concurrency, today, memory }: FindInFleetOptions,
-): Promise<readonly TenantFound[]> {
+): Promise<readonly TenantMatches[]> {
   const [first] = targets;
   if (reach !== undefined && first !== undefined) {
-    refuseNotAllowed(first.place.file, targets, [], reach.environment);
+    assertAllowed(first.place.file, targets, [], reach.environment);
   }
-  const cache: ReadCache = new Map();
-  const results = new Map<Target, TenantFound>();
-  const findInTenant = (target: Target, tenant: TenantPlaces["tenant"]): void => {
+  const cache: SettingsReadCache = new Map();
+  const results = new Map<Target, TenantMatches>();
+  const findInTenant = (target: Target, tenant: TenantSources["tenant"]): void => {
     const { name, baseUrl, settings: file } = target;
     const tenantInfo = { name, host: URL.parse(baseUrl)?.host ?? baseUrl };
-    results.set(target, findTenant(matcher, { ...tenantInfo, file, tenant, reading: { today, cache } }));
+    results.set(target, findTenantMatches(matcher, { ...tenantInfo, file, tenant, readOptions: { today, cache } }));
   };
   if (reach === undefined) for (const target of targets) findInTenant(target, undefined);
   else {
     const remembered = await memory?.("declared");
     const hasPeople = [...(remembered?.values() ?? [])].some(({ identity }) => identity.people?.length);
-    const getExpectedPeople = ({ name, stack, settings: file }: Target): ExpectedPeople | undefined => {
+    const getExpectedPeople = ({ name, stack, settings: file }: Target): ExpectedMailboxes | undefined => {
       const { settings, draft } = inspectSettings(file, {
         ownDomains: [],
-        together: false,
+        shouldCrossCheck: false,
         cache,
-        ...withoutUndefined({ today }),
+        ...omitUndefined({ today }),
       });
       const { ownDomains = [] } = settings ?? draft ?? {};
       if (ownDomains.length === 0 && !hasPeople) return undefined;
-      const accepting = { environment: reach.environment, name };
-      return { ownDomains, fingerprint: remembered?.get(stack)?.fingerprint, accepting };
+      const acceptance = { environment: reach.environment, name };
+      return { ownDomains, fingerprint: remembered?.get(stack)?.fingerprint, acceptance };
     };
-    await readEach<MatchingRows & { readonly other: OtherTenantError | undefined }>(targets, {
+    await readEachTenant<MatchingRows & { readonly other: OtherTenantError | undefined }>(targets, {
       reach,
       concurrency,
       sameKeys: "refused",
-      identity: ({ identity }) => identity,
-      ...withoutUndefined({ memory }),
-      read: async (client, target, { answered }) => {
+      getIdentity: ({ identity }) => identity,
+      ...omitUndefined({ memory }),
+      read: async (client, target, { onAnswer }) => {
         const before = remembered?.get(target.stack);
         const expectedReading = before?.isInterrupted === true ? before.lasting : before?.identity;
         const people = getExpectedPeople(target);
-        const rows = await readMatching(client, matcher, answered, people, expectedReading);
+        const rows = await readMatchingRows(client, matcher, onAnswer, people, expectedReading);
         const other = await findReplacedTenant(target, before, reach.environment, rows.isTenantOf);
         return { ...rows, other };
       },
       // Whose key it is, where rollouts know that tenant by another name, is reported first.
-      settled: (target, { read, error = read?.other }) =>
-        findInTenant(target, read === undefined || error !== undefined ? { error } : { rows: read }),
+      onSettled: (target, { value, error = value?.other }) =>
+        findInTenant(target, value === undefined || error !== undefined ? { error } : { rows: value }),
     });
   }
   return targets.map(
@@ -88,7 +94,7 @@ export async function findInFleet(
         name: target.name,
         found: [],
         decisions: [],
-        unread: [unreadOf("tenant", new Error("it was not read"))],
+        unread: [buildUnreadSource("tenant", new Error("it was not read"))],
       },
   );
 }

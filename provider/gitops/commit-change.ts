@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { afterwards, type ChangedFile } from "../files/change-files";
-import { pathInRepository, repositoryOfFile } from "../files/repository";
-import { writeAll } from "../files/write-settings";
+import { type ChangedFile, getResultingTexts } from "../files/edit-files";
+import { findFileRepository, getRepositoryPath } from "../files/repository";
+import { writeFiles } from "../files/write-settings";
 import { excerpt, quote } from "../settings/text";
-import { GitError, type Programs, programsIn } from "./git";
+import { createGitPrograms, GitError, type Programs } from "./git";
 
 /** The texts of a change for git's history and for reviewers. */
 export interface ChangeMessage {
@@ -23,7 +23,7 @@ export interface Commit {
   /** The new branch, which is now checked out. */
   readonly branch: string;
   /** The previous branch; undefined for a detached HEAD. */
-  readonly before: string | undefined;
+  readonly previousBranch: string | undefined;
   readonly hash: string;
   /** Other files that a hook added to the commit. */
   readonly addedByHook: readonly string[];
@@ -40,27 +40,27 @@ export interface Commit {
  */
 export async function commitChange(files: readonly ChangedFile[], message: ChangeMessage): Promise<Commit> {
   const repository = findCommonRepository(files);
-  const programs = programsIn(repository);
-  const paths = files.map(({ file }) => pathInRepository(repository, file));
+  const programs = createGitPrograms(repository);
+  const paths = files.map(({ file }) => getRepositoryPath(repository, file));
   await assertNoUnfinishedOperation(programs, repository);
   await assertCommitted(programs, paths);
   const originalHead = await getHead(programs);
-  const branch = await freeBranch(programs, message.branch);
+  const branch = await findFreeBranch(programs, message.branch);
   const changesBefore = await listChanges(programs);
   const stagedBefore = await listNames(programs, ["diff-index", "--cached", originalHead.hash]);
   return await runUninterrupted(async (isInterrupted) => {
     const runGit = async (args: readonly string[], what: string, input?: string): Promise<string> => {
-      const { code, stdout, why } = await programs.git(args, input);
-      if (code !== 0) throw new GitStepError(what, why);
+      const { code, stdout, reason } = await programs.git(args, input);
+      if (code !== 0) throw new GitStepError(what, reason);
       if (isInterrupted()) throw new GitStepError("It was interrupted", "");
       return stdout;
     };
     let isWritten = false;
     try {
       await runGit(["switch", "--quiet", "--no-track", "--create", branch], `No branch ${branch} can be made`);
-      writeAll(afterwards(files));
+      writeFiles(getResultingTexts(files));
       isWritten = true;
-      const createdPaths = paths.filter((_path, at) => files[at]?.does === "make");
+      const createdPaths = paths.filter((_path, at) => files[at]?.action === "make");
       if (createdPaths.length > 0) {
         await runGit(["add", "--intent-to-add", "--", ...toLiteralPathspecs(createdPaths)], "git takes no new file");
       }
@@ -83,12 +83,12 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
         await runGit(["reset", "--quiet", "HEAD", "--", ...outdated], "git can't update its index");
       const addedByHook = committed.filter((path) => !paths.includes(path));
       const unstaged = await listNames(programs, ["diff", "--", ...toLiteralPathspecs(paths)]);
-      return { repository, branch, before: originalHead.branch, hash, addedByHook, unstaged };
+      return { repository, branch, previousBranch: originalHead.branch, hash, addedByHook, unstaged };
     } catch (error) {
       const originals = isWritten ? files : [];
       const failures = await restoreWorkingTree(programs, { before: originalHead, branch, paths, originals });
       const [failureText, reason] =
-        error instanceof GitStepError ? [error.message, error.why] : [getShortErrorMessage(error), ""];
+        error instanceof GitStepError ? [error.message, error.reason] : [getShortErrorMessage(error), ""];
       const otherChanges = (await listChanges(programs)).filter((one) => !changesBefore.includes(one));
       const hookChanges = otherChanges.map((one) => excerpt(one.slice(3), 200)).join(", ");
       const state =
@@ -118,7 +118,7 @@ function toLiteralPathspecs(paths: readonly string[]): string[] {
 }
 
 function findCommonRepository(files: readonly ChangedFile[]): string {
-  const repositories = new Set(files.map(({ file }) => repositoryOfFile(file) ?? ""));
+  const repositories = new Set(files.map(({ file }) => findFileRepository(file) ?? ""));
   const [repository = "", secondRepository] = repositories;
   if (secondRepository !== undefined)
     throw new GitError("The files are in several git repositories; commit them by hand.");
@@ -150,7 +150,7 @@ async function assertNoUnfinishedOperation({ git }: Programs, repository: string
 }
 
 async function assertCommitted({ git }: Programs, paths: readonly string[]): Promise<void> {
-  const { code, stdout, why } = await git([
+  const { code, stdout, reason } = await git([
     "status",
     "--porcelain=v1",
     "-z",
@@ -159,7 +159,7 @@ async function assertCommitted({ git }: Programs, paths: readonly string[]): Pro
     ...toLiteralPathspecs(paths),
   ]);
   if (code !== 0)
-    throw new GitError(`git can't tell whether there are uncommitted changes; nothing was written:\n${why}`);
+    throw new GitError(`git can't tell whether there are uncommitted changes; nothing was written:\n${reason}`);
   const [first] = stdout.split("\0");
   if (first === undefined || first === "") return;
   const [statusCode, name] = [first.slice(0, 2), excerpt(first.slice(3), 200)];
@@ -179,23 +179,23 @@ async function getHead({ git }: Programs): Promise<Head> {
   const hash = await git(["rev-parse", "--verify", "HEAD"]);
   if (hash.code !== 0)
     throw new GitError("This repository has no commit yet; make the first one by hand. Nothing was written.");
-  return { branch: await currentBranch({ git }), hash: hash.stdout.trim() };
+  return { branch: await getCurrentBranch({ git }), hash: hash.stdout.trim() };
 }
 
 /** Returns the checked-out branch; undefined for a detached HEAD. */
-export async function currentBranch({ git }: Pick<Programs, "git">): Promise<string | undefined> {
+export async function getCurrentBranch({ git }: Pick<Programs, "git">): Promise<string | undefined> {
   // `--short` would print `heads/main` if a tag has the same name.
   const { code, stdout } = await git(["symbolic-ref", "--quiet", "HEAD"]);
   return code === 0 ? stdout.trim().replace(/^refs\/heads\//, "") : undefined;
 }
 
 /** The prefix of all branches for such commits. */
-export const BRANCHES = "email-security/";
+export const BRANCH_PREFIX = "email-security/";
 
 const MAX_BRANCH_LENGTH = 60;
 
 /** Returns a name that no branch or tag has, locally or at a known remote. */
-export async function freeBranch({ git }: Programs, requestedName: string): Promise<string> {
+export async function findFreeBranch({ git }: Programs, requestedName: string): Promise<string> {
   const name = requestedName
     .toLowerCase()
     .replace(/[^a-z0-9.@-]+/g, "-")
@@ -209,18 +209,18 @@ export async function freeBranch({ git }: Programs, requestedName: string): Prom
     stdout.split("\n").map((ref) => ref.replace(/^refs\/(?:heads|tags|remotes\/[^/]+)\//, "")),
   );
   for (let count = 1; ; count += 1) {
-    const branch = `${BRANCHES}${name || "change"}${count === 1 ? "" : `-${count}`}`;
+    const branch = `${BRANCH_PREFIX}${name || "change"}${count === 1 ? "" : `-${count}`}`;
     if (!takenNames.has(branch)) return branch;
   }
 }
 
 /** A failed git step. */
 class GitStepError extends Error {
-  readonly why: string;
+  readonly reason: string;
 
   constructor(failureText: string, reason: string) {
     super(failureText);
-    this.why = reason;
+    this.reason = reason;
   }
 }
 
@@ -245,9 +245,9 @@ async function restoreWorkingTree(
 ): Promise<string[]> {
   const failures: string[] = [];
   try {
-    writeAll(
+    writeFiles(
       new Map(
-        originals.map(({ file, before: messageText, does }) => [file, does === "make" ? undefined : messageText]),
+        originals.map(({ file, before: messageText, action }) => [file, action === "make" ? undefined : messageText]),
       ),
     );
   } catch (error) {
@@ -265,10 +265,10 @@ async function restoreWorkingTree(
         ]
       : [];
   for (const command of commands) {
-    const { code, why } = await git(command);
+    const { code, reason } = await git(command);
     // A hook that fails after the checkout also fails the command.
-    if (command[0] === "switch" && (await currentBranch({ git })) === before.branch) continue;
-    if (code !== 0) failures.push(`git ${command[0]}: ${why.split("\n", 1)[0] ?? ""}`);
+    if (command[0] === "switch" && (await getCurrentBranch({ git })) === before.branch) continue;
+    if (code !== 0) failures.push(`git ${command[0]}: ${reason.split("\n", 1)[0] ?? ""}`);
   }
   return failures;
 }

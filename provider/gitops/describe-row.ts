@@ -1,19 +1,19 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { detailsOf } from "../settings/standing-text";
-import { printable, quote } from "../settings/text";
+import { getDetailTexts } from "../settings/entry-state-text";
+import { quote, sanitizeLine } from "../settings/text";
 
 /** Describes an entry with details that help to find it. */
-export function describeEntry(row: AllowDenyEntryRow): string {
+export function describeEntryRow(row: AllowDenyEntryRow): string {
   const { list, value, entry_type, verdict_scope } = row;
   const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
-  const creationText = madeBy("added", row.created_at, row.created_by);
+  const creationText = formatCreator("added", row.created_at, row.created_by);
   return `${quote(list)} ${quote(value, MAX_VALUE_LENGTH)} (type ${quote(entry_type)}${scope}${formatRowDetails(row)}${creationText === "" ? "" : `, ${creationText}`})`;
 }
 
 /** Describes a VIP with details that help to find it. */
-export function describeVip(row: VipEmployeeRow): string {
-  const creationText = madeBy("added", row.date_added, row.added_by);
-  const details = [person(row), `source ${quote(row.source ?? "not told")}`, creationText]
+export function describeVipRow(row: VipEmployeeRow): string {
+  const creationText = formatCreator("added", row.date_added, row.added_by);
+  const details = [formatPerson(row), `source ${quote(row.source ?? "not told")}`, creationText]
     .filter((text) => text !== "")
     .join(", ");
   return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, MAX_VALUE_LENGTH)} (${details}${formatRowDetails(row)})`;
@@ -23,18 +23,18 @@ export function describeVip(row: VipEmployeeRow): string {
 const MAX_VALUE_LENGTH = 1_000;
 
 function formatRowDetails(row: object): string {
-  return detailsOf(row)
+  return getDetailTexts(row)
     .map(([name, text]) => `, ${name} ${quote(text, MAX_VALUE_LENGTH)}`)
     .join("");
 }
 
 /** Formats the name, title and department of a VIP. */
-export function person({ full_name: name, job_title: title, department }: VipEmployeeRow): string {
-  return printable([name, title, department].filter((text) => text?.trim()).join(", "));
+export function formatPerson({ full_name: name, job_title: title, department }: VipEmployeeRow): string {
+  return sanitizeLine([name, title, department].filter((text) => text?.trim()).join(", "));
 }
 
 /** Formats who did something and when, as far as known. */
-export function madeBy(action: string, at: string | undefined, by: string | undefined): string {
+export function formatCreator(action: string, at: string | undefined, by: string | undefined): string {
   const parts = [at, by && `by ${by}`].filter((text) => text?.trim());
-  return parts.length === 0 ? "" : printable([action, ...parts].join(" "));
+  return parts.length === 0 ? "" : sanitizeLine([action, ...parts].join(" "));
 }

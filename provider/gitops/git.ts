@@ -1,10 +1,10 @@
 import { execFile, spawn } from "node:child_process";
 import { relative, resolve } from "node:path";
-import { realPath, repositoryOf, repositoryOfFile } from "../files/repository";
-import { leanEnvironment } from "../machine/child-environment";
+import { findFileRepository, findRepository, resolveLinks } from "../files/repository";
+import { minimalEnv } from "../machine/child-environment";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { shellWord } from "../settings/shell-word";
-import { excerpt, printable } from "../settings/text";
+import { quoteShellWord } from "../settings/shell-word";
+import { excerpt, sanitizeLine } from "../settings/text";
 
 /** A git operation failed or isn't possible. The working tree is unchanged unless the message says otherwise. */
 export class GitError extends EmailSecurityError {
@@ -14,19 +14,23 @@ export class GitError extends EmailSecurityError {
 }
 
 /** The result of running a program. */
-export interface Told {
+export interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
   /** The first lines of its output, printable and without credentials of the remote. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** Runs git, or a program that opens pull requests, in one directory. */
 export interface Programs {
   /** @throws {GitError} if git isn't installed. */
-  readonly git: (args: readonly string[], input?: string) => Promise<Told>;
+  readonly git: (args: readonly string[], input?: string) => Promise<ProgramResult>;
   /** Runs `gh` or `glab`; undefined if it isn't installed. */
-  readonly other: (name: "gh" | "glab", args: readonly string[], input?: string) => Promise<Told | undefined>;
+  readonly hostTool: (
+    name: "gh" | "glab",
+    args: readonly string[],
+    input?: string,
+  ) => Promise<ProgramResult | undefined>;
 }
 
 /** Enough for any output that is used. */
@@ -37,9 +41,9 @@ const MAX_REASON_LINES = 6;
  * Returns functions that run programs in a repository directory, without a shell. Their environment contains what git, signing and the
  * host's programs need, but no API keys: hooks are third-party code.
  */
-export function programsIn(directory: string): Programs {
-  const env = leanEnvironment(process.env, "pull request");
-  const runProgram = async (name: string, args: readonly string[], input = ""): Promise<Told | undefined> =>
+export function createGitPrograms(directory: string): Programs {
+  const env = minimalEnv(process.env, "pull request");
+  const runProgram = async (name: string, args: readonly string[], input = ""): Promise<ProgramResult | undefined> =>
     await new Promise((resolveResult) => {
       const child = execFile(
         name,
@@ -52,7 +56,7 @@ export function programsIn(directory: string): Programs {
             resolveResult({
               code: typeof code === "number" ? code : 1,
               stdout,
-              why: summarizeFailure(stderr, stdout),
+              reason: summarizeFailure(stderr, stdout),
             });
         },
       );
@@ -66,24 +70,24 @@ export function programsIn(directory: string): Programs {
       if (result === undefined) throw new GitError("There is no git on PATH, so nothing can be committed.");
       return result;
     },
-    other: runProgram,
+    hostTool: runProgram,
   };
 }
 
 /** Returns the git command to show a person; includes the repository if the working directory is in another one. */
-export function gitIn(repository: string): string {
-  const currentRepository = repositoryOf(realPath("."));
-  return currentRepository !== undefined && realPath(currentRepository) === realPath(repository)
+export function formatGitCommand(repository: string): string {
+  const currentRepository = findRepository(resolveLinks("."));
+  return currentRepository !== undefined && resolveLinks(currentRepository) === resolveLinks(repository)
     ? "git"
-    : `git -C ${shellWord(relative(realPath("."), realPath(repository)))}`;
+    : `git -C ${quoteShellWord(relative(resolveLinks("."), resolveLinks(repository)))}`;
 }
 
 /** Returns whether git has the current content of a file, so that it can be restored after removal. */
 export async function isCommitted(file: string): Promise<boolean> {
-  const path = realPath(resolve(file));
-  const repository = repositoryOfFile(path);
+  const path = resolveLinks(resolve(file));
+  const repository = findFileRepository(path);
   if (repository === undefined) return false;
-  const { git } = programsIn(repository);
+  const { git } = createGitPrograms(repository);
   const trackedResult = await git(["--literal-pathspecs", "ls-files", "--error-unmatch", "--", path]);
   if (trackedResult.code !== 0) return false;
   const statusResult = await git(["--literal-pathspecs", "status", "--porcelain=v1", "--", path]);
@@ -93,12 +97,12 @@ export async function isCommitted(file: string): Promise<boolean> {
 function summarizeFailure(stderr: string, stdout: string): string {
   const output = stderr.trim() === "" ? stdout : stderr;
   const lines = output.split("\n").filter((line) => line.trim() !== "");
-  const summaryLines = lines.slice(0, MAX_REASON_LINES).map((line) => printable(withoutCredentials(line.trim())));
+  const summaryLines = lines.slice(0, MAX_REASON_LINES).map((line) => sanitizeLine(redactUrlCredentials(line.trim())));
   return summaryLines.join("\n") || "it gave no reason";
 }
 
 /** Removes credentials from the URLs in a text. */
-export function withoutCredentials(text: string): string {
+export function redactUrlCredentials(text: string): string {
   return text.replace(/\b([a-z][a-z+.-]*:\/\/)[^\s/?#]*@/gi, "$1");
 }
 
@@ -131,7 +135,7 @@ export class GitReader {
   /** @param directory the root of the repository. */
   constructor(directory: string) {
     this.#directory = directory;
-    const baseEnvironment = leanEnvironment(process.env, "git");
+    const baseEnvironment = minimalEnv(process.env, "git");
     // Fetching objects that a partial clone lacks one by one would be slow.
     this.#environment = { ...baseEnvironment, GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
   }
@@ -141,24 +145,24 @@ export class GitReader {
    *
    * @throws {GitError} if git isn't installed or fails.
    */
-  async text(...args: string[]): Promise<string> {
-    return await this.answer("", ...args);
+  async run(...args: string[]): Promise<string> {
+    return await this.runWithInput("", ...args);
   }
 
   /** Returns the output of a command with input. */
-  async answer(input: string, ...args: string[]): Promise<string> {
+  async runWithInput(input: string, ...args: string[]): Promise<string> {
     const chunks: Buffer[] = [];
-    for await (const chunk of this.#run(args, input)) chunks.push(chunk);
+    for await (const chunk of this.#spawn(args, input)) chunks.push(chunk);
     return Buffer.concat(chunks).toString("utf8");
   }
 
   /** Yields the objects of the ids in order; skips missing ones. */
-  async *objects(ids: readonly string[]): AsyncGenerator<GitObject> {
+  async *readObjects(ids: readonly string[]): AsyncGenerator<GitObject> {
     if (ids.length === 0) return;
     let chunks: Buffer[] = [];
     let byteCount = 0;
     let objectHeader: { id: string; size: number } | undefined;
-    for await (const chunk of this.#run(["cat-file", "--batch"], `${ids.join("\n")}\n`)) {
+    for await (const chunk of this.#spawn(["cat-file", "--batch"], `${ids.join("\n")}\n`)) {
       chunks.push(chunk);
       byteCount += chunk.length;
       // Joins the chunks of an object only once.
@@ -182,7 +186,7 @@ export class GitReader {
     }
   }
 
-  async *#run(args: readonly string[], input = ""): AsyncGenerator<Buffer> {
+  async *#spawn(args: readonly string[], input = ""): AsyncGenerator<Buffer> {
     const child = spawn("git", ["-C", this.#directory, ...READ_ONLY_OPTIONS, ...args], {
       env: this.#environment,
     });

@@ -1,61 +1,61 @@
-import type { Element, Section } from "../files/edit";
-import type { textsOf } from "../files/element-fields";
+import type { pickTextFields } from "../files/element-fields";
 import type { Place } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
-import type { Reviewed } from "../files/settings-schema";
+import type { Section, SettingsElement } from "../files/settings-editor";
+import type { ElementReview } from "../files/settings-schema";
 import type { Transition } from "../settings/danger";
 import { EmailSecurityError } from "../settings/email-security-error";
-import type { Refanged } from "../settings/refang";
+import type { RefangedValue } from "../settings/refang";
 
 /** The metadata that a person provides for added, moved or extended elements, as in a settings file. */
-export type Facts = ReturnType<typeof textsOf>;
+export type EntryMetadata = ReturnType<typeof pickTextFields>;
 
 /** A requested change of the lists. */
 export type ListChange =
   | {
       readonly do: "add";
       readonly section: Section;
-      readonly values: readonly Refanged[];
+      readonly values: readonly RefangedValue[];
       /** The verdict scope. Default: the service's default. */
       readonly scope?: string;
-      readonly facts: Facts;
+      readonly metadata: EntryMetadata;
     }
   | {
       readonly do: "remove" | "extend" | "keep";
-      readonly values: readonly Refanged[];
+      readonly values: readonly RefangedValue[];
       /** The section of the values. Default: found for each value, if unambiguous. */
       readonly section?: Section;
       readonly scope?: string;
-      readonly facts: Facts;
+      readonly metadata: EntryMetadata;
       /** The decision and its reviewer; kept elements get this review. */
-      readonly reviewed?: Reviewed;
+      readonly reviewed?: ElementReview;
     }
   | {
       readonly do: "move";
-      readonly values: readonly Refanged[];
+      readonly values: readonly RefangedValue[];
       readonly to: "allow" | "deny";
       readonly scope?: string;
-      readonly facts: Facts;
+      readonly metadata: EntryMetadata;
     };
 
 /** One value of a change. */
-export interface Step {
-  readonly value: Refanged;
+export interface ChangeStep {
+  readonly value: RefangedValue;
   readonly section: Section;
   /** Describes the change: "deny evil.example until 2026-12-23". */
-  readonly what: string;
+  readonly description: string;
   /** Explanations of existing declarations, one sentence each. */
-  readonly told: readonly string[];
+  readonly notes: readonly string[];
   /** The existing declaration, if one is changed. */
-  readonly element?: Element;
+  readonly element?: SettingsElement;
   /** Whether there is nothing to do. */
   readonly isDone: boolean;
   /** Whether the existing declaration differs from the request, so that a person must decide. */
-  readonly isLeft: boolean;
+  readonly isUnresolved: boolean;
 }
 
 /** Returns a function that maps a step to the transition of the declaration. */
-export function stepTransition(change: ListChange): (step: Step) => Transition {
+export function createTransitionGetter(change: ListChange): (step: ChangeStep) => Transition {
   return ({ section }) => {
     const list = section === "vips" ? "vip" : section;
     if (change.do === "add") return { to: list };
@@ -65,7 +65,7 @@ export function stepTransition(change: ListChange): (step: Step) => Transition {
 }
 
 /** An existing declaration in the files. */
-export type Declaration = DeclaredEntry | DeclaredVip;
+export type DeclaredItem = DeclaredEntry | DeclaredVip;
 
 /** A rejected change with all reasons; nothing was written. */
 export class ChangeRefusedError extends EmailSecurityError {
@@ -78,16 +78,16 @@ export class ChangeRefusedError extends EmailSecurityError {
 
 const MAX_REASONS = 50;
 
-export function sectionOf(element: Declaration): Section {
+export function getSection(element: DeclaredItem): Section {
   return element.kind === "vip" ? "vips" : element.list;
 }
 
 /** Returns the list name as on the command line. */
-export function listName(section: Section): string {
+export function getListName(section: Section): string {
   return section === "vips" ? "vip" : section;
 }
 
 /** Returns all locations of a declaration, including overridden ones. */
-export function placesOf(element: Declaration): readonly Place[] {
-  return [element.place, ...element.overrides];
+export function getDeclarationLocations(element: DeclaredItem): readonly Place[] {
+  return [element.location, ...element.overrides];
 }

@@ -3,17 +3,17 @@ import type { SettingsClient } from "../client";
 import { SettingsFileError } from "../files/finding";
 import { lintSettings } from "../files/lint";
 import type { Settings } from "../files/settings";
-import { type Desired, desiredOf } from "../plan/desired";
-import { gatherEvidence } from "../plan/evidence";
-import { mailEvidence, withoutEvidence } from "../plan/mail-evidence";
+import { buildDesiredState, type DesiredState } from "../plan/desired-state";
+import { readMailHistory } from "../plan/evidence";
+import { buildEmptyEvidence, buildMailEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
-import { type Observed, observe } from "../plan/observed";
-import type { Guard, Plan, PlanSource } from "../plan/plan";
+import { type ObservedState, readObservedState } from "../plan/observed-state";
+import type { Plan, PlanBlocker, PlanSource } from "../plan/plan";
+import { redactOtherTenantPlan } from "../plan/plan-redaction";
 import { readPreview } from "../plan/preview";
-import type { Accepting } from "../plan/same-tenant";
-import { readStackState } from "../plan/stack-state";
-import { withheld } from "../plan/withheld";
-import { withoutUndefined } from "../settings/without-undefined";
+import { readStackLists } from "../plan/stack-lists";
+import type { TenantAcceptance } from "../plan/tenant-mismatch";
+import { omitUndefined } from "../settings/omit-undefined";
 
 export interface PlanOptions {
   readonly client: SettingsClient;
@@ -32,7 +32,7 @@ export interface PlanOptions {
   /** Own domains in addition to those in the settings files. Default: none. */
   readonly ownDomains?: readonly string[];
   /** Confirms that the tenant may be empty or that its mailboxes have other domains. Default: not confirmed. */
-  readonly accepting?: Accepting;
+  readonly accepting?: TenantAcceptance;
   /** Reports the progress of slow steps. */
   readonly log?: (line: string) => void;
   readonly now?: () => Date;
@@ -50,13 +50,13 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
   const { settings, findings } = lintSettings(file, today === undefined ? {} : { today });
   if (settings === undefined) throw new SettingsFileError(file, findings);
   const known =
-    stack === undefined ? undefined : await readStackState(stack, resource, log === undefined ? {} : { log });
+    stack === undefined ? undefined : await readStackLists(stack, resource, log === undefined ? {} : { log });
   const source: PlanSource = {
     kind: "files",
     files: settings.files,
-    ...withoutUndefined({ stack, resource }),
+    ...omitUndefined({ stack, resource }),
   };
-  return await planDesired(desiredOf(settings, known, findings), source, tenantName(settings), options);
+  return await planDesired(buildDesiredState(settings, known, findings), source, inferTenantName(settings), options);
 }
 
 /**
@@ -74,26 +74,35 @@ export async function planPreview(
   ownDomains: readonly string[],
   options: PlanOptions & { readonly provider?: string },
 ): Promise<Plan> {
-  const { desired, guards } = readPreview(text, ownDomains, options.provider);
+  const { desired, blockers } = readPreview(text, ownDomains, options.provider);
   const { stack } = options;
   const source: PlanSource = {
     kind: "preview",
     files: [previewFile],
     ...(stack === undefined ? {} : { stack }),
   };
-  return await planDesired(desired, source, options.provider ?? stack ?? previewFile, options, guards);
+  return await planDesired(desired, source, options.provider ?? stack ?? previewFile, options, blockers);
 }
 
 /** Makes the plan of a desired state from one snapshot of the tenant and its mail. */
 export async function planDesired(
-  desired: Desired,
+  desired: DesiredState,
   source: PlanSource,
   defaultName: string,
-  { client, name = defaultName, days = 30, maxPages, log, now = () => new Date(), ownDomains, accepting }: PlanOptions,
-  blockers: readonly Guard[] = [],
+  {
+    client,
+    name = defaultName,
+    days = 30,
+    maxPages,
+    log,
+    now = () => new Date(),
+    ownDomains,
+    accepting: acceptance,
+  }: PlanOptions,
+  blockers: readonly PlanBlocker[] = [],
 ): Promise<Plan> {
-  const observed = await observe(client, now);
-  const tenant = { host: hostOf(client), name };
+  const observed = await readObservedState(client, now);
+  const tenant = { host: getHost(client), name };
   const mail = await readMailEvidence(client, observed, { days, maxPages, log, now });
   const plan = makePlan({
     desired,
@@ -101,9 +110,9 @@ export async function planDesired(
     tenant,
     source,
     mail,
-    ...withoutUndefined({ ownDomains, accepting }),
+    ...omitUndefined({ ownDomains, acceptance }),
   });
-  const redactedPlan = withheld(plan);
+  const redactedPlan = redactOtherTenantPlan(plan);
   return blockers.length === 0 ? redactedPlan : { ...redactedPlan, guards: [...blockers, ...redactedPlan.guards] };
 }
 
@@ -116,28 +125,28 @@ interface MailOptions {
 
 async function readMailEvidence(
   client: SettingsClient,
-  observed: Observed,
+  observed: ObservedState,
   { days, maxPages, log, now }: MailOptions,
 ): Promise<MailEvidence> {
-  if (days === 0) return withoutEvidence(observed.at, "The tenant's mail was not looked at.");
+  if (days === 0) return buildEmptyEvidence(observed.readAt, "The tenant's mail was not looked at.");
   log?.(`Reading the threats and reports of the last ${days} days ...`);
-  const base = await gatherEvidence({
+  const base = await readMailHistory({
     client,
     days,
     now: now(),
     vips: observed.vips.keys(),
     ...(maxPages === undefined ? {} : { maxPages }),
   });
-  return mailEvidence(base);
+  return buildMailEvidence(base);
 }
 
 /** Returns the service's host, without credentials. */
-export function hostOf(client: SettingsClient): string {
+export function getHost(client: SettingsClient): string {
   return URL.parse(client.baseUrl)?.host ?? client.baseUrl;
 }
 
 /** Returns `acme` for `settings/acme.yaml` and for `acme/settings.yaml`. */
-export function tenantName({ file }: Pick<Settings, "file">): string {
+export function inferTenantName({ file }: Pick<Settings, "file">): string {
   const name = basename(file, extname(file));
   const directory = basename(dirname(file));
   return name === "settings" && directory !== "" && directory !== "." ? directory : name;

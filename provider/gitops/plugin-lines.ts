@@ -2,18 +2,18 @@
 export const PLUGIN_NAME = "email-security";
 
 /** The plugin directory of an installed package, relative to Pulumi.yaml. */
-export const PLUGIN_FOLDER = "node_modules/pulumi-email-security/dist/plugin";
+export const PLUGIN_DIRECTORY = "node_modules/pulumi-email-security/dist/plugin";
 
 /**
  * Formats the lines of Pulumi.yaml by which the engine finds the plugin.
  *
  * @param path the plugin directory, relative to Pulumi.yaml.
  */
-export function pluginLines(path: string = PLUGIN_FOLDER): string {
-  return `plugins:\n  providers:\n${pluginItem(path, "    ")}`;
+export function formatPluginLines(path: string = PLUGIN_DIRECTORY): string {
+  return `plugins:\n  providers:\n${formatPluginItem(path, "    ")}`;
 }
 
 /** Formats the list item below `providers:`. */
-export function pluginItem(path: string = PLUGIN_FOLDER, indent = ""): string {
+export function formatPluginItem(path: string = PLUGIN_DIRECTORY, indent = ""): string {
   return `${indent}- name: ${PLUGIN_NAME}\n${indent}  path: ${path}`;
 }

@@ -1,8 +1,8 @@
-import { shellWord } from "../settings/shell-word";
-import { printable } from "../settings/text";
-import { BRANCHES, type ChangeMessage, type Commit, freeBranch } from "./commit-change";
-import { GitError, gitIn, type Programs, programsIn } from "./git";
-import { pullRequestPage, type RemotePlace, remotePlace } from "./remote-place";
+import { quoteShellWord } from "../settings/shell-word";
+import { sanitizeLine } from "../settings/text";
+import { BRANCH_PREFIX, type ChangeMessage, type Commit, findFreeBranch } from "./commit-change";
+import { createGitPrograms, formatGitCommand, GitError, type Programs } from "./git";
+import { getNewPullRequestUrl, parseRemoteUrl, type RemoteRepository } from "./remote-repository";
 
 /** The result of submitting a branch for review. */
 export interface PullRequest {
@@ -25,12 +25,12 @@ export interface PullRequest {
  * @throws {GitError} (`ERR_GIT`) if there is no remote or the push fails; the commit stays on its branch.
  */
 export async function openPullRequest(
-  { repository, branch, before }: Commit,
+  { repository, branch, previousBranch }: Commit,
   message: ChangeMessage,
 ): Promise<PullRequest> {
-  const programs = programsIn(repository);
+  const programs = createGitPrograms(repository);
   const commitNote = `The commit is on the branch ${branch}.`;
-  const remotes = await listPushRemotes(programs, before);
+  const remotes = await listPushRemotes(programs, previousBranch);
   const [remote] = remotes;
   if (remote === undefined || remotes.length > 1) {
     const problem = remote === undefined ? "no remote" : "several remotes, and none is called origin";
@@ -41,29 +41,29 @@ export async function openPullRequest(
   const pushResult = await programs.git(["push", "--quiet", "--set-upstream", "--", remote, `${ref}:${ref}`]);
   if (pushResult.code !== 0) {
     // The remote has another branch of this name that this clone doesn't know.
-    if (/^! \[rejected\]/m.test(pushResult.why))
+    if (/^! \[rejected\]/m.test(pushResult.reason))
       await programs.git(["fetch", "--quiet", "--no-tags", "--", remote, `+${ref}:${getTrackingRef(remote, branch)}`]);
     const instructions = await describePush(programs, repository, branch, remotes);
     throw new GitError(
-      `${commitNote} It could not be pushed, for the reason below. ${instructions}\n${pushResult.why}`,
+      `${commitNote} It could not be pushed, for the reason below. ${instructions}\n${pushResult.reason}`,
     );
   }
   const { stdout } = await programs.git(["remote", "get-url", "--push", "--", remote]);
-  const remoteRepository = remotePlace(stdout.trim());
+  const remoteRepository = parseRemoteUrl(stdout.trim());
   if (remoteRepository === undefined) return { remote };
   const openResult = await runHostTool(programs, remoteRepository, branch, message);
   if (openResult?.code === 0) {
     const openedPage = /https?:\/\/\S+/.exec(openResult.stdout)?.[0];
     return {
       remote,
-      opened: openedPage ?? pullRequestPage(remoteRepository, branch) ?? remoteRepository.address,
+      opened: openedPage ?? getNewPullRequestUrl(remoteRepository, branch) ?? remoteRepository.address,
     };
   }
-  const manualUrl = pullRequestPage(remoteRepository, branch);
+  const manualUrl = getNewPullRequestUrl(remoteRepository, branch);
   return {
     remote,
     ...(manualUrl === undefined ? { page: remoteRepository.address } : { toOpen: manualUrl }),
-    ...(openResult === undefined ? {} : { why: openResult.why }),
+    ...(openResult === undefined ? {} : { why: openResult.reason }),
   };
 }
 
@@ -95,8 +95,8 @@ export async function describePush(
   branch: string,
   remotes: readonly string[],
 ): Promise<string> {
-  const git = gitIn(repository);
-  const quoteName = (name: string): string => shellWord(printable(name));
+  const git = formatGitCommand(repository);
+  const quoteName = (name: string): string => quoteShellWord(sanitizeLine(name));
   const formatPushCommand = (remote: string, name = branch): string =>
     `\`${git} push --set-upstream ${quoteName(remote)} ${quoteName(name)}\``;
   const [remote] = remotes;
@@ -111,15 +111,20 @@ export async function describePush(
   const ancestorCheck = await programs.git(["merge-base", "--is-ancestor", remoteRef, `refs/heads/${branch}`]);
   if (remoteLookup.code !== 0 || ancestorCheck.code === 0)
     return `To push it, run ${formatPushCommand(remote)}, and open it for review.`;
-  const freeName = await freeBranch(programs, branch.slice(BRANCHES.length));
-  return `${printable(remote)} has another branch of this name. Rename yours by \`${git} branch --move ${quoteName(branch)} ${quoteName(freeName)}\`, run ${formatPushCommand(remote, freeName)}, and open it for review.`;
+  const freeName = await findFreeBranch(programs, branch.slice(BRANCH_PREFIX.length));
+  return `${sanitizeLine(remote)} has another branch of this name. Rename yours by \`${git} branch --move ${quoteName(branch)} ${quoteName(freeName)}\`, run ${formatPushCommand(remote, freeName)}, and open it for review.`;
 }
 
-async function runHostTool({ other }: Programs, { host }: RemotePlace, branch: string, { title, body }: ChangeMessage) {
+async function runHostTool(
+  { hostTool }: Programs,
+  { host }: RemoteRepository,
+  branch: string,
+  { title, body }: ChangeMessage,
+) {
   // The `=` form prevents values from being read as options.
   if (host === "github") {
     const args = ["pr", "create", `--head=${branch}`, `--title=${title}`, "--body-file=-"];
-    return await other("gh", args, body);
+    return await hostTool("gh", args, body);
   }
   if (host !== "gitlab") return undefined;
   const args = [
@@ -130,5 +135,5 @@ async function runHostTool({ other }: Programs, { host }: RemotePlace, branch: s
     `--description=${body || title}`,
     "--yes",
   ];
-  return await other("glab", args);
+  return await hostTool("glab", args);
 }

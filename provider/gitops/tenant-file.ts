@@ -1,20 +1,20 @@
 import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
-import { yamlComment, yamlText } from "../files/yaml-text";
-import type { Observed } from "../plan/observed";
-import { refuseStrangers } from "../plan/same-tenant";
-import type { Declared } from "../resources/lifecycle/declarable";
-import { type Element, isSameStanding } from "../settings/entry-fields";
-import { prunes, prunesAny } from "../settings/list-mode";
+import { formatYamlComment, formatYamlText } from "../files/yaml-text";
+import type { ObservedState } from "../plan/observed-state";
+import { assertOwnMailboxes } from "../plan/tenant-mismatch";
+import type { DeclarableRow } from "../resources/lifecycle/declarable";
+import { isSameEntryState, type SettingsElement } from "../settings/entry-fields";
+import { canPrune, canPruneAny } from "../settings/list-mode";
 import {
-  entriesSection,
-  headed,
-  heldBy,
-  leftLines,
-  listsText,
-  ownDomainsText,
-  undeclaredText,
-  vipsSection,
-} from "./export";
+  collectExportContent,
+  describeUndeclarable,
+  renderEntriesSection,
+  renderFileHeader,
+  renderListOptions,
+  renderOwnDomains,
+  renderUndeclarable,
+  renderVipsSection,
+} from "./export-settings";
 
 export interface TenantFileOptions {
   /** The service's host, for the first line. */
@@ -24,7 +24,7 @@ export interface TenantFileOptions {
   /** The baseline of all tenants. Default: none. */
   readonly baseline?: Baseline;
   /** Metadata for all declarations in the file: ticket, owner, approvedBy, expires. */
-  readonly facts?: Element;
+  readonly metadata?: SettingsElement;
 }
 
 /** The settings that all tenants share. */
@@ -42,18 +42,18 @@ export interface TenantFile {
   readonly entries: number;
   readonly vips: number;
   /** The number of declarations that equal the baseline. */
-  readonly shared: number;
+  readonly sharedCount: number;
   readonly risky: number;
   /** Entries on the other list than in the baseline; the file overrides them. */
-  readonly moved: readonly Pick<DeclaredEntry, "list" | "value" | "place">[];
+  readonly relistedEntries: readonly Pick<DeclaredEntry, "list" | "value" | "location">[];
   /** The number of entries and VIPs whose comment differs from the baseline. */
-  readonly otherComment: number;
+  readonly changedComments: number;
   /** The number of VIPs left to automatic detection. */
   readonly automatic: number;
   /** Own domains that were inferred from the VIPs. */
   readonly likelyOwnDomains: readonly string[];
   /** Descriptions of what can't be declared. */
-  readonly left: readonly string[];
+  readonly undeclarable: readonly string[];
 }
 
 /**
@@ -62,19 +62,19 @@ export interface TenantFile {
  *
  * @throws {OtherTenantError} if no mailbox of the tenant belongs to the own domains.
  */
-export function tenantFile(observed: Observed, options: TenantFileOptions): TenantFile {
-  const { host, ownDomains = [], baseline, facts = {} } = options;
+export function buildTenantFile(observed: ObservedState, options: TenantFileOptions): TenantFile {
+  const { host, ownDomains = [], baseline, metadata = {} } = options;
   const baselineSettings = baseline?.settings;
   const knownDomains = baselineSettings?.ownDomains ?? [];
-  refuseStrangers(observed, [...ownDomains, ...knownDomains]);
+  assertOwnMailboxes(observed, [...ownDomains, ...knownDomains]);
   // A pruned list removes undeclared VIPs, including automatically detected ones.
   const getMode = (list: "entries" | "vips"): unknown => baselineSettings?.lists[list]?.mode;
-  const includeAutomatic = prunes(getMode("vips"), undefined);
-  const content = heldBy(observed, { ownDomains, includeAutomatic }, knownDomains);
+  const includeAutomatic = canPrune(getMode("vips"), undefined);
+  const content = collectExportContent(observed, { ownDomains, includeAutomatic }, knownDomains);
   const entries = new Map(baselineSettings?.entries.map((one) => [one.key, one]));
   const vips = new Map(baselineSettings?.vips.map((one) => [one.key, one]));
   const differsFromBaseline = (row: object, one: DeclaredEntry | DeclaredVip | undefined): boolean =>
-    one === undefined || !isSameStanding(row, one);
+    one === undefined || !isSameEntryState(row, one);
   const ownEntries = [...content.allow, ...content.deny].filter(({ key, row }) =>
     differsFromBaseline(row, entries.get(key)),
   );
@@ -83,36 +83,36 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
     const one = entries.get(key);
     return one === undefined || one.list === row.list ? [] : [one];
   });
-  const addDetails = <Row>(all: readonly Declared<Row>[]): Declared<Row>[] =>
-    all.map((one) => ({ ...one, element: { ...one.element, ...facts } }));
+  const addDetails = <Row>(all: readonly DeclarableRow<Row>[]): DeclarableRow<Row>[] =>
+    all.map((one) => ({ ...one, element: { ...one.element, ...metadata } }));
   const selectList = (list: "allow" | "deny") => addDetails(ownEntries.filter(({ row }) => row.list === list));
-  const writesIgnore = baseline === undefined || prunesAny(getMode("entries")) || prunesAny(getMode("vips"));
-  const header = `Taken in from ${host} at ${observed.at} by \`email-security tenant add\`.`;
+  const writesIgnore = baseline === undefined || canPruneAny(getMode("entries")) || canPruneAny(getMode("vips"));
+  const header = `Taken in from ${host} at ${observed.readAt} by \`email-security tenant add\`.`;
   const [allow, deny] = [selectList("allow"), selectList("deny")];
   const text = [
-    headed(header),
-    ownDomainsText(content),
-    baseline === undefined ? "" : `include:\n  - ${yamlText(baseline.include)}\n\n`,
+    renderFileHeader(header),
+    renderOwnDomains(content),
+    baseline === undefined ? "" : `include:\n  - ${formatYamlText(baseline.include)}\n\n`,
     renderRemoveSection(relisted),
-    vipsSection(addDetails(ownVips), content.automatic),
-    `\n${entriesSection("allow", allow)}`,
-    `\n${entriesSection("deny", deny)}`,
-    writesIgnore ? listsText(content) : "",
-    undeclaredText(content, !writesIgnore),
+    renderVipsSection(addDetails(ownVips), content.automatic),
+    `\n${renderEntriesSection("allow", allow)}`,
+    `\n${renderEntriesSection("deny", deny)}`,
+    writesIgnore ? renderListOptions(content) : "",
+    renderUndeclarable(content, !writesIgnore),
   ].join("");
   return {
     text,
     entries: ownEntries.length,
     vips: ownVips.length,
-    shared: content.allow.length + content.deny.length + content.vips.length - ownEntries.length - ownVips.length,
+    sharedCount: content.allow.length + content.deny.length + content.vips.length - ownEntries.length - ownVips.length,
     risky: ownEntries.filter(({ element }) => element["acceptRisk"] !== undefined).length,
-    moved: relisted,
-    otherComment:
+    relistedEntries: relisted,
+    changedComments:
       ownEntries.filter(({ key, row }) => entries.get(key)?.list === row.list).length +
       ownVips.filter(({ key }) => vips.has(key)).length,
     automatic: content.automatic.length,
-    likelyOwnDomains: content.likely,
-    left: leftLines(content),
+    likelyOwnDomains: content.likelyOwnDomains,
+    undeclarable: describeUndeclarable(content),
   };
 }
 
@@ -122,7 +122,7 @@ function renderRemoveSection(relisted: Settings["entries"]): string {
   const byList = Map.groupBy(relisted, ({ list }) => list);
   const sections = [...byList].map(
     ([list, entries]) =>
-      `  ${list}:\n${[...new Set(entries.map(({ value }) => value))].map((value) => `    - ${yamlText(value)}\n`).join("")}`,
+      `  ${list}:\n${[...new Set(entries.map(({ value }) => value))].map((value) => `    - ${formatYamlText(value)}\n`).join("")}`,
   );
-  return `${yamlComment("The baseline has these, and the tenant has them on the other list.", 0)}remove:\n${sections.join("")}\n`;
+  return `${formatYamlComment("The baseline has these, and the tenant has them on the other list.", 0)}remove:\n${sections.join("")}\n`;
 }

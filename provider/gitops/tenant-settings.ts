@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { readDeclaredLists } from "../plan/declared-lists";
+import { readDeclaredListArguments } from "../plan/declared-list-arguments";
 import { AllowDenyList } from "../resources/allow-deny-list";
 import { OWN_DOMAINS_PROPERTY } from "../resources/pulumi-values";
-import { nativeType, type ResourceKind } from "../resources/resource-type";
+import { getNativeType, type ResourceKind } from "../resources/resource-type";
 import { VipList } from "../resources/vip-list";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
@@ -44,7 +44,7 @@ export class TenantSettings extends pulumi.ComponentResource {
    * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files.
    */
   constructor(name: string, args: TenantSettingsArgs, opts: pulumi.ComponentResourceOptions = {}) {
-    const lists = hideStackTrace(() => readDeclaredLists(name, pulumi.getStack(), args));
+    const lists = hideStackTrace(() => readDeclaredListArguments(name, pulumi.getStack(), args));
     super(TENANT_SETTINGS_TYPE, name, {}, opts);
     const { provider } = opts;
     const ownDomainsArgument = { [OWN_DOMAINS_PROPERTY]: JSON.stringify(lists.ownDomains) };
@@ -52,7 +52,7 @@ export class TenantSettings extends pulumi.ComponentResource {
       parent: this,
       ...(provider === undefined ? {} : { provider }),
       // What the native plugin has made of the same files is undone without a write.
-      aliases: [{ type: nativeType(kind) }],
+      aliases: [{ type: getNativeType(kind) }],
     });
     this.entries = new AllowDenyList(
       name,

@@ -1,18 +1,24 @@
 import { z } from "zod";
-import { declaredTexts } from "../files/element-fields";
-import { evidence, evidenceSummary, kind, place, withoutEntry } from "../plan/plan-schema";
-import { LISTS } from "../settings/assumptions";
-import { sentJson } from "../settings/entry-fields";
-import { text } from "../settings/json-fields";
+import { declaredFieldsShape } from "../files/element-fields";
+import {
+  entryRemovalEstimateSchema,
+  evidenceSchema,
+  evidenceSummarySchema,
+  kindSchema,
+  placeSchema,
+} from "../plan/plan-schema";
+import { ENTRY_LISTS } from "../settings/assumptions";
+import { sentFieldsShape } from "../settings/entry-fields";
+import { jsonTextField } from "../settings/json-fields";
 
 /** The version of the `why` format. */
 export const WHY_FORMAT = 1;
 
 const subjectFields = {
-  kind,
-  key: text("As in a keyed list."),
+  kind: kindSchema,
+  key: jsonTextField("As in a keyed list."),
   list: z.string().exactOptional(),
-  verdictScope: text("Of entries.").exactOptional(),
+  verdictScope: jsonTextField("Of entries.").exactOptional(),
 };
 
 const declaredSchema = z
@@ -21,86 +27,86 @@ const declaredSchema = z
     state: z
       .enum(["declared", "expired", "removed"])
       .describe("expired: its last day is past. removed: an included file has it, and another one removes it."),
-    list: z.enum(LISTS).exactOptional(),
-    place,
+    list: z.enum(ENTRY_LISTS).exactOptional(),
+    place: placeSchema,
     chain: z.array(z.string()).readonly().describe("Over which files it is included, from the one that was asked for."),
-    overrides: z.array(place).readonly().describe("What it takes the place of in included files, nearest first."),
-    removedAt: place.describe("Where it is removed.").exactOptional(),
-    ...declaredTexts,
+    overrides: z.array(placeSchema).readonly().describe("What it takes the place of in included files, nearest first."),
+    removedAt: placeSchema.describe("Where it is removed.").exactOptional(),
+    ...declaredFieldsShape,
     daysLeft: z.int().describe("Days until its last one; below 0 when that is past.").exactOptional(),
   })
   .readonly();
 
-export type ToldByFiles = z.infer<typeof declaredSchema>;
+export type FileDeclaration = z.infer<typeof declaredSchema>;
 
 const parentSchema = z
   .strictObject({
     list: z.string(),
     value: z.string(),
     verdictScope: z.string(),
-    place: place.describe("Where a file declares it; absent where only the tenant has it.").exactOptional(),
+    place: placeSchema.describe("Where a file declares it; absent where only the tenant has it.").exactOptional(),
   })
   .readonly();
 
-export type Above = z.infer<typeof parentSchema>;
+export type CoveringEntry = z.infer<typeof parentSchema>;
 
 const heldSchema = z
   .strictObject({
     ...subjectFields,
-    ...sentJson,
+    ...sentFieldsShape,
     list: subjectFields.list,
     by: z.string().exactOptional(),
     at: z.string().exactOptional(),
-    source: text("Of a VIP: how it came to be one.").exactOptional(),
+    source: jsonTextField("Of a VIP: how it came to be one.").exactOptional(),
     isDeclared: z.boolean(),
   })
   .readonly();
 
-export type ToldByTenant = z.infer<typeof heldSchema>;
+export type WhyTenantEntry = z.infer<typeof heldSchema>;
 
 const elementSchema = z
   .strictObject({
     section: z
       .enum(["allow", "deny", "vips", "remove allow", "remove deny", "remove vips"])
       .describe("The section of the file; with remove before it, what removes the value."),
-    scope: text("The verdict scope."),
+    scope: jsonTextField("The verdict scope."),
     fields: z.record(z.string(), z.string()).readonly().describe("What else it says: ticket, owner, expires, ..."),
-    path: text("The file, relative to the repository's top folder."),
+    path: jsonTextField("The file, relative to the repository's top folder."),
   })
   .readonly()
   .meta({ id: "Element", description: "What a file says of the value at some time." });
 
-export type PlacedElement = z.infer<typeof elementSchema>;
-export type Element = Omit<PlacedElement, "path">;
+export type FileElement = z.infer<typeof elementSchema>;
+export type ElementContent = Omit<FileElement, "path">;
 
 const committerShape = {
-  committer: text(
+  committer: jsonTextField(
     "Who committed it; absent where author and committer are the same, at the same time.",
   ).exactOptional(),
-  committedAt: text("When it was committed, as of a rebase; absent as committer is.").exactOptional(),
+  committedAt: jsonTextField("When it was committed, as of a rebase; absent as committer is.").exactOptional(),
 };
 
 const mergeSchema = z.strictObject({ id: z.string(), at: z.string(), ...committerShape }).readonly();
 
-export type Committed = Omit<z.infer<typeof mergeSchema>, "id" | "at">;
+export type CommitterFields = Omit<z.infer<typeof mergeSchema>, "id" | "at">;
 
 const commitSchema = z
   .strictObject({
     id: z.string(),
     author: z.string(),
-    at: text("When it was written, as its author says."),
+    at: jsonTextField("When it was written, as its author says."),
     ...committerShape,
     coAuthors: z.array(z.string()).readonly().describe("Whom the message names as co-authors.").exactOptional(),
-    cherryPickedFrom: text("The commit that the message names as its origin.").exactOptional(),
+    cherryPickedFrom: jsonTextField("The commit that the message names as its origin.").exactOptional(),
     subject: z.string(),
   })
   .readonly();
 
-export type Trailers = Pick<z.infer<typeof commitSchema>, "coAuthors" | "cherryPickedFrom">;
+export type CommitTrailers = Pick<z.infer<typeof commitSchema>, "coAuthors" | "cherryPickedFrom">;
 
 const requestSchema = z
   .strictObject({
-    name: text("#12, or !34; of another project, group/project!34."),
+    name: jsonTextField("#12, or !34; of another project, group/project!34."),
     url: z.string().exactOptional(),
     isClaimed: z
       .literal(true)
@@ -124,7 +130,10 @@ const eventSchema = z
     before: elementSchema.exactOptional(),
     after: elementSchema.exactOptional(),
     include: z
-      .strictObject({ by: text("The file that includes, or did."), file: text("What it includes.") })
+      .strictObject({
+        by: jsonTextField("The file that includes, or did."),
+        file: jsonTextField("What it includes."),
+      })
       .readonly()
       .describe("By which line of include it came or went, where it stayed as it was itself.")
       .exactOptional(),
@@ -145,33 +154,39 @@ const rolloutSchema = z
   .strictObject({
     rollout: z.string(),
     wave: z.string(),
-    did: text("add, change or remove."),
-    kind,
-    lists: z.array(z.enum(LISTS)).readonly().describe("Of an entry: both where it went from one to the other."),
-    verdictScope: text("Of entries.").exactOptional(),
-    state: text("What became of it: done, failed, running."),
-    digest: text("Of the rollout: what was reviewed."),
-    planDigest: text("Of this tenant's plan."),
+    did: jsonTextField("add, change or remove."),
+    kind: kindSchema,
+    lists: z.array(z.enum(ENTRY_LISTS)).readonly().describe("Of an entry: both where it went from one to the other."),
+    verdictScope: jsonTextField("Of entries.").exactOptional(),
+    state: jsonTextField("What became of it: done, failed, running."),
+    digest: jsonTextField("Of the rollout: what was reviewed."),
+    planDigest: jsonTextField("Of this tenant's plan."),
     rollsBack: z.string().exactOptional(),
-    at: text("ISO 8601, UTC.").exactOptional(),
+    at: jsonTextField("ISO 8601, UTC.").exactOptional(),
   })
   .readonly();
 
-export type ToldByRollout = z.infer<typeof rolloutSchema>;
+export type WhyRolloutChange = z.infer<typeof rolloutSchema>;
 
-const mailSchema = z.strictObject({ ...subjectFields, evidence, without: withoutEntry.exactOptional() }).readonly();
+const mailSchema = z
+  .strictObject({
+    ...subjectFields,
+    evidence: evidenceSchema,
+    without: entryRemovalEstimateSchema.exactOptional(),
+  })
+  .readonly();
 
-export type ToldByMail = z.infer<typeof mailSchema>;
+export type WhyMailEvidence = z.infer<typeof mailSchema>;
 
 /** Everything known about one value. Texts of commits and of the tenant are untrusted. */
 export const whySchema = z
   .strictObject({
     format: z.literal(WHY_FORMAT),
-    value: text("In canonical form."),
-    unicode: text("The same in its own script, where that is punycode.").exactOptional(),
-    file: text("The settings file that was asked for."),
+    value: jsonTextField("In canonical form."),
+    unicode: jsonTextField("The same in its own script, where that is punycode.").exactOptional(),
+    file: jsonTextField("The settings file that was asked for."),
     tenant: z.strictObject({ host: z.string(), name: z.string().exactOptional() }).readonly().exactOptional(),
-    at: text("When it was asked, ISO 8601, UTC."),
+    at: jsonTextField("When it was asked, ISO 8601, UTC."),
     files: z.array(declaredSchema).readonly().describe("What the settings files say of it now."),
     above: z.array(parentSchema).readonly().describe("Domains above it that have an entry."),
     vipEnd: z
@@ -193,7 +208,7 @@ export const whySchema = z
       .describe("What rollouts did of it at the tenant, newest first; absent where no journal was read.")
       .exactOptional(),
     mail: z
-      .strictObject({ summary: evidenceSummary, of: z.array(mailSchema).readonly() })
+      .strictObject({ summary: evidenceSummarySchema, of: z.array(mailSchema).readonly() })
       .readonly()
       .exactOptional(),
     missing: z.array(z.string()).readonly().describe("What could not be asked or told, a sentence each."),

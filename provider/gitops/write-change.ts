@@ -1,19 +1,19 @@
 import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
-import { afterwards, type ChangedFile, patchOf } from "../files/change-files";
+import { type ChangedFile, formatGitPatch, getResultingTexts } from "../files/edit-files";
 import { FileLocks } from "../files/file-locks";
-import { readerFrom } from "../files/read-source";
-import { repositoryOf } from "../files/repository";
-import { assertWritable, writeAll } from "../files/write-settings";
+import { createFileReader } from "../files/read-source";
+import { findRepository } from "../files/repository";
+import { assertWritable, writeFiles } from "../files/write-settings";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { shellWord } from "../settings/shell-word";
-import { printable, quote } from "../settings/text";
-import { BRANCHES, type ChangeMessage, type Commit, commitChange } from "./commit-change";
-import { gitIn } from "./git";
+import { quoteShellWord } from "../settings/shell-word";
+import { quote, sanitizeLine } from "../settings/text";
+import { BRANCH_PREFIX, type ChangeMessage, type Commit, commitChange } from "./commit-change";
+import { formatGitCommand } from "./git";
 import { openPullRequest, type PullRequest } from "./pull-request";
 
 /** How to deliver a change of settings files. */
-export interface WriteWay {
+export interface DeliveryOptions {
   /** Whether to commit on a new branch. */
   readonly commit?: boolean | undefined;
   /** Whether to commit, push and open a pull or merge request. */
@@ -21,7 +21,7 @@ export interface WriteWay {
 }
 
 /** The result of writing a change. */
-export interface WrittenChange {
+export interface WriteResult {
   readonly files: readonly string[];
   /** The removed files. Absent: none. */
   readonly removed?: readonly string[];
@@ -41,11 +41,11 @@ export interface WrittenChange {
 export async function writeChange(
   files: readonly ChangedFile[],
   message: ChangeMessage,
-  { commit = false, pr = false }: WriteWay = {},
+  { commit = false, pr = false }: DeliveryOptions = {},
   locks: FileLocks = new FileLocks(),
-): Promise<WrittenChange> {
+): Promise<WriteResult> {
   const names = files.map(({ file }) => file);
-  const removedFiles = files.flatMap(({ file, does }) => (does === "remove" ? [file] : []));
+  const removedFiles = files.flatMap(({ file, action }) => (action === "remove" ? [file] : []));
   const result = removedFiles.length === 0 ? { files: names } : { files: names, removed: removedFiles };
   if (files.length === 0) return result;
   using heldLocks = locks;
@@ -58,7 +58,7 @@ export async function writeChange(
     );
   }
   if (!commit && !pr) {
-    writeAll(afterwards(files));
+    writeFiles(getResultingTexts(files));
     return result;
   }
   for (const file of names) assertWritable(file);
@@ -70,9 +70,9 @@ export async function writeChange(
 }
 
 /** Returns whether a file has changed since its edit was computed. */
-export function isStale({ file, before, does }: ChangedFile): boolean {
-  if (does === "make") return pathExists(file);
-  return !pathExists(file) || readerFrom(file)(file) !== before;
+export function isStale({ file, before, action }: ChangedFile): boolean {
+  if (action === "make") return pathExists(file);
+  return !pathExists(file) || createFileReader(file)(file) !== before;
 }
 
 /** Returns whether a path exists, including broken links. */
@@ -81,51 +81,55 @@ function pathExists(path: string): boolean {
 }
 
 /** Formats the change as a unified diff, with file names relative to the repository. */
-export function diffOf(files: readonly ChangedFile[]): string {
+export function formatDiff(files: readonly ChangedFile[]): string {
   const workingDirectory = process.cwd();
   const root =
-    repositoryOf(workingDirectory) ??
-    repositoryOf(resolve(files[0]?.file ?? workingDirectory, "..")) ??
+    findRepository(workingDirectory) ??
+    findRepository(resolve(files[0]?.file ?? workingDirectory, "..")) ??
     workingDirectory;
-  return patchOf(files, root);
+  return formatGitPatch(files, root);
 }
 
 /** Describes the result in lines for people. */
-export function writtenLines({ files, removed = [], commit, pullRequest }: WrittenChange): string[] {
-  const names = files.map(printable).join(", ");
+export function describeWriteResult({ files, removed = [], commit, pullRequest }: WriteResult): string[] {
+  const names = files.map(sanitizeLine).join(", ");
   if (commit === undefined) {
-    const writtenNames = files.filter((file) => !removed.includes(file)).map(printable);
+    const writtenNames = files.filter((file) => !removed.includes(file)).map(sanitizeLine);
     return [
       ...(writtenNames.length === 0 ? [] : [`Wrote ${writtenNames.join(", ")}.`]),
-      ...(removed.length === 0 ? [] : [`Removed ${removed.map(printable).join(", ")}.`]),
+      ...(removed.length === 0 ? [] : [`Removed ${removed.map(sanitizeLine).join(", ")}.`]),
     ];
   }
-  const { repository, branch, before, hash, addedByHook, unstaged } = commit;
+  const { repository, branch, previousBranch, hash, addedByHook, unstaged } = commit;
   const switchBackNote =
-    before === undefined ? "" : `; \`${gitIn(repository)} switch ${shellWord(printable(before))}\` goes back`;
+    previousBranch === undefined
+      ? ""
+      : `; \`${formatGitCommand(repository)} switch ${quoteShellWord(sanitizeLine(previousBranch))}\` goes back`;
   const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${switchBackNote}.`];
-  if (addedByHook.length > 0) lines.push(`A hook added to the commit: ${addedByHook.map(printable).join(", ")}.`);
+  if (addedByHook.length > 0) lines.push(`A hook added to the commit: ${addedByHook.map(sanitizeLine).join(", ")}.`);
   if (unstaged.length > 0)
     lines.push(
-      `A hook changed ${unstaged.map(printable).join(", ")} without staging it: the commit lacks that change.`,
+      `A hook changed ${unstaged.map(sanitizeLine).join(", ")} without staging it: the commit lacks that change.`,
     );
-  if (before?.startsWith(BRANCHES)) {
-    lines.push(`It stands on ${printable(before)}, and is reviewed together with what that has.`);
+  if (previousBranch?.startsWith(BRANCH_PREFIX)) {
+    lines.push(`It stands on ${sanitizeLine(previousBranch)}, and is reviewed together with what that has.`);
   }
   if (pullRequest === undefined) return lines;
   const { remote, opened, toOpen, page, why } = pullRequest;
-  lines.push(`Pushed to ${printable(remote)}.`);
-  if (opened !== undefined) lines.push(`Opened ${printable(opened)}`);
+  lines.push(`Pushed to ${sanitizeLine(remote)}.`);
+  if (opened !== undefined) lines.push(`Opened ${sanitizeLine(opened)}`);
   if (why !== undefined) lines.push(`It could not be opened for review from here: ${why}`);
   if (toOpen !== undefined) lines.push(`Open it for review: ${toOpen}`);
   else if (page !== undefined) {
     const hostNote = "whose host is not one that is known by its name";
-    lines.push(`Open the branch ${branch} for review on the page of your repository, ${hostNote}: ${printable(page)}`);
+    lines.push(
+      `Open the branch ${branch} for review on the page of your repository, ${hostNote}: ${sanitizeLine(page)}`,
+    );
   } else if (opened === undefined) lines.push("Open it for review on the page of your repository.");
   return lines;
 }
 
 /** Returns whether everything was done; false if a person still has to open the review. */
-export function isAllDone({ pullRequest }: WrittenChange): boolean {
+export function isWriteComplete({ pullRequest }: WriteResult): boolean {
   return pullRequest === undefined || pullRequest.opened !== undefined;
 }

@@ -29,10 +29,7 @@ const EXTRA_VARIABLES = {
  *
  * @param purpose what the child needs besides what all do.
  */
-export function leanEnvironment(
-  environment: NodeJS.ProcessEnv,
-  purpose?: keyof typeof EXTRA_VARIABLES,
-): NodeJS.ProcessEnv {
+export function minimalEnv(environment: NodeJS.ProcessEnv, purpose?: keyof typeof EXTRA_VARIABLES): NodeJS.ProcessEnv {
   const extraVariables = purpose === undefined ? undefined : EXTRA_VARIABLES[purpose];
   const isNeeded = (name: string): boolean =>
     (COMMON_VARIABLES.test(name) && !SECRET_NAME.test(name)) ||
@@ -46,7 +43,10 @@ export function leanEnvironment(
  *
  * @param keyVariables those of all tenants, of the ones that a rollout leaves out too.
  */
-export function withoutKeys(environment: NodeJS.ProcessEnv, keyVariables: readonly string[] = []): NodeJS.ProcessEnv {
+export function removeKeyVariables(
+  environment: NodeJS.ProcessEnv,
+  keyVariables: readonly string[] = [],
+): NodeJS.ProcessEnv {
   const keys = new Set(keyVariables);
   return Object.fromEntries(
     Object.entries(environment).filter(

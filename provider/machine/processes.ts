@@ -8,7 +8,7 @@ let machineId: string | undefined;
  * Identifies the scope of process ids: this boot of the machine and, on Linux, the container. Other scopes may share a
  * directory and use the same ids for their own processes.
  */
-export function thisMachine(): string {
+export function getMachineId(): string {
   const facts = [
     hostname(),
     tryRead(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
@@ -19,7 +19,7 @@ export function thisMachine(): string {
 }
 
 /** Returns when a process of this machine started, in hundredths of a second since boot; undefined if unknown. */
-export function startOf(pid: number): number | undefined {
+export function getProcessStart(pid: number): number | undefined {
   // The name, in parentheses, may hold anything; the start is the 20th field after it.
   const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   const start = Number(stat?.split(") ").at(-1)?.split(" ")[19]);
@@ -38,7 +38,7 @@ export function isRunning(pid: number, start?: number): boolean {
     // Another user's process exists, but may not be signalled.
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
-  const currentStart = start === undefined ? undefined : startOf(pid);
+  const currentStart = start === undefined ? undefined : getProcessStart(pid);
   return currentStart === undefined || currentStart === start;
 }
 

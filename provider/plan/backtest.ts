@@ -1,15 +1,15 @@
-import { Deciders, type ProposedEntry } from "./deciders";
-import type { EvidenceBase } from "./evidence";
+import { EntryPrecedence, type ProposedEntry } from "./entry-precedence";
+import type { TenantMailHistory } from "./evidence";
+import { countRecipients, FrequencyCounter } from "./frequency-counter";
+import { getDeliveryOutcome, isHarmful, parseInstant, type ThreatRecord } from "./mail-records";
 import type { Backtest, BacktestAllow, BacktestDeny, BacktestExample } from "./plan";
-import { fateOf, instantOf, isHarmful, type SeenThreat } from "./seen-mail";
-import { recipientsOf, Tally } from "./tally";
 
 /** The input of a backtest. */
-export interface Proposal {
+export interface BacktestInput {
   /** The whole desired list. */
   readonly entries: readonly ProposedEntry[];
   /** The keys of the new and changed entries. */
-  readonly changed: Iterable<string>;
+  readonly changedKeys: Iterable<string>;
 }
 
 const MAX_EXAMPLES = 3;
@@ -18,17 +18,17 @@ const MAX_EXAMPLES = 3;
  * Replays the threats of the window against the desired lists. The result is an estimate: only mail with a detection is known, and the
  * reference doesn't specify how entries match.
  *
- * - {@link Deciders} determines which entry decides for a threat; {@link evidenceOf} documents how senders are identified.
+ * - {@link EntryPrecedence} determines which entry decides for a threat; {@link collectEvidence} documents how senders are identified.
  * - A threat was stopped if it was moved or quarantined and not put back. An allow lets through the stopped threats that it decides.
  *   Harmless verdicts (safe, allowed, simulation) are counted by verdict only.
  * - A deny stops the threats that it decides and that stayed in a mailbox: no action, restored or released.
  *
  * Runs in time proportional to entries and threats.
  */
-export function backtest(base: EvidenceBase, { entries, changed }: Proposal): Backtest {
+export function runBacktest(base: TenantMailHistory, { entries, changedKeys }: BacktestInput): Backtest {
   const threats = base.threats ?? [];
-  const newKeys = new Set(changed);
-  const deciders = new Deciders(entries, newKeys);
+  const newKeys = new Set(changedKeys);
+  const deciders = new EntryPrecedence(entries, newKeys);
   const allows = new Map<string, AllowCounter>();
   const denies = new Map<string, DenyCounter>();
   for (const { key, list, entryType } of entries) {
@@ -38,22 +38,22 @@ export function backtest(base: EvidenceBase, { entries, changed }: Proposal): Ba
   }
   const matchedEntries = new Set<ProposedEntry>();
   for (const threat of threats) {
-    const [decider, ...others] = deciders.of(threat);
+    const [decider, ...others] = deciders.findMatches(threat);
     if (decider === undefined) continue;
     for (const entry of [decider, ...others]) {
       matchedEntries.add(entry);
-      if (entry.list === "deny") denies.get(entry.key)?.match(threat, entry === decider);
+      if (entry.list === "deny") denies.get(entry.key)?.countMatch(threat, entry === decider);
     }
-    if (decider.list === "allow") allows.get(decider.key)?.decide(threat);
+    if (decider.list === "allow") allows.get(decider.key)?.countDecided(threat);
   }
   const { vips } = base;
   const allDenies = entries.filter(({ list }) => list === "deny");
   return {
     threats: threats.length,
-    allows: Array.from(allows, ([key, counter]) => counter.result(key, vips)).sort(
+    allows: Array.from(allows, ([key, counter]) => counter.buildResult(key, vips)).sort(
       (one, other) => other.letThrough - one.letThrough || compareByVips(one, other),
     ),
-    denies: Array.from(denies, ([key, counter]) => counter.result(key, vips)).sort(
+    denies: Array.from(denies, ([key, counter]) => counter.buildResult(key, vips)).sort(
       (one, other) => other.stopped - one.stopped || other.matched - one.matched || compareByVips(one, other),
     ),
     unmatchedDenies: allDenies
@@ -72,64 +72,65 @@ function compareByVips(
 }
 
 class AllowCounter {
-  readonly #verdicts = new Tally();
-  readonly #recipients = new Tally();
-  readonly #letThrough: SeenThreat[] = [];
+  readonly #verdicts = new FrequencyCounter();
+  readonly #recipients = new FrequencyCounter();
+  readonly #passedThreats: ThreatRecord[] = [];
 
-  decide(threat: SeenThreat): void {
-    if (fateOf(threat) !== "stopped") return;
+  countDecided(threat: ThreatRecord): void {
+    if (getDeliveryOutcome(threat) !== "stopped") return;
     this.#verdicts.add(threat.verdict);
     if (!isHarmful(threat)) return;
     this.#recipients.add(threat.recipient);
-    this.#letThrough.push(threat);
+    this.#passedThreats.push(threat);
   }
 
-  result(key: string, vips: ReadonlySet<string>): BacktestAllow {
+  buildResult(key: string, vips: ReadonlySet<string>): BacktestAllow {
     return {
       key,
-      letThrough: this.#letThrough.length,
-      verdicts: this.#verdicts.counts(),
-      ...recipientsOf(this.#recipients, vips),
-      examples: selectExamples(this.#letThrough, vips),
+      letThrough: this.#passedThreats.length,
+      verdicts: this.#verdicts.getCounts(),
+      ...countRecipients(this.#recipients, vips),
+      examples: selectExamples(this.#passedThreats, vips),
     };
   }
 }
 
 class DenyCounter {
-  readonly #recipients = new Tally();
+  readonly #recipients = new FrequencyCounter();
   #matched = 0;
   #stopped = 0;
 
-  match(threat: SeenThreat, decides: boolean): void {
+  countMatch(threat: ThreatRecord, decides: boolean): void {
     this.#matched += 1;
     this.#recipients.add(threat.recipient);
-    if (decides && fateOf(threat) === "delivered") this.#stopped += 1;
+    if (decides && getDeliveryOutcome(threat) === "delivered") this.#stopped += 1;
   }
 
   /** Recipients include those of all matched threats, not only of the stopped ones. */
-  result(key: string, vips: ReadonlySet<string>): BacktestDeny {
+  buildResult(key: string, vips: ReadonlySet<string>): BacktestDeny {
     return {
       key,
       matched: this.#matched,
       stopped: this.#stopped,
-      ...recipientsOf(this.#recipients, vips),
+      ...countRecipients(this.#recipients, vips),
     };
   }
 }
 
 /** Returns examples: malicious first, then those sent to VIPs, then the latest. */
-function selectExamples(threats: readonly SeenThreat[], vips: ReadonlySet<string>): BacktestExample[] {
-  const getWeight = ({ verdict, recipient = "" }: SeenThreat): number =>
+function selectExamples(threats: readonly ThreatRecord[], vips: ReadonlySet<string>): BacktestExample[] {
+  const getWeight = ({ verdict, recipient = "" }: ThreatRecord): number =>
     2 * Number(verdict === "malicious") + Number(vips.has(recipient));
   return threats
     .toSorted(
-      (one, other) => getWeight(other) - getWeight(one) || (instantOf(other.time) ?? 0) - (instantOf(one.time) ?? 0),
+      (one, other) =>
+        getWeight(other) - getWeight(one) || (parseInstant(other.time) ?? 0) - (parseInstant(one.time) ?? 0),
     )
     .slice(0, MAX_EXAMPLES)
     .map(buildExample);
 }
 
-function buildExample({ id, time, sender, recipient, subject, verdict }: SeenThreat): BacktestExample {
+function buildExample({ id, time, sender, recipient, subject, verdict }: ThreatRecord): BacktestExample {
   const senderText = sender.mailbox ?? sender.domains[0];
   return {
     id,

@@ -1,11 +1,18 @@
 import { BadRequestError, type SettingsClient } from "../client";
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
 import { parseWildcard } from "../settings/coverage";
-import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
+import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
+import { countRecipients, FrequencyCounter } from "./frequency-counter";
+import {
+  type MessageSender,
+  parseInstant,
+  type ReportRecord,
+  type ThreatRecord,
+  toReportRecord,
+  toThreatRecord,
+} from "./mail-records";
 import type { Evidence, EvidenceSummary } from "./plan";
-import { type NewestRead, readNewest } from "./read-newest";
-import { instantOf, type SeenReport, type SeenThreat, type Sender, seenReport, seenThreat } from "./seen-mail";
-import { recipientsOf, Tally } from "./tally";
+import { type NewestItems, readNewest } from "./read-newest";
 
 /** Bounds on the mail that is read. */
 export interface EvidenceOptions {
@@ -31,12 +38,12 @@ const MINUTES_PER_DAY = 24 * 60;
 const MAX_SENDERS = 5;
 
 /** A tenant's mail, read once. */
-export interface EvidenceBase {
+export interface TenantMailHistory {
   readonly summary: EvidenceSummary;
   /** Threats of the window; undefined if none could be read. */
-  readonly threats: readonly SeenThreat[] | undefined;
+  readonly threats: readonly ThreatRecord[] | undefined;
   /** User reports of the window; undefined if none could be read. */
-  readonly reports: readonly SeenReport[] | undefined;
+  readonly reports: readonly ReportRecord[] | undefined;
   /** The mailboxes of VIPs, in canonical form. */
   readonly vips: ReadonlySet<string>;
 }
@@ -48,7 +55,7 @@ export interface EvidenceBase {
  * Sends one request per page; threats and reports are read in parallel. When the time budget is used up, the client's own timeout ends a
  * pending request. API reference, sections "Threats" and "Phishing reports".
  */
-export async function gatherEvidence(options: EvidenceOptions): Promise<EvidenceBase> {
+export async function readMailHistory(options: EvidenceOptions): Promise<TenantMailHistory> {
   const { client, days = DEFAULT_DAYS, maxPages = DEFAULT_MAX_PAGES, now = new Date() } = options;
   const { timeBudgetMs = DEFAULT_TIME_BUDGET_MS, timer = (ms) => AbortSignal.timeout(ms) } = options;
   const deadline = timer(timeBudgetMs);
@@ -59,29 +66,29 @@ export async function gatherEvidence(options: EvidenceOptions): Promise<Evidence
       name: "threats",
       fetchPage: createThreatPager(client, minutes_ago),
       maxPages,
-      identity: getId,
-      keep: seenThreat,
-      timeIsUp: deadline,
+      getId,
+      transform: toThreatRecord,
+      deadline,
     }),
     readNewest({
       name: "phishing reports",
       fetchPage: (page) => client.phishingReports.list({ minutes_ago, page }),
       maxPages: Math.ceil(maxPages / 2),
-      identity: getId,
-      keep: seenReport,
-      timeIsUp: deadline,
+      getId,
+      transform: toReportRecord,
+      deadline,
     }),
   ]);
   return {
     summary: buildEvidenceSummary(threats, reports, days, now),
     threats: getReadItems(threats),
     reports: getReadItems(reports),
-    vips: new Set([...(options.vips ?? [])].map(canonicalMailbox)),
+    vips: new Set([...(options.vips ?? [])].map(canonicalizeMailbox)),
   };
 }
 
 /** Returns the summary of the mail that the evidence is based on. */
-export function evidenceSummary({ summary }: EvidenceBase): EvidenceSummary {
+export function getEvidenceSummary({ summary }: TenantMailHistory): EvidenceSummary {
   return summary;
 }
 
@@ -104,45 +111,45 @@ export interface EvidenceSubject {
  * The sender of a message is the mailbox in `sender_email`, its domain, and the `sender_domain` reported alongside. All three can be
  * forged.
  */
-export function evidenceOf(base: EvidenceBase, subject: EvidenceSubject): Evidence | undefined {
+export function collectEvidence(base: TenantMailHistory, subject: EvidenceSubject): Evidence | undefined {
   if (base.threats === undefined && base.reports === undefined) return undefined;
   if (subject.entryType === "ip") return { ...countEvidence(base, [], []), applies: false };
-  const { threats, reports } = mailOf(base, subject);
+  const { threats, reports } = findMail(base, subject);
   return countEvidence(base, threats, reports);
 }
 
 /** Returns the mail about one entry or VIP. Empty for an IP address, because the service doesn't report the address of a threat. */
-export function mailOf(
-  base: EvidenceBase,
+export function findMail(
+  base: TenantMailHistory,
   subject: EvidenceSubject,
-): { readonly threats: readonly SeenThreat[]; readonly reports: readonly SeenReport[] } {
+): { readonly threats: readonly ThreatRecord[]; readonly reports: readonly ReportRecord[] } {
   if (subject.entryType === "ip") return { threats: [], reports: [] };
   const { threats, reports } = getIndex(base);
   if (subject.kind === "vip") {
-    const mailbox = canonicalMailbox(subject.value);
+    const mailbox = canonicalizeMailbox(subject.value);
     return { threats: threats.byPerson.get(mailbox) ?? [], reports: reports.byPerson.get(mailbox) ?? [] };
   }
   const { entryType } = subject;
   const isMailbox = entryType === undefined ? subject.value.includes("@") : entryType === "email_address";
-  const value = isMailbox ? canonicalMailbox(subject.value) : canonicalValue(subject.value);
-  const wildcard = parseWildcard(canonicalValue(subject.value));
-  const selectMail = <Seen extends WithSender>({ byMailbox, byDomain }: MailIndex<Seen>): readonly Seen[] => {
-    if (wildcard !== undefined) return byDomain.at(wildcard.domain, wildcard.isOfDomain ? "own" : "below");
-    return isMailbox ? (byMailbox.get(value) ?? []) : byDomain.at(value, "all");
+  const value = isMailbox ? canonicalizeMailbox(subject.value) : canonicalizeValue(subject.value);
+  const wildcard = parseWildcard(canonicalizeValue(subject.value));
+  const selectMail = <Seen extends MessageWithSender>({ byMailbox, byDomain }: MailIndex<Seen>): readonly Seen[] => {
+    if (wildcard !== undefined) return byDomain.find(wildcard.domain, wildcard.isDomainCovered ? "own" : "below");
+    return isMailbox ? (byMailbox.get(value) ?? []) : byDomain.find(value, "all");
   };
   return { threats: selectMail(threats), reports: selectMail(reports) };
 }
 
 function countEvidence(
-  { vips }: EvidenceBase,
-  threats: readonly SeenThreat[],
-  reports: readonly SeenReport[],
+  { vips }: TenantMailHistory,
+  threats: readonly ThreatRecord[],
+  reports: readonly ReportRecord[],
 ): Evidence {
-  const verdicts = new Tally();
-  const actions = new Tally();
-  const recipients = new Tally();
-  const senders = new Tally();
-  const reportVerdicts = new Tally();
+  const verdicts = new FrequencyCounter();
+  const actions = new FrequencyCounter();
+  const recipients = new FrequencyCounter();
+  const senders = new FrequencyCounter();
+  const reportVerdicts = new FrequencyCounter();
   for (const { verdict, action, recipient, sender } of threats) {
     verdicts.add(verdict);
     actions.add(action);
@@ -150,19 +157,19 @@ function countEvidence(
     senders.add(sender.mailbox ?? sender.domains[0]);
   }
   for (const { verdict } of reports) reportVerdicts.add(verdict);
-  const lastThreat = getLatestTime(threats.map(({ detected }) => detected));
+  const lastThreat = getLatestTime(threats.map(({ detectedAt }) => detectedAt));
   const lastReport = getLatestTime(reports.map(({ time }) => time));
   return {
     applies: true,
     threats: threats.length,
-    verdicts: verdicts.counts(),
-    actions: actions.counts(),
+    verdicts: verdicts.getCounts(),
+    actions: actions.getCounts(),
     ...(lastThreat === undefined ? {} : { last: lastThreat }),
-    ...recipientsOf(recipients, vips),
+    ...countRecipients(recipients, vips),
     reports: reports.length,
-    reportVerdicts: reportVerdicts.counts(),
+    reportVerdicts: reportVerdicts.getCounts(),
     ...(lastReport === undefined ? {} : { lastReport }),
-    senders: senders.size <= MAX_SENDERS ? senders.counts() : [],
+    senders: senders.size <= MAX_SENDERS ? senders.getCounts() : [],
     senderCount: senders.size,
   };
 }
@@ -171,7 +178,7 @@ function countEvidence(
 function getLatestTime(times: readonly (string | undefined)[]): string | undefined {
   let best: { time: string; instant: number } | undefined;
   for (const time of times) {
-    const instant = instantOf(time);
+    const instant = parseInstant(time);
     if (time !== undefined && instant !== undefined && (best === undefined || instant > best.instant)) {
       best = { time, instant };
     }
@@ -193,17 +200,17 @@ function createThreatPager(client: SettingsClient, minutes_ago: number) {
   };
 }
 
-function getReadItems<Seen>(read: NewestRead<Seen>): readonly Seen[] | undefined {
+function getReadItems<Seen>(read: NewestItems<Seen>): readonly Seen[] | undefined {
   return isUnreadable(read) ? undefined : read.items;
 }
 
-function isUnreadable({ items, missing }: NewestRead<unknown>): boolean {
+function isUnreadable({ items, missing }: NewestItems<unknown>): boolean {
   return items.length === 0 && missing !== undefined;
 }
 
 function buildEvidenceSummary(
-  threats: NewestRead<SeenThreat>,
-  reports: NewestRead<SeenReport>,
+  threats: NewestItems<ThreatRecord>,
+  reports: NewestItems<ReportRecord>,
   days: number,
   now: Date,
 ): EvidenceSummary {
@@ -225,18 +232,18 @@ function buildEvidenceSummary(
 }
 
 /** Returns the time from which all readable data is complete; undefined if unknown. */
-function getCompleteSince(windowStart: string | undefined, reads: readonly NewestRead<unknown>[]): string | undefined {
+function getCompleteSince(windowStart: string | undefined, reads: readonly NewestItems<unknown>[]): string | undefined {
   const starts = reads
     .filter((read) => !isUnreadable(read))
-    .map(({ from, missing }) => (missing === undefined ? windowStart : from));
+    .map(({ completeSince, missing }) => (missing === undefined ? windowStart : completeSince));
   return starts.includes(undefined) ? undefined : getLatestTime(starts);
 }
 
-interface WithSender {
-  readonly sender: Sender;
+interface MessageWithSender {
+  readonly sender: MessageSender;
 }
 
-interface MailIndex<Seen extends WithSender> {
+interface MailIndex<Seen extends MessageWithSender> {
   readonly byMailbox: ReadonlyMap<string, readonly Seen[]>;
   readonly byDomain: DomainIndex<Seen>;
   /** By the recipient of a threat, or the reporter of a report. */
@@ -244,13 +251,13 @@ interface MailIndex<Seen extends WithSender> {
 }
 
 interface EvidenceIndex {
-  readonly threats: MailIndex<SeenThreat>;
-  readonly reports: MailIndex<SeenReport>;
+  readonly threats: MailIndex<ThreatRecord>;
+  readonly reports: MailIndex<ReportRecord>;
 }
 
-const indexCache = new WeakMap<EvidenceBase, EvidenceIndex>();
+const indexCache = new WeakMap<TenantMailHistory, EvidenceIndex>();
 
-function getIndex(base: EvidenceBase): EvidenceIndex {
+function getIndex(base: TenantMailHistory): EvidenceIndex {
   let index = indexCache.get(base);
   if (index === undefined) {
     index = {
@@ -262,7 +269,7 @@ function getIndex(base: EvidenceBase): EvidenceIndex {
   return index;
 }
 
-function buildMailIndex<Seen extends WithSender>(
+function buildMailIndex<Seen extends MessageWithSender>(
   mail: readonly Seen[],
   getOwnMailbox: (seen: Seen) => string | undefined,
 ): MailIndex<Seen> {
@@ -283,7 +290,7 @@ function buildMailIndex<Seen extends WithSender>(
  * Indexes mail by sender domain, including subdomains. Sorting reversed domains (`example.evil.mail.`) keeps subdomains adjacent. An index
  * row per parent would let hostile domains with many labels use much memory.
  */
-class DomainIndex<Seen extends WithSender> {
+class DomainIndex<Seen extends MessageWithSender> {
   readonly #rows: readonly { readonly domain: string; readonly seen: readonly Seen[] }[];
 
   constructor(mail: readonly Seen[]) {
@@ -301,7 +308,7 @@ class DomainIndex<Seen extends WithSender> {
   }
 
   /** @param part the domain itself, its subdomains, or both. */
-  at(domain: string, part: "own" | "below" | "all"): readonly Seen[] {
+  find(domain: string, part: "own" | "below" | "all"): readonly Seen[] {
     const reversedDomain = domain === "" ? "" : reverseDomain(domain);
     // A message may match by both of its domains.
     const matches = new Set<Seen>();

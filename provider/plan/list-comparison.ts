@@ -1,118 +1,118 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { saidOf } from "../files/element-fields";
+import { pickMetadata } from "../files/element-fields";
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
-import { EntryMatch, type KeyedRows, keyedRows, keyOfRow } from "../resources/lifecycle/entry-match";
+import { buildKeyedRows, EntryMatch, encodeRowKey, type KeyedRows } from "../resources/lifecycle/entry-match";
 import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { isOverlappingScope } from "../settings/coverage";
-import { isSameStanding, standingOf } from "../settings/entry-fields";
-import { naturalKey } from "../settings/entry-value";
 import {
+  decodeEntry,
+  decodeVip,
+  type EncodedList,
+  encodeEntry,
+  encodeEntryKey,
+  encodeVip,
   isUnmanaged,
-  type KeyedList,
-  keyOfEntry,
   type ListedEntry,
-  readEntry,
-  readVip,
-  textOfEntry,
-  textOfVip,
-} from "../settings/keyed-list";
-import { prunes } from "../settings/list-mode";
-import { ignoring, judge, removals } from "../settings/list-safeguards";
-import { printable, quote } from "../settings/text";
-import { withoutUndefined } from "../settings/without-undefined";
-import { isStored } from "../tenant";
-import type { BareChange } from "./alarm";
-import { type Desired, type DesiredList, kindOf } from "./desired";
-import { doneSince } from "./left-by-run";
-import type { Observed } from "./observed";
-import type { Guard, Unmanaged } from "./plan";
-import { type PriorList, priorEntries, priorVips } from "./prior-lists";
-import { isEntryRow, isList, standingOfEntry, standingOfVip, subjectOf } from "./rows";
+} from "../settings/encoded-list";
+import { isSameEntryState, pickEntryState } from "../settings/entry-fields";
+import { buildNaturalKey } from "../settings/entry-value";
+import { canPrune } from "../settings/list-mode";
+import { createIgnoreFilter, findRemovals, validateSafeguards } from "../settings/list-safeguards";
+import { omitUndefined } from "../settings/omit-undefined";
+import { quote, sanitizeLine } from "../settings/text";
+import { isStoredRow } from "../tenant";
+import type { UnratedChange } from "./change-rating";
+import { type DesiredList, type DesiredState, getListKind } from "./desired-state";
+import { describeExternalChange } from "./last-applied-state";
+import type { ObservedState } from "./observed-state";
+import type { PlanBlocker, UnmanagedItem } from "./plan";
+import { buildPriorEntries, buildPriorVips, type PriorList } from "./prior-lists";
+import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isKnownList } from "./row-state";
 
 type RemovalCandidates = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
 
 /** The context for comparing a declared entry. */
 interface EntryContext {
   readonly match: EntryMatch;
-  readonly before: PriorList<AllowDenyEntryRow>;
+  readonly prior: PriorList<AllowDenyEntryRow>;
   /** The rows to remove. */
-  readonly gone: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
+  readonly removedRows: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
 }
 
 /** Compares all lists with one snapshot of the tenant. */
-export class Comparison {
-  readonly bare: BareChange[] = [];
-  readonly guards: Guard[] = [];
+export class ListComparison {
+  readonly changes: UnratedChange[] = [];
+  readonly blockers: PlanBlocker[] = [];
   readonly findings: Finding[] = [];
   unchanged = 0;
-  readonly #desired: Desired;
-  readonly #observed: Observed;
+  readonly #desired: DesiredState;
+  readonly #observed: ObservedState;
   readonly #keyedRows: KeyedRows;
   #rowsByValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]> | undefined;
   /** Rows that are declared or will be removed. */
   readonly #accountedRows = new Set<AllowDenyEntryRow | VipEmployeeRow>();
 
-  constructor(desired: Desired, observed: Observed) {
+  constructor(desired: DesiredState, observed: ObservedState) {
     this.#desired = desired;
     this.#observed = observed;
-    this.#keyedRows = keyedRows(observed.rows, observed.entries);
+    this.#keyedRows = buildKeyedRows(observed.rows, observed.entries);
   }
 
   /** Returns the rows of one value on any list and in any scope. Built lazily, because only changed entries need it. */
   #getRowsOfValue({ entryType, value }: ListedEntry): readonly AllowDenyEntryRow[] {
-    this.#rowsByValue ??= Map.groupBy(this.#observed.rows, (row) => naturalKey(row.entry_type, row.value));
-    return this.#rowsByValue.get(naturalKey(entryType, value)) ?? [];
+    this.#rowsByValue ??= Map.groupBy(this.#observed.rows, (row) => buildNaturalKey(row.entry_type, row.value));
+    return this.#rowsByValue.get(buildNaturalKey(entryType, value)) ?? [];
   }
 
   compare(list: DesiredList): void {
     if (list.kind === "entry") {
-      const prior = priorEntries(list, this.#keyedRows);
+      const prior = buildPriorEntries(list, this.#keyedRows);
       const toRemove = this.#findRemovals(list, prior);
       const removedRows = new Set(toRemove.map(([, row]) => row));
       const match = new EntryMatch(list.declared, this.#keyedRows);
-      const context = { match, before: prior, gone: removedRows };
+      const context = { match, prior, removedRows };
       for (const key of Object.keys(list.declared)) this.#compareEntry(list, key, context);
       this.#addRemovals(list, prior, toRemove);
-      this.#warnLaterRemovals(list, prior.later);
+      this.#warnLaterRemovals(list, prior.laterRemovals);
     } else {
-      const prior = priorVips(list, this.#observed.vips);
+      const prior = buildPriorVips(list, this.#observed.vips);
       for (const [key, text] of Object.entries(list.declared)) this.#compareVip(list, key, text);
       this.#addRemovals(list, prior, this.#findRemovals(list, prior));
-      this.#warnLaterRemovals(list, prior.later);
+      this.#warnLaterRemovals(list, prior.laterRemovals);
     }
   }
 
-  #compareEntry(list: DesiredList, key: string, { match, before: prior, gone }: EntryContext): void {
-    const entry = readEntry(key, list.declared[key] ?? "");
+  #compareEntry(list: DesiredList, key: string, { match, prior, removedRows }: EntryContext): void {
+    const entry = decodeEntry(key, list.declared[key] ?? "");
     if (entry === undefined) return;
-    const row = match.found.get(key);
-    if (row !== undefined) for (const one of match.alike(row)) this.#accountedRows.add(one);
-    if (row !== undefined && isSameStanding(row, entry)) {
+    const row = match.matches.get(key);
+    if (row !== undefined) for (const one of match.getDuplicates(row)) this.#accountedRows.add(one);
+    if (row !== undefined && isSameEntryState(row, entry)) {
       this.unchanged += 1;
       return;
     }
-    const subject = subjectOf(entry, key);
-    const before = row === undefined ? undefined : standingOfEntry(row);
+    const subject = getEntrySubject(entry, key);
+    const before = row === undefined ? undefined : getEntryRowState(row);
     const sign = row === undefined ? "add" : "change";
     const doesAdopt = list.options["adopt"] === true;
-    const otherScopeRows = row === undefined ? this.#otherScopes(entry, key, gone) : [];
+    const otherScopeRows = row === undefined ? this.#findOtherScopes(entry, key, removedRows) : [];
     const mayReplace =
       doesAdopt && otherScopeRows.length > 0
-        ? otherScopeRows.map((other) => ({ key: keyOfRow(other), before: standingOfEntry(other) }))
+        ? otherScopeRows.map((other) => ({ key: encodeRowKey(other), before: getEntryRowState(other) }))
         : undefined;
-    this.bare.push({
+    this.changes.push({
       ...subject,
       sign,
-      ...withoutUndefined({ before, mayReplace, why: doneSince(list, key, row) }),
-      after: standingOf(entry),
+      ...omitUndefined({ before, mayReplace, why: describeExternalChange(list, key, row) }),
+      after: pickEntryState(entry),
       ...this.#getDeclarationFields(list, key),
     });
     if (!doesAdopt) for (const other of otherScopeRows) this.#noteOtherScope(other, key);
     // Entries that are not in the state are adopted only if the files say so.
-    if (row !== undefined && !doesAdopt && list.known !== undefined && !Object.hasOwn(prior.content, key)) {
+    if (row !== undefined && !doesAdopt && list.stackContent !== undefined && !Object.hasOwn(prior.content, key)) {
       const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
-      this.guards.push({
+      this.blockers.push({
         code: "exists",
         message: `${entry.list} ${entry.value} is at the tenant already, ${differs}, and this stack has not declared it before. To take it over and change it, set \`adopt: true\` for the entries; or declare it as it stands.`,
       });
@@ -121,28 +121,35 @@ export class Comparison {
     if (row?.list === entry.list) return;
     const isUnknownToState = row !== undefined && !Object.hasOwn(prior.content, key);
     const blockingRows = this.#findBlockingRows(entry, key, {
-      before: prior,
-      gone,
+      prior,
+      removedRows,
       isTaken: isUnknownToState,
     });
     const [first] = blockingRows;
     if (first === undefined) return;
     if (row === undefined && doesAdopt && blockingRows.length === 1) {
-      this.#addRemoval(list, keyOfRow(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
+      this.#addRemoval(list, encodeRowKey(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
       return;
     }
     const adopt = row === undefined ? "set `adopt: true` for the entries to take it over, or " : "";
-    this.guards.push({
+    this.blockers.push({
       code: "exists",
-      message: `${first.list} ${printable(keyOfRow(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there: ${adopt}remove it in the console.`,
+      message: `${first.list} ${sanitizeLine(encodeRowKey(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there: ${adopt}remove it in the console.`,
     });
   }
 
   /** Returns undeclared rows of the same list and value in another scope: some services hold only one entry per value. */
-  #otherScopes(entry: ListedEntry, key: string, removedRows: EntryContext["gone"]): readonly AllowDenyEntryRow[] {
+  #findOtherScopes(
+    entry: ListedEntry,
+    key: string,
+    removedRows: EntryContext["removedRows"],
+  ): readonly AllowDenyEntryRow[] {
     return this.#getRowsOfValue(entry).filter(
       (row) =>
-        row.list === entry.list && keyOfRow(row) !== key && !removedRows.has(row) && !this.#isDeclared(keyOfRow(row)),
+        row.list === entry.list &&
+        encodeRowKey(row) !== key &&
+        !removedRows.has(row) &&
+        !this.#isDeclared(encodeRowKey(row)),
     );
   }
 
@@ -154,7 +161,7 @@ export class Comparison {
     this.findings.push({
       code: "other-scope",
       level: "note",
-      message: `${row.list} ${printable(keyOfRow(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: set \`adopt: true\` for the entries to take it over, or remove it in the console.`,
+      message: `${row.list} ${sanitizeLine(encodeRowKey(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: set \`adopt: true\` for the entries to take it over, or remove it in the console.`,
       subject: { kind: "entry", key },
     });
   }
@@ -163,62 +170,62 @@ export class Comparison {
   #findBlockingRows(
     entry: ListedEntry,
     key: string,
-    { before, gone, isTaken }: Omit<EntryContext, "match"> & { readonly isTaken: boolean },
+    { prior, removedRows, isTaken }: Omit<EntryContext, "match"> & { readonly isTaken: boolean },
   ): AllowDenyEntryRow[] {
     // Declared rows move away first. Two rows that are not in the state would each wait for the other.
     const willBeRemoved = (other: string): boolean =>
-      this.#isDeclared(other) && (!isTaken || Object.hasOwn(before.content, other));
+      this.#isDeclared(other) && (!isTaken || Object.hasOwn(prior.content, other));
     return this.#getRowsOfValue(entry).filter(
       (row) =>
-        isList(row.list) &&
+        isKnownList(row.list) &&
         row.list !== entry.list &&
-        keyOfRow(row) !== key &&
-        !gone.has(row) &&
-        !willBeRemoved(keyOfRow(row)),
+        encodeRowKey(row) !== key &&
+        !removedRows.has(row) &&
+        !willBeRemoved(encodeRowKey(row)),
     );
   }
 
   #compareVip(list: DesiredList, key: string, text: string): void {
-    const vip = readVip(key, text);
+    const vip = decodeVip(key, text);
     const row = this.#observed.vips.get(key);
     if (row !== undefined) this.#accountedRows.add(row);
-    if (row !== undefined && isSameStanding(row, vip)) {
+    if (row !== undefined && isSameEntryState(row, vip)) {
       this.unchanged += 1;
       return;
     }
-    this.bare.push({
+    this.changes.push({
       kind: "vip",
       key,
       value: vip.email,
       sign: row === undefined ? "add" : "change",
-      ...withoutUndefined({
-        before: row === undefined ? undefined : standingOfVip(row),
-        why: doneSince(list, key, row),
+      ...omitUndefined({
+        before: row === undefined ? undefined : getVipRowState(row),
+        why: describeExternalChange(list, key, row),
       }),
-      after: standingOf(vip),
+      after: pickEntryState(vip),
       ...this.#getDeclarationFields(list, key),
     });
   }
 
   /** Returns the metadata that the files or the program declare for a key. */
-  #getDeclarationFields(list: DesiredList, key: string): Partial<BareChange> {
-    const declaration = list.about.get(key);
-    if (declaration === undefined) return withoutUndefined({ resource: list.resource, place: list.place });
-    const { place, overrides } = declaration;
+  #getDeclarationFields(list: DesiredList, key: string): Partial<UnratedChange> {
+    const declaration = list.declarations.get(key);
+    if (declaration === undefined) return omitUndefined({ resource: list.resource, place: list.location });
+    const { location, overrides } = declaration;
     return {
-      ...saidOf(declaration),
-      place,
+      ...pickMetadata(declaration),
+      place: location,
       ...(overrides.length === 0 ? {} : { overrides }),
     };
   }
 
   #addRemovals(list: DesiredList, { content }: Pick<PriorList<unknown>, "content">, toRemove: RemovalCandidates): void {
-    const kind = kindOf(list);
+    const kind = getListKind(list);
     const inputs = { ...list.options, [kind.property]: list.declared };
-    const confirmRemovals = list.confirmedBefore;
-    if (list.isWhole) {
-      const before = { [kind.property]: content, ...withoutUndefined({ confirmRemovals }) };
-      for (const { property, reason } of judge(kind, inputs, list.declared, before)) {
+    const confirmRemovals = list.lastConfirmedRemovals;
+    if (list.isWholeList) {
+      const before = { [kind.property]: content, ...omitUndefined({ confirmRemovals }) };
+      for (const { property, reason } of validateSafeguards(kind, inputs, list.declared, before)) {
         const isContent = property === kind.property;
         const listLabel = list.kind === "vip" ? "The VIP list" : "The allow/deny list";
         const text = isContent ? `${listLabel} ${reason}` : `${listLabel}: ${property} ${reason}`;
@@ -226,7 +233,7 @@ export class Comparison {
           isContent && list.section !== undefined
             ? `${text}\nIn the settings file that is under \`lists: { ${list.section}: { … } }\`.`
             : text;
-        this.guards.push({ code: isContent ? "removal-guard" : property, message });
+        this.blockers.push({ code: isContent ? "removal-guard" : property, message });
       }
     }
     this.#noteKeptVips(list, content);
@@ -235,7 +242,7 @@ export class Comparison {
       const reason =
         expired !== undefined
           ? `expired on ${expired.expires}`
-          : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
+          : Object.hasOwn(list.stackContent ?? {}, key) && !isUnmanaged(list.stackContent?.[key] ?? "")
             ? "no longer declared"
             : `not declared, and the list is ${list.options["mode"]}`;
       this.#addRemoval(list, key, row, reason, expired);
@@ -247,7 +254,7 @@ export class Comparison {
     list: DesiredList,
     { content, rows }: PriorList<AllowDenyEntryRow | VipEmployeeRow>,
   ): RemovalCandidates {
-    return removals(kindOf(list), content, list.declared, list.options).flatMap(([key]) => {
+    return findRemovals(getListKind(list), content, list.declared, list.options).flatMap(([key]) => {
       const row = rows.get(key);
       return row === undefined || this.#isDeclaredElsewhere(list, key) ? [] : [[key, row] as const];
     });
@@ -258,7 +265,7 @@ export class Comparison {
     const remaining = laterRemovals.filter((row) => !this.#accountedRows.has(row));
     if (remaining.length === 0) return;
     const mode = list.options["mode"];
-    const noun = list.kind === "vip" || prunes(mode, "deny") ? "" : ` ${remaining.length === 1 ? "allow" : "allows"}`;
+    const noun = list.kind === "vip" || canPrune(mode, "deny") ? "" : ` ${remaining.length === 1 ? "allow" : "allows"}`;
     const subjectText = `${remaining.length}${noun} ${remaining.length === 1 ? "is" : "are"}`;
     this.findings.push({
       code: "exclusive-later",
@@ -275,22 +282,34 @@ export class Comparison {
     expired?: DeclaredEntry | DeclaredVip,
   ): void {
     const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
-    const changeText = doneSince(list, key, row);
+    const changeText = describeExternalChange(list, key, row);
     const fields = {
       why: changeText === undefined ? reason : `${reason}; ${changeText}`,
-      ...withoutUndefined({ place: expired?.place ?? list.place, accepted }),
+      ...omitUndefined({ place: expired?.location ?? list.location, accepted }),
     };
     if (!isEntryRow(row)) {
       this.#accountedRows.add(row);
-      this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...fields });
+      this.changes.push({
+        kind: "vip",
+        key,
+        value: key,
+        sign: "remove",
+        before: getVipRowState(row),
+        ...fields,
+      });
       return;
     }
-    for (const one of this.#observed.entries.get(keyOfRow(row)) ?? []) {
+    for (const one of this.#observed.entries.get(encodeRowKey(row)) ?? []) {
       if (one.list === row.list) this.#accountedRows.add(one);
     }
-    const entry = readEntry(key, textOfEntry(row));
+    const entry = decodeEntry(key, encodeEntry(row));
     if (entry === undefined) return;
-    this.bare.push({ ...subjectOf(entry, key), sign: "remove", before: standingOfEntry(row), ...fields });
+    this.changes.push({
+      ...getEntrySubject(entry, key),
+      sign: "remove",
+      before: getEntryRowState(row),
+      ...fields,
+    });
   }
 
   #isDeclaredElsewhere(list: DesiredList, key: string): boolean {
@@ -300,39 +319,41 @@ export class Comparison {
   }
 
   /** Reports VIPs that are no longer declared but stay at the tenant. */
-  #noteKeptVips(list: DesiredList, content: KeyedList): void {
+  #noteKeptVips(list: DesiredList, content: EncodedList): void {
     if (list.options["onDelete"] !== "keep") return;
     for (const [key, text] of Object.entries(content)) {
       if (Object.hasOwn(list.declared, key) || isUnmanaged(text)) continue;
       this.findings.push({
         code: "vip-kept",
         level: "note",
-        message: `${printable(key)} is no longer declared, and stays a VIP at the tenant (onDelete: keep): only the stack forgets it. To end it, remove it in the console; until then drift tells it as added.`,
+        message: `${sanitizeLine(key)} is no longer declared, and stays a VIP at the tenant (onDelete: keep): only the stack forgets it. To end it, remove it in the console; until then drift tells it as added.`,
         subject: { kind: "vip", key },
       });
     }
   }
 
   /** Returns undeclared entries and VIPs, without ignored ones and VIPs that are only detected automatically. */
-  unmanaged(): Unmanaged[] {
-    const ignored = this.#desired.lists.map((list) => [list.kind, ignoring(kindOf(list), list.options)] as const);
+  findUnmanaged(): UnmanagedItem[] {
+    const ignored = this.#desired.lists.map(
+      (list) => [list.kind, createIgnoreFilter(getListKind(list), list.options)] as const,
+    );
     const isIgnored = (kind: "entry" | "vip", key: string, text: string): boolean =>
       ignored.some(([one, matchesIgnore]) => one === kind && matchesIgnore(key, text));
-    const unmanagedItems: Unmanaged[] = [];
+    const unmanagedItems: UnmanagedItem[] = [];
     const remaining = this.#observed.rows.filter((row) => !this.#accountedRows.has(row));
     const keys = remaining.length === 0 ? undefined : this.#getUnmanagedKeys();
     for (const row of remaining) {
-      const text = textOfEntry(row);
-      const key = keys?.get(row) ?? keyOfRow(row);
+      const text = encodeEntry(row);
+      const key = keys?.get(row) ?? encodeRowKey(row);
       if (isIgnored("entry", key, text)) continue;
       if (row.list === "allow" && this.#isDenied(row)) this.#warnContradiction(row);
-      const entry = readEntry(key, text);
-      const subject = entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
-      unmanagedItems.push({ ...subject, before: standingOfEntry(row) });
+      const entry = decodeEntry(key, text);
+      const subject = entry === undefined ? { kind: "entry" as const, key, value: key } : getEntrySubject(entry, key);
+      unmanagedItems.push({ ...subject, before: getEntryRowState(row) });
     }
     for (const [key, row] of this.#observed.vips) {
-      if (this.#accountedRows.has(row) || !isStored(row) || isIgnored("vip", key, textOfVip(row))) continue;
-      unmanagedItems.push({ kind: "vip", key, value: key, before: standingOfVip(row) });
+      if (this.#accountedRows.has(row) || !isStoredRow(row) || isIgnored("vip", key, encodeVip(row))) continue;
+      unmanagedItems.push({ kind: "vip", key, value: key, before: getVipRowState(row) });
     }
     return unmanagedItems.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
   }
@@ -340,19 +361,19 @@ export class Comparison {
   /** Returns whether the value of an allow is declared as a deny with an overlapping scope. */
   #isDenied({ value, entry_type: entryType, verdict_scope: scope }: AllowDenyEntryRow): boolean {
     const keys = KNOWN_VERDICT_SCOPES.filter((one) => isOverlappingScope(one, scope)).map((verdictScope) =>
-      keyOfEntry({ value, entryType, verdictScope }),
+      encodeEntryKey({ value, entryType, verdictScope }),
     );
     return this.#desired.lists.some(({ kind, declared }) =>
       keys.some((key) => {
         const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
-        return text !== undefined && readEntry(key, text)?.list === "deny";
+        return text !== undefined && decodeEntry(key, text)?.list === "deny";
       }),
     );
   }
 
   /** Some services hold one value on both lists: the declared entry exists but is contradicted. */
   #warnContradiction(row: AllowDenyEntryRow): void {
-    const key = keyOfRow(row);
+    const key = encodeRowKey(row);
     this.findings.push({
       code: "contradicted",
       level: "warning",
@@ -363,8 +384,8 @@ export class Comparison {
 
   /** Returns the undeclared rows with unique keys. */
   #getUnmanagedKeys(): ReadonlyMap<AllowDenyEntryRow, string> {
-    const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as KeyedList;
+    const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as EncodedList;
     const match = new EntryMatch(declared, this.#keyedRows);
-    return new Map([...match.others()].map(([key, row]) => [row, key]));
+    return new Map([...match.getUnmatched()].map(([key, row]) => [row, key]));
   }
 }

@@ -1,34 +1,34 @@
-import { keyOfEntry } from "../settings/keyed-list";
-import { backtest } from "./backtest";
-import { type EvidenceBase, evidenceOf, evidenceSummary } from "./evidence";
+import { encodeEntryKey } from "../settings/encoded-list";
+import { runBacktest } from "./backtest";
+import { collectEvidence, getEvidenceSummary, type TenantMailHistory } from "./evidence";
 import type { MailEvidence } from "./make-plan";
 
 /** Adapts the mail of a tenant to the evidence that a plan needs. */
-export function mailEvidence(base: EvidenceBase): MailEvidence {
+export function buildMailEvidence(base: TenantMailHistory): MailEvidence {
   return {
-    summary: evidenceSummary(base),
+    summary: getEvidenceSummary(base),
     mailboxes: [
       ...(base.threats ?? []).flatMap(({ recipient = [] }) => recipient),
       ...(base.reports ?? []).flatMap(({ reporter = [] }) => reporter),
     ],
-    of: (subject) => evidenceOf(base, subject),
-    backtest: (entries, changed) =>
+    getEvidence: (subject) => collectEvidence(base, subject),
+    runBacktest: (entries, changed) =>
       base.threats === undefined
         ? undefined
-        : backtest(base, {
-            entries: entries.map((entry) => ({ ...entry, key: keyOfEntry(entry) })),
-            changed: changed.map(({ key }) => key),
+        : runBacktest(base, {
+            entries: entries.map((entry) => ({ ...entry, key: encodeEntryKey(entry) })),
+            changedKeys: changed.map(({ key }) => key),
           }),
   };
 }
 
 /** Returns empty evidence with the reason. */
-export function withoutEvidence(until: string, reason: string, days = 0): MailEvidence {
+export function buildEmptyEvidence(until: string, reason: string, days = 0): MailEvidence {
   return {
-    isNone: true,
+    isEmpty: true,
     summary: { days, threats: 0, reports: 0, until, complete: false, missing: [reason] },
     mailboxes: [],
-    of: () => undefined,
-    backtest: () => undefined,
+    getEvidence: () => undefined,
+    runBacktest: () => undefined,
   };
 }

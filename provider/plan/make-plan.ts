@@ -1,55 +1,58 @@
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
-import { dangerRank, isDangerous } from "../settings/danger";
-import { keyOfEntry, type ListedEntry } from "../settings/keyed-list";
-import { digestOf, hashOfTenant, hashOfTouched } from "../settings/plan-digest";
-import { printable, quote } from "../settings/text";
-import { unicodeOf } from "../settings/unicode-value";
-import { withoutUndefined } from "../settings/without-undefined";
-import { isStored } from "../tenant";
-import { beginsAllow } from "./alarm";
-import { coveringFindings } from "./covering-findings";
-import { type Desired, hashOfDesired } from "./desired";
-import { judgeOf } from "./judge-change";
-import { Comparison } from "./list-comparison";
-import { listedAfter } from "./listed-after";
-import type { Observed } from "./observed";
+import { getDangerRank, isDangerous } from "../settings/danger";
+import { decodePunycode } from "../settings/decode-punycode";
+import { encodeEntryKey, type ListedEntry } from "../settings/encoded-list";
+import { omitUndefined } from "../settings/omit-undefined";
+import { formatPlanDigest, hashChanges, hashTenant } from "../settings/plan-digest";
+import { quote, sanitizeLine } from "../settings/text";
+import { isStoredRow } from "../tenant";
+import { createChangeAssessor } from "./change-assessor";
+import { isNewAllow } from "./change-rating";
+import { findCoveringConflicts } from "./covering-conflicts";
+import { type DesiredState, hashDesiredState } from "./desired-state";
+import { ListComparison } from "./list-comparison";
+import type { ObservedState } from "./observed-state";
 import {
   type Alarm,
   type Backtest,
-  type Change,
-  changeTransition,
   type Evidence,
   type EvidenceSummary,
-  type Expired,
+  type ExpiredItem,
+  getChangeTransition,
   type Plan,
+  type PlanChange,
   type PlanSource,
-  type PlanTenant,
+  type PlanTenantInfo,
 } from "./plan";
 import { PLAN_FORMAT } from "./plan-schema";
-import { subjectOf } from "./rows";
-import { type Accepting, otherTenantGuards, untoldTenant } from "./same-tenant";
+import { projectEntryList } from "./projected-list";
+import { getEntrySubject } from "./row-state";
+import { findMissingOwnDomains, findOtherTenantBlockers, type TenantAcceptance } from "./tenant-mismatch";
 
 /** Evidence from the tenant's mail. */
 export interface MailEvidence {
   /** Whether there is no evidence, so that lookups can be skipped. Default: false. */
-  readonly isNone?: boolean;
+  readonly isEmpty?: boolean;
   readonly summary: EvidenceSummary;
   /** The tenant's own mailboxes according to its mail: protected ones, and reporters of phishing. */
   readonly mailboxes: Iterable<string>;
   /** Evidence for one value; undefined if there is no evidence at all. */
-  readonly of: (subject: EvidenceSubject) => Evidence | undefined;
+  readonly getEvidence: (subject: PlanEvidenceSubject) => Evidence | undefined;
   /** The backtest over the threats of the window; undefined if there is no evidence at all. */
-  readonly backtest: (entries: readonly ListedEntry[], changed: readonly EvidenceSubject[]) => Backtest | undefined;
+  readonly runBacktest: (
+    entries: readonly ListedEntry[],
+    changed: readonly PlanEvidenceSubject[],
+  ) => Backtest | undefined;
 }
 
 /** The subject of evidence. */
-export type EvidenceSubject = Pick<Change, "kind" | "key" | "value" | "entryType" | "verdictScope">;
+export type PlanEvidenceSubject = Pick<PlanChange, "kind" | "key" | "value" | "entryType" | "verdictScope">;
 
 export interface PlanInput {
-  readonly desired: Desired;
-  readonly observed: Observed;
-  readonly tenant: PlanTenant;
+  readonly desired: DesiredState;
+  readonly observed: ObservedState;
+  readonly tenant: PlanTenantInfo;
   readonly source: PlanSource;
   readonly mail: MailEvidence;
   /** The tenant's own domains, used if none are declared. */
@@ -57,7 +60,7 @@ export interface PlanInput {
   /** Salted fingerprints of the tenant's mailboxes from earlier runs, in addition to those in the state. */
   readonly fingerprints?: readonly string[];
   /** Confirms that the tenant may be empty or that its mailboxes have other domains. Default: not confirmed. */
-  readonly accepting?: Accepting;
+  readonly acceptance?: TenantAcceptance;
 }
 
 /** Compares the desired with the actual state of a tenant. Pure. */
@@ -69,42 +72,45 @@ export function makePlan({
   mail,
   ownDomains = [],
   fingerprints = [],
-  accepting,
+  acceptance,
 }: PlanInput): Plan {
-  const comparison = new Comparison(desired, observed);
+  const comparison = new ListComparison(desired, observed);
   for (const list of desired.lists) comparison.compare(list);
-  const { bare, guards } = comparison;
-  const projectedEntries = mail.isNone === true ? [] : listedAfter(desired, observed, bare);
-  const backtest = mail.backtest(
+  const { changes: bare, blockers } = comparison;
+  const projectedEntries = mail.isEmpty === true ? [] : projectEntryList(desired, observed, bare);
+  const backtest = mail.runBacktest(
     projectedEntries,
     bare.filter(({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list),
   );
-  const coveringConflicts = coveringFindings(bare, desired, observed);
-  const assessChange = judgeOf({ ...desired, findings: [...desired.findings, ...coveringConflicts] }, backtest);
-  const changes = bare.map((change) => assessChange(change, mail.of(change)));
-  const unmanaged = comparison.unmanaged();
+  const coveringConflicts = findCoveringConflicts(bare, desired, observed);
+  const assessChange = createChangeAssessor(
+    { ...desired, findings: [...desired.findings, ...coveringConflicts] },
+    backtest,
+  );
+  const changes = bare.map((change) => assessChange(change, mail.getEvidence(change)));
+  const unmanaged = comparison.findUnmanaged();
   const expired = buildExpiredItems(desired, observed, changes);
-  const count = (sign: Change["sign"]): number => changes.filter((change) => change.sign === sign).length;
+  const count = (sign: PlanChange["sign"]): number => changes.filter((change) => change.sign === sign).length;
   return addUnicode({
     format: PLAN_FORMAT,
-    createdAt: observed.at,
+    createdAt: observed.readAt,
     tenant,
     source,
-    digest: digestOf({
-      tenant: hashOfTenant(tenant.host, source.stack),
-      desired: hashOfDesired(desired),
-      observed: hashOfTouched(changes),
+    digest: formatPlanDigest({
+      tenant: hashTenant(tenant.host, source.stack),
+      desired: hashDesiredState(desired),
+      observed: hashChanges(changes),
     }),
     rules: Object.fromEntries(Object.entries(desired.rules).map(([path, value]) => [path, JSON.stringify(value)])),
     changes: changes.toSorted(compareByImportance),
     guards: [
-      ...otherTenantGuards(desired, observed, {
+      ...findOtherTenantBlockers(desired, observed, {
         mailboxes: mail.mailboxes,
         ownDomains: desired.tenantDomains.length > 0 ? desired.tenantDomains : ownDomains,
         fingerprints,
-        ...(accepting === undefined ? {} : { accepting }),
+        ...(acceptance === undefined ? {} : { acceptance }),
       }),
-      ...guards,
+      ...blockers,
     ],
     unmanaged,
     expired,
@@ -112,7 +118,7 @@ export function makePlan({
       ...desired.findings,
       ...coveringConflicts,
       ...comparison.findings,
-      ...untoldTenant(desired, observed, { ownDomains, fingerprints }),
+      ...findMissingOwnDomains(desired, observed, { ownDomains, fingerprints }),
       ...expired.flatMap(findExpiredRemaining),
       ...findRiskyAllows(projectedEntries, changes, desired, mail),
     ],
@@ -131,7 +137,7 @@ export function makePlan({
 /** Adds the Unicode form of punycode values. */
 function addUnicode(plan: Plan): Plan {
   const addUnicodeValue = <Item extends { readonly value: string }>(one: Item): Item => {
-    const unicode = unicodeOf(one.value);
+    const unicode = decodePunycode(one.value);
     return unicode === undefined ? one : { ...one, unicode };
   };
   return {
@@ -145,26 +151,26 @@ function addUnicode(plan: Plan): Plan {
 /** Reports existing allows with malicious mail from their senders, because no change puts them up for review. */
 function findRiskyAllows(
   projectedEntries: readonly ListedEntry[],
-  changes: readonly Change[],
-  { lists }: Desired,
+  changes: readonly PlanChange[],
+  { lists }: DesiredState,
   mail: MailEvidence,
 ): Finding[] {
-  const newKeys = new Set(changes.filter(beginsAllow).map(({ key }) => key));
+  const newKeys = new Set(changes.filter(isNewAllow).map(({ key }) => key));
   return projectedEntries.flatMap((entry): Finding[] => {
     if (entry.list !== "allow") return [];
-    const key = keyOfEntry(entry);
+    const key = encodeEntryKey(entry);
     if (newKeys.has(key)) return [];
-    const evidence = mail.of({ ...subjectOf(entry, key) });
+    const evidence = mail.getEvidence({ ...getEntrySubject(entry, key) });
     const malicious = evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0;
     if (malicious === 0) return [];
-    const location = lists.map(({ about }) => about.get(key)?.place).find((one) => one !== undefined);
-    const lastText = evidence?.last === undefined ? "" : `, last ${printable(evidence.last.slice(0, 10))}`;
+    const location = lists.map(({ declarations }) => declarations.get(key)?.location).find((one) => one !== undefined);
+    const lastText = evidence?.last === undefined ? "" : `, last ${sanitizeLine(evidence.last.slice(0, 10))}`;
     return [
       {
         code: "standing-allow",
         level: "warning",
         message: `${quote(entry.value)} is allowed${location === undefined ? " at the tenant, and no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from there malicious in the last ${mail.summary.days} days${lastText}. Is it still meant?`,
-        ...withoutUndefined({ place: location }),
+        ...omitUndefined({ place: location }),
         subject: { kind: "entry", key },
       },
     ];
@@ -174,15 +180,15 @@ function findRiskyAllows(
 const SEVERITY_ORDER: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
 /** Sorts after every rank of a dangerous change. */
 const LOWEST_RANK = Number.POSITIVE_INFINITY;
-const ACTION_ORDER: readonly Change["sign"][] = ["remove", "change", "add"];
+const ACTION_ORDER: readonly PlanChange["sign"][] = ["remove", "change", "add"];
 
 /** Sorts by alarm, then amount of malicious mail, then danger; then removals, changes and additions. */
-function compareByImportance(one: Change, other: Change): number {
-  const getRanks = (change: Change): readonly number[] => [
+function compareByImportance(one: PlanChange, other: PlanChange): number {
+  const getRanks = (change: PlanChange): readonly number[] => [
     SEVERITY_ORDER.indexOf(change.alarm),
     -(change.evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0),
     -(change.alarm === "none" ? 0 : (change.evidence?.threats ?? 0)),
-    isDangerous(changeTransition(change)) ? dangerRank(changeTransition(change)) : LOWEST_RANK,
+    isDangerous(getChangeTransition(change)) ? getDangerRank(getChangeTransition(change)) : LOWEST_RANK,
     getChangeClass(change),
     ACTION_ORDER.indexOf(change.sign),
     change.kind === "vip" ? 0 : 1,
@@ -192,14 +198,14 @@ function compareByImportance(one: Change, other: Change): number {
   return index < 0 ? (one.key < other.key ? -1 : 1) : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
-function getChangeClass({ after, sign, kind }: Change): number {
+function getChangeClass({ after, sign, kind }: PlanChange): number {
   if (after?.list === "allow") return 0;
   if (sign === "remove") return 1;
   return kind === "vip" ? 2 : 3;
 }
 
 /** Reports expired entries that no run removes. */
-function findExpiredRemaining({ kind, key, list, value, expires, place, stays }: Expired): Finding[] {
+function findExpiredRemaining({ kind, key, list, value, expires, place, stays }: ExpiredItem): Finding[] {
   if (stays === undefined) return [];
   const subjectText = kind === "vip" ? "The VIP" : `The ${list} of`;
   return [
@@ -207,29 +213,33 @@ function findExpiredRemaining({ kind, key, list, value, expires, place, stays }:
       code: "expired-stays",
       level: "warning",
       message: `${subjectText} ${quote(value)} was declared until ${expires}, and is at the tenant. This stack has never declared it, so the next run leaves it: remove it in the console, or run once with a later \`expires\`, so that the stack has it.`,
-      ...withoutUndefined({ place }),
+      ...omitUndefined({ place }),
       subject: { kind, key },
     },
   ];
 }
 
-function buildExpiredItems({ expired, lists }: Desired, observed: Observed, changes: readonly Change[]): Expired[] {
+function buildExpiredItems(
+  { expired, lists }: DesiredState,
+  observed: ObservedState,
+  changes: readonly PlanChange[],
+): ExpiredItem[] {
   const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
     lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
   const removedIds = new Set(changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`));
   const getRemains = ({ kind, key }: DeclaredEntry | DeclaredVip, isThere: boolean): { stays?: true } => {
-    const isKnown = lists.some((list) => list.kind === kind && list.known !== undefined);
+    const isKnown = lists.some((list) => list.kind === kind && list.stackContent !== undefined);
     return isThere && isKnown && !removedIds.has(`${kind} ${key}`) ? { stays: true } : {};
   };
   return expired
     .filter((one) => !isDeclared(one))
-    .map((one): Expired => {
-      const expiryFields = { expires: one.expires ?? "", place: one.place };
+    .map((one): ExpiredItem => {
+      const expiryFields = { expires: one.expires ?? "", place: one.location };
       if (one.kind === "vip") {
         const row = observed.vips.get(one.key);
         // Other notices cover VIPs that the stack keeps (onDelete) and detected ones.
         const isKept = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
-        const stays = row !== undefined && isStored(row) && !isKept ? getRemains(one, true) : {};
+        const stays = row !== undefined && isStoredRow(row) && !isKept ? getRemains(one, true) : {};
         return {
           kind: "vip",
           key: one.key,

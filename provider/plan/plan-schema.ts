@@ -1,19 +1,19 @@
 import { z } from "zod";
-import { saidTexts } from "../files/element-fields";
+import { metadataShape } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
-import { LISTS } from "../settings/assumptions";
-import { standingJson } from "../settings/entry-fields";
-import { count, text } from "../settings/json-fields";
+import { ENTRY_LISTS } from "../settings/assumptions";
+import { entryStateShape } from "../settings/entry-fields";
+import { jsonCountField, jsonTextField } from "../settings/json-fields";
 
 /** The version of the plan format. */
 export const PLAN_FORMAT = 1;
 
-const listSchema = z.enum(LISTS);
+const listSchema = z.enum(ENTRY_LISTS);
 
 /** A {@link Place} as a zod schema. Programs see the type without zod. */
-export const place = z
+export const placeSchema = z
   .strictObject({
-    file: text("The file, relative to the working folder."),
+    file: jsonTextField("The file, relative to the working folder."),
     line: z.int().min(1).describe("From 1."),
     column: z.int().min(1).describe("From 1, in UTF-16 units."),
     endLine: z.int().min(1).exactOptional(),
@@ -22,45 +22,47 @@ export const place = z
   .readonly()
   .meta({ id: "Place", description: "Where something stands in a file." });
 
-export const kind = z.enum(["entry", "vip"]);
-export const sign = z.enum(["add", "change", "remove"]);
+export const kindSchema = z.enum(["entry", "vip"]);
+export const signSchema = z.enum(["add", "change", "remove"]);
 
 const findingSchema = z
   .strictObject({
-    code: text("A stable name of the kind of finding, such as allow-free-mail."),
+    code: jsonTextField("A stable name of the kind of finding, such as allow-free-mail."),
     level: z.enum(["error", "warning", "note"]),
-    message: text("A sentence for people, without the place."),
-    place: place.exactOptional(),
-    subject: z.strictObject({ kind, key: z.string() }).readonly().exactOptional(),
+    message: jsonTextField("A sentence for people, without the place."),
+    place: placeSchema.exactOptional(),
+    subject: z.strictObject({ kind: kindSchema, key: z.string() }).readonly().exactOptional(),
   } satisfies Record<keyof Finding, z.ZodType>)
   .readonly()
   .meta({ id: "Finding", description: "What lint says." });
 
-export const standing = z
+export const planEntryStateSchema = z
   .strictObject({
-    ...standingJson,
-    by: text("Who made it, as the service tells it.").exactOptional(),
-    at: text("When it was made, as the service tells it.").exactOptional(),
+    ...entryStateShape,
+    by: jsonTextField("Who made it, as the service tells it.").exactOptional(),
+    at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
   })
   .readonly()
   .meta({ id: "Standing", description: "An entry or a VIP as it is or will be." });
 
-export type Standing = z.infer<typeof standing>;
+export type PlanEntryState = z.infer<typeof planEntryStateSchema>;
 
 /** The identity of an entry or VIP. */
-export const subject = {
-  kind,
-  key: text("The value or mailbox, with what tells it from others of the same value."),
-  value: text("The canonical value or mailbox."),
-  unicode: text("The same in its own script, where the canonical form is punycode.").exactOptional(),
-  entryType: text("Only of entries: domain, ip, email_address, or what else the service holds.").exactOptional(),
-  verdictScope: text("Only of entries.").exactOptional(),
+export const subjectShape = {
+  kind: kindSchema,
+  key: jsonTextField("The value or mailbox, with what tells it from others of the same value."),
+  value: jsonTextField("The canonical value or mailbox."),
+  unicode: jsonTextField("The same in its own script, where the canonical form is punycode.").exactOptional(),
+  entryType: jsonTextField(
+    "Only of entries: domain, ip, email_address, or what else the service holds.",
+  ).exactOptional(),
+  verdictScope: jsonTextField("Only of entries.").exactOptional(),
 };
 
 const countsSchema = z
   .array(
     z
-      .strictObject({ name: z.string(), count: count("How often.") })
+      .strictObject({ name: z.string(), count: jsonCountField("How often.") })
       .readonly()
       .meta({ id: "Count" }),
   )
@@ -69,7 +71,7 @@ const countsSchema = z
 const recipientsSchema = z
   .array(
     z
-      .strictObject({ email: z.string(), isVip: z.boolean(), count: count("How many threats.") })
+      .strictObject({ email: z.string(), isVip: z.boolean(), count: jsonCountField("How many threats.") })
       .readonly()
       .meta({ id: "Recipient" }),
   )
@@ -78,23 +80,23 @@ const recipientsSchema = z
 
 const targetsShape = {
   recipients: recipientsSchema,
-  recipientCount: count("How many mailboxes in all."),
-  vipCount: count("How many of them are VIPs'."),
+  recipientCount: jsonCountField("How many mailboxes in all."),
+  vipCount: jsonCountField("How many of them are VIPs'."),
 };
 
-export const evidence = z
+export const evidenceSchema = z
   .strictObject({
     applies: z.boolean().describe("Whether anything can be said of this kind of value."),
-    threats: count("Threats in the window."),
+    threats: jsonCountField("Threats in the window."),
     verdicts: countsSchema.describe("The most frequent first."),
     actions: countsSchema,
-    last: text("When the last one was detected.").exactOptional(),
+    last: jsonTextField("When the last one was detected.").exactOptional(),
     ...targetsShape,
-    reports: count("What users reported of it."),
+    reports: jsonCountField("What users reported of it."),
     reportVerdicts: countsSchema,
     lastReport: z.string().exactOptional(),
     senders: countsSchema.describe("The senders that a domain's threats came from; at most 5."),
-    senderCount: count("How many senders in all."),
+    senderCount: jsonCountField("How many senders in all."),
   })
   .readonly()
   .meta({
@@ -103,35 +105,39 @@ export const evidence = z
       "What the tenant's own mail says of an entry or VIP. Domain: mail from it and its subdomains. Mailbox: mail from it. VIP: threats sent to it. IP address: nothing, since the service does not report a threat's address.",
   });
 
-export type Evidence = z.infer<typeof evidence>;
-export type Count = Evidence["verdicts"][number];
-export type Recipient = Evidence["recipients"][number];
+export type Evidence = z.infer<typeof evidenceSchema>;
+export type NamedCount = Evidence["verdicts"][number];
+export type RecipientCount = Evidence["recipients"][number];
 
-export const change = z
+export const planChangeSchema = z
   .strictObject({
-    ...subject,
-    sign,
-    before: standing.describe("As the tenant holds it; absent for an addition.").exactOptional(),
-    after: standing.describe("As it is declared; absent for a removal.").exactOptional(),
-    why: text(
+    ...subjectShape,
+    sign: signSchema,
+    before: planEntryStateSchema.describe("As the tenant holds it; absent for an addition.").exactOptional(),
+    after: planEntryStateSchema.describe("As it is declared; absent for a removal.").exactOptional(),
+    why: jsonTextField(
       "Why, where the files do not say it in their place (expired on 2026-10-31, no longer declared); and what was done at the tenant since the stack's last run.",
     ).exactOptional(),
     mayReplace: z
-      .array(z.strictObject({ key: z.string(), before: standing }).readonly())
+      .array(z.strictObject({ key: z.string(), before: planEntryStateSchema }).readonly())
       .readonly()
       .describe(
         "Entries of the same value and list in another scope. Where the service holds one entry a value only, the addition replaces one of these (adopt: true).",
       )
       .exactOptional(),
-    ...saidTexts,
-    accepted: text(
+    ...metadataShape,
+    accepted: jsonTextField(
       "Why what speaks against it is accepted: the acceptRisk of what is declared, or of what expired.",
     ).exactOptional(),
-    place: place.describe("Which line declares it, or declared what expired.").exactOptional(),
-    overrides: z.array(place).readonly().describe("What it takes the place of in included files.").exactOptional(),
-    resource: text("The resource that declares it, of a program.").exactOptional(),
+    place: placeSchema.describe("Which line declares it, or declared what expired.").exactOptional(),
+    overrides: z
+      .array(placeSchema)
+      .readonly()
+      .describe("What it takes the place of in included files.")
+      .exactOptional(),
+    resource: jsonTextField("The resource that declares it, of a program.").exactOptional(),
     findings: z.array(findingSchema).readonly(),
-    evidence: evidence.exactOptional(),
+    evidence: evidenceSchema.exactOptional(),
     alarm: z
       .enum(["danger", "accepted", "warning", "none"])
       .describe(
@@ -141,13 +147,13 @@ export const change = z
   .readonly()
   .meta({ id: "Change", description: "One entry or VIP that a run would add, change or remove." });
 
-export type Change = z.infer<typeof change>;
-export type Sign = Change["sign"];
-export type Alarm = Change["alarm"];
+export type PlanChange = z.infer<typeof planChangeSchema>;
+export type ChangeSign = PlanChange["sign"];
+export type Alarm = PlanChange["alarm"];
 
 const exampleSchema = z
   .strictObject({
-    id: text("The threat's id."),
+    id: jsonTextField("The threat's id."),
     time: z.string().exactOptional(),
     sender: z.string().exactOptional(),
     recipient: z.string().exactOptional(),
@@ -159,13 +165,13 @@ const exampleSchema = z
 
 const backtestSchema = z
   .strictObject({
-    threats: count("How many threats were replayed."),
+    threats: jsonCountField("How many threats were replayed."),
     allows: z
       .array(
         z
           .strictObject({
             key: z.string(),
-            letThrough: count("Threats that were stopped and would have come through."),
+            letThrough: jsonCountField("Threats that were stopped and would have come through."),
             verdicts: countsSchema,
             ...targetsShape,
             examples: z.array(exampleSchema).readonly().describe("At most 3, malicious ones and those to VIPs first."),
@@ -179,8 +185,8 @@ const backtestSchema = z
         z
           .strictObject({
             key: z.string(),
-            matched: count("Threats that came under it."),
-            stopped: count("Of these, those that had reached a mailbox and stayed."),
+            matched: jsonCountField("Threats that came under it."),
+            stopped: jsonCountField("Of these, those that had reached a mailbox and stayed."),
             ...targetsShape,
           })
           .readonly(),
@@ -188,7 +194,7 @@ const backtestSchema = z
       .readonly()
       .describe("Of each new or changed deny."),
     unmatchedDenies: z.array(z.string()).readonly().describe("Keys of denies that no threat came under, sorted."),
-    denyCount: count("How many denies there would be."),
+    denyCount: jsonCountField("How many denies there would be."),
   })
   .readonly()
   .meta({
@@ -201,15 +207,15 @@ export type BacktestAllow = Backtest["allows"][number];
 export type BacktestExample = BacktestAllow["examples"][number];
 export type BacktestDeny = Backtest["denies"][number];
 
-export const evidenceSummary = z
+export const evidenceSummarySchema = z
   .strictObject({
-    days: count("The look-back window in days."),
-    threats: count("Threats that were looked at."),
-    reports: count("Reports that were looked at."),
-    from: text(
+    days: jsonCountField("The look-back window in days."),
+    threats: jsonCountField("Threats that were looked at."),
+    reports: jsonCountField("Reports that were looked at."),
+    from: jsonTextField(
       "From when on it is complete (UTC): later than the window's start where a bound cut it off.",
     ).exactOptional(),
-    until: text("Until when (UTC)."),
+    until: jsonTextField("Until when (UTC)."),
     complete: z.boolean().describe("Whether it is all that the window holds."),
     missing: z
       .array(z.string())
@@ -218,41 +224,41 @@ export const evidenceSummary = z
   })
   .readonly();
 
-export type EvidenceSummary = z.infer<typeof evidenceSummary>;
+export type EvidenceSummary = z.infer<typeof evidenceSummarySchema>;
 
 /** The mail evidence that `why` shows for one entry. Not part of a plan. */
-export const withoutEntry = z
+export const entryRemovalEstimateSchema = z
   .strictObject({
-    decided: count("Threats that the entry decides."),
-    otherwise: count("Of a deny, what another entry would let through; of an allow, stop."),
-    notKnown: count("What no other entry decides, so that only the service would judge it."),
+    decided: jsonCountField("Threats that the entry decides."),
+    otherwise: jsonCountField("Of a deny, what another entry would let through; of an allow, stop."),
+    notKnown: jsonCountField("What no other entry decides, so that only the service would judge it."),
     ...targetsShape,
   })
   .readonly()
   .describe("What would have become of the threats without the entry, by estimate, as in a backtest.");
 
-export type WithoutEntry = z.infer<typeof withoutEntry>;
+export type EntryRemovalEstimate = z.infer<typeof entryRemovalEstimateSchema>;
 
 /** The format of `plan --json`, for writing and reading. All times are ISO 8601 in UTC. */
 export const planSchema = z
   .strictObject({
     format: z.literal(PLAN_FORMAT).describe("The version of this format."),
-    createdAt: text("When the tenant was read (UTC)."),
+    createdAt: jsonTextField("When the tenant was read (UTC)."),
     tenant: z
       .strictObject({
-        host: text("The service's host."),
-        name: text("What the tenant is called here: the directory or file of its settings, or the stack."),
+        host: jsonTextField("The service's host."),
+        name: jsonTextField("What the tenant is called here: the directory or file of its settings, or the stack."),
       })
       .readonly(),
     source: z
       .strictObject({
         kind: z.enum(["files", "preview"]).describe("Settings files, or the pulumi preview of a program."),
         files: z.array(z.string()).readonly().describe("The one asked for first; or the one that holds the preview."),
-        stack: text("The stack whose state was read; absent when none was.").exactOptional(),
-        resource: text("The name of the TenantSettings in the stack, where it has several.").exactOptional(),
+        stack: jsonTextField("The stack whose state was read; absent when none was.").exactOptional(),
+        resource: jsonTextField("The name of the TenantSettings in the stack, where it has several.").exactOptional(),
       })
       .readonly(),
-    digest: text("Of the tenant, what is declared, and what the tenant holds of what changes."),
+    digest: jsonTextField("Of the tenant, what is declared, and what the tenant holds of what changes."),
     rules: z
       .record(z.string(), z.string())
       .readonly()
@@ -260,30 +266,30 @@ export const planSchema = z
         "The policy, the options of the lists and own domains, each as JSON by its path. Absent in a plan of an earlier release.",
       )
       .exactOptional(),
-    changes: z.array(change).readonly().describe("The most important first."),
+    changes: z.array(planChangeSchema).readonly().describe("The most important first."),
     guards: z
       .array(
         z
           .strictObject({
-            code: text("removal-guard, protect, plan-check."),
-            message: text("One or several lines."),
+            code: jsonTextField("removal-guard, protect, plan-check."),
+            message: jsonTextField("One or several lines."),
           })
           .readonly(),
       )
       .readonly()
       .describe("Why the run would be refused; empty when it would not be."),
     unmanaged: z
-      .array(z.strictObject({ ...subject, before: standing }).readonly())
+      .array(z.strictObject({ ...subjectShape, before: planEntryStateSchema }).readonly())
       .readonly()
       .describe("What the tenant holds and nobody declares; it stays as it is."),
     expired: z
       .array(
         z
           .strictObject({
-            ...subject,
+            ...subjectShape,
             list: listSchema.exactOptional(),
-            expires: text("The last day (UTC)."),
-            place: place.exactOptional(),
+            expires: jsonTextField("The last day (UTC)."),
+            place: placeSchema.exactOptional(),
             isThere: z.boolean().describe("Whether the tenant still holds it."),
             stays: z
               .literal(true)
@@ -297,14 +303,14 @@ export const planSchema = z
     findings: z.array(findingSchema).readonly().describe("Of all that is declared, those of changes among them."),
     counts: z
       .strictObject({
-        added: count("Changes of sign add."),
-        changed: count("Changes of sign change."),
-        removed: count("Changes of sign remove."),
-        unchanged: count("Declared, and as declared at the tenant."),
-        unmanaged: count("At the tenant, and not declared."),
+        added: jsonCountField("Changes of sign add."),
+        changed: jsonCountField("Changes of sign change."),
+        removed: jsonCountField("Changes of sign remove."),
+        unchanged: jsonCountField("Declared, and as declared at the tenant."),
+        unmanaged: jsonCountField("At the tenant, and not declared."),
       })
       .readonly(),
-    evidence: evidenceSummary.describe("What the evidence rests on."),
+    evidence: evidenceSummarySchema.describe("What the evidence rests on."),
     backtest: backtestSchema.exactOptional(),
   })
   .readonly()
@@ -315,8 +321,8 @@ export const planSchema = z
   });
 
 export type Plan = z.infer<typeof planSchema>;
-export type PlanTenant = Plan["tenant"];
+export type PlanTenantInfo = Plan["tenant"];
 export type PlanSource = Plan["source"];
-export type Guard = Plan["guards"][number];
-export type Unmanaged = Plan["unmanaged"][number];
-export type Expired = Plan["expired"][number];
+export type PlanBlocker = Plan["guards"][number];
+export type UnmanagedItem = Plan["unmanaged"][number];
+export type ExpiredItem = Plan["expired"][number];

@@ -1,5 +1,5 @@
 import type { Transition } from "../settings/danger";
-import type { Expired, Unmanaged } from "./plan-schema";
+import type { ExpiredItem, UnmanagedItem } from "./plan-schema";
 
 export type * from "./plan-schema";
 
@@ -10,18 +10,18 @@ export interface ChangedLists {
   readonly after?: { readonly list?: string };
 }
 
-export function changeTransition({ kind, before, after }: ChangedLists): Transition {
+export function getChangeTransition({ kind, before, after }: ChangedLists): Transition {
   const getListName = (one: ChangedLists["before"]): string | undefined => one && (kind === "vip" ? "vip" : one.list);
   return { from: getListName(before), to: getListName(after) };
 }
 
-export function unmanagedTransition({ kind, before }: Unmanaged): Transition {
+export function getUnmanagedTransition({ kind, before }: UnmanagedItem): Transition {
   return { to: kind === "vip" ? "vip" : before.list };
 }
 
-export function expiredTransition({ kind, list, isThere }: Expired): Transition {
+export function getExpiredTransition({ kind, list, isThere }: ExpiredItem): Transition {
   return isThere ? { to: kind === "vip" ? "vip" : list, isLingering: true } : {};
 }
 
 /** The code of a `--fail-on` blocker. It appears in plans shown to a person, never in the plan's JSON. */
-export const FAIL_ON_GUARD = "fail-on";
+export const FAIL_ON_BLOCKER = "fail-on";

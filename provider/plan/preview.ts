@@ -1,17 +1,17 @@
 import { z } from "zod";
 import type { Place } from "../files/finding";
 import { isDefaultProvider } from "../resources/configuration";
-import { nameInUrn, type ResourceKind, resourceKind, typeInUrn } from "../resources/resource-type";
+import { getUrnName, getUrnType, parseResourceKind, type ResourceKind } from "../resources/resource-type";
 import { completeAllowDenyEntry } from "../settings/arguments";
-import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
-import { type KeyedList, keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../settings/keyed-list";
-import { detailsOf } from "../settings/standing-text";
-import { harmless, quote } from "../settings/text";
-import { withoutUndefined } from "../settings/without-undefined";
-import type { Desired, DesiredList } from "./desired";
-import type { Guard } from "./plan";
-import { jsonOf, PulumiError, withoutColour } from "./pulumi";
-import { isKeyed } from "./stack-state";
+import { type EncodedList, encodeEntry, encodeEntryKey, encodeVip, encodeVipKey } from "../settings/encoded-list";
+import { getDetailTexts } from "../settings/entry-state-text";
+import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
+import { omitUndefined } from "../settings/omit-undefined";
+import { quote, sanitizeMultiline } from "../settings/text";
+import type { DesiredList, DesiredState } from "./desired-state";
+import type { PlanBlocker } from "./plan";
+import { PulumiError, parsePulumiJson, stripAnsi } from "./pulumi-cli";
+import { isEncodedList } from "./stack-lists";
 
 const propertiesSchema = z.record(z.string(), z.unknown());
 
@@ -39,8 +39,8 @@ type ResourceState = z.infer<typeof resourceStateSchema>;
 
 /** The desired state of a previewed program, and the engine's reasons to refuse it. */
 export interface PreviewedProgram {
-  readonly desired: Desired;
-  readonly guards: readonly Guard[];
+  readonly desired: DesiredState;
+  readonly blockers: readonly PlanBlocker[];
 }
 
 /**
@@ -53,34 +53,36 @@ export function readPreview(text: string, ownDomains: readonly string[], provide
   if (text.trimStart().startsWith('{"sequence"')) {
     throw new PulumiError("The preview is a stream of events; make it without PULUMI_ENABLE_STREAMING_JSON_PREVIEW.");
   }
-  const parsed = previewSchema.safeParse(jsonOf(text, "The preview"));
+  const parsed = previewSchema.safeParse(parsePulumiJson(text, "The preview"));
   if (!parsed.success) {
     throw new PulumiError(
       "The preview has another form than is known; make it with `pulumi preview --json --show-sames`.",
     );
   }
   const { steps, diagnostics } = parsed.data;
-  const blockers: Guard[] = [];
+  const blockers: PlanBlocker[] = [];
   for (const { severity, urn, message } of diagnostics ?? []) {
     if (severity !== "error") continue;
-    const errorText = harmless(withoutColour(message))
+    const errorText = sanitizeMultiline(stripAnsi(message))
       .replace(/^error: /, "")
       .trim();
-    if (urn === undefined || resourceKind(typeInUrn(urn)) === undefined)
+    if (urn === undefined || parseResourceKind(getUrnType(urn)) === undefined)
       throw new PulumiError(`The preview failed: ${errorText}`);
     blockers.push({ code: "preview", message: errorText });
   }
   // A refresh precedes the actual step, so the last step of a resource counts.
   const lastSteps = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
   const lists = [...lastSteps.values()].flatMap(({ urn, oldState, newState }) => {
-    const kind = resourceKind((newState ?? oldState)?.type ?? "");
+    const kind = parseResourceKind((newState ?? oldState)?.type ?? "");
     const belongsToProvider = getProviderName(newState ?? oldState) === (provider ?? "default");
-    return kind === undefined || !belongsToProvider ? [] : [buildDesiredList(kind, nameInUrn(urn), newState, oldState)];
+    return kind === undefined || !belongsToProvider
+      ? []
+      : [buildDesiredList(kind, getUrnName(urn), newState, oldState)];
   });
   const nonEmptyLists = lists.filter(({ declared }) => Object.keys(declared).length > 0);
   if (blockers.length === 0 && nonEmptyLists.length === 0 && lists.length === 0 && steps.length > 0) {
     const hasOtherResource = [...lastSteps.values()].some(
-      ({ newState, oldState }) => resourceKind((newState ?? oldState)?.type ?? "") !== undefined,
+      ({ newState, oldState }) => parseResourceKind((newState ?? oldState)?.type ?? "") !== undefined,
     );
     if (hasOtherResource)
       throw new PulumiError(
@@ -96,7 +98,7 @@ export function readPreview(text: string, ownDomains: readonly string[], provide
       tenantDomains: ownDomains,
       rules: collectOptions(lists),
     },
-    guards: blockers,
+    blockers,
   };
 }
 
@@ -117,51 +119,51 @@ function buildDesiredList(
   const isEntry = kind === "AllowDenyList" || kind === "AllowDenyEntry";
   const isList = kind === "AllowDenyList" || kind === "VipList";
   const property = isEntry ? "entries" : "members";
-  const readContent = (one: Record<string, unknown> | undefined): KeyedList => {
+  const readContent = (one: Record<string, unknown> | undefined): EncodedList => {
     if (one === undefined) return {};
     if (!isList) return isEntry ? buildEntryContent(one, resource) : buildVipContent(one, resource);
     const keyed = one[property] ?? {};
-    if (isKeyed(keyed) && Object.values(keyed).every(isKnownText)) return keyed;
+    if (isEncodedList(keyed) && Object.values(keyed).every(isKnownText)) return keyed;
     throw createUnknownValueError(`${property} of ${quote(resource)}`);
   };
   const { entries: _entries, members: _members, __provider, ...options } = after?.inputs ?? {};
   const confirmedRemovals = before?.inputs?.["confirmRemovals"];
-  const { people: fingerprint, ...optionsBefore } = before?.outputs ?? {};
+  const { people: fingerprint, ...lastOptions } = before?.outputs ?? {};
   const location = parseSourcePosition(after?.sourcePosition ?? before?.sourcePosition);
   return {
     kind: isEntry ? "entry" : "vip",
     resource,
-    isWhole: isList && after !== undefined,
+    isWholeList: isList && after !== undefined,
     declared: readContent(after?.inputs),
-    known: readContent(before?.outputs ?? before?.inputs),
+    stackContent: readContent(before?.outputs ?? before?.inputs),
     isNew: before === undefined,
-    ...(before?.outputs === undefined ? {} : { optionsBefore }),
-    ...(typeof confirmedRemovals === "number" ? { confirmedBefore: confirmedRemovals } : {}),
+    ...(before?.outputs === undefined ? {} : { lastOptions }),
+    ...(typeof confirmedRemovals === "number" ? { lastConfirmedRemovals: confirmedRemovals } : {}),
     ...(typeof fingerprint === "string" ? { fingerprint } : {}),
     // For a deleted resource, its last arguments determine what the deletion does.
     options: isList
       ? after === undefined
-        ? withoutUndefined({ onDelete: before?.inputs?.["onDelete"] })
+        ? omitUndefined({ onDelete: before?.inputs?.["onDelete"] })
         : options
-      : withoutUndefined({ adopt: options["adopt"], onDelete: (after ?? before)?.inputs?.["onDelete"] }),
-    about: new Map(),
-    ...withoutUndefined({ place: location }),
+      : omitUndefined({ adopt: options["adopt"], onDelete: (after ?? before)?.inputs?.["onDelete"] }),
+    declarations: new Map(),
+    ...omitUndefined({ location }),
   };
 }
 
-function buildEntryContent(one: Record<string, unknown>, resource: string): KeyedList {
+function buildEntryContent(one: Record<string, unknown>, resource: string): EncodedList {
   const entry = completeAllowDenyEntry(one);
   const { list, value, entryType, verdictScope } = entry;
-  if (![list, value, entryType, verdictScope, ...detailsOf(entry).map(([, text]) => text)].every(isKnownText))
+  if (![list, value, entryType, verdictScope, ...getDetailTexts(entry).map(([, text]) => text)].every(isKnownText))
     throw createUnknownValueError(quote(resource));
-  const key = keyOfEntry({ value: canonicalValue(value), entryType, verdictScope });
-  return { [key]: textOfEntry(entry) };
+  const key = encodeEntryKey({ value: canonicalizeValue(value), entryType, verdictScope });
+  return { [key]: encodeEntry(entry) };
 }
 
-function buildVipContent({ email, comment }: Record<string, unknown>, resource: string): KeyedList {
+function buildVipContent({ email, comment }: Record<string, unknown>, resource: string): EncodedList {
   if (!isKnownText(email) || !isKnownText(comment ?? "")) throw createUnknownValueError(quote(resource));
-  const text = textOfVip({ comment: (comment ?? "") as string });
-  return { [keyOfVip(canonicalMailbox(email as string))]: text };
+  const text = encodeVip({ comment: (comment ?? "") as string });
+  return { [encodeVipKey(canonicalizeMailbox(email as string))]: text };
 }
 
 /** Returns whether a value is known: the engine replaces secret and unknown values by these placeholders. */
@@ -185,6 +187,6 @@ function parseSourcePosition(position: string | undefined): Place | undefined {
 function getProviderName(one: ResourceState | undefined): string {
   // A provider reference consists of URN and id.
   const [, reference] = /^(.*)::[^:]*$/s.exec(one?.provider ?? "") ?? [];
-  const name = reference === undefined ? "default" : nameInUrn(reference);
+  const name = reference === undefined ? "default" : getUrnName(reference);
   return isDefaultProvider(name) ? "default" : name;
 }

@@ -1,43 +1,46 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { EntryMatch, type KeyedRows } from "../resources/lifecycle/entry-match";
-import { asUnmanaged, isUnmanaged, type KeyedList, textOfEntry, textOfVip } from "../settings/keyed-list";
-import { prunesAny } from "../settings/list-mode";
-import { pruning } from "../settings/list-safeguards";
-import { type DesiredList, kindOf } from "./desired";
+import { type EncodedList, encodeEntry, encodeVip, isUnmanaged, markUnmanaged } from "../settings/encoded-list";
+import { canPruneAny } from "../settings/list-mode";
+import { createPruneFilter } from "../settings/list-safeguards";
+import { type DesiredList, getListKind } from "./desired-state";
 
 /** The content of a list before a run, with its rows. */
 export interface PriorList<Row> {
-  readonly content: KeyedList;
+  readonly content: EncodedList;
   readonly rows: ReadonlyMap<string, Row>;
   /** Rows that the list prunes only after a refresh has shown them. */
-  readonly later: readonly Row[];
+  readonly laterRemovals: readonly Row[];
 }
 
 /** Returns the content of the list's state after a refresh, which a run is based on, with its rows. */
-export function priorEntries(list: DesiredList, keyed: KeyedRows): PriorList<AllowDenyEntryRow> {
-  const lastKnown = list.known ?? {};
+export function buildPriorEntries(list: DesiredList, keyed: KeyedRows): PriorList<AllowDenyEntryRow> {
+  const lastKnown = list.stackContent ?? {};
   const match = new EntryMatch(lastKnown, keyed);
   const rows = new Map<string, AllowDenyEntryRow>();
   const content: Record<string, string> = {};
-  const isPruned = pruning(kindOf(list), list.optionsBefore ?? list.options);
-  for (const [key, row] of match.found) {
-    const text = textOfEntry(row);
+  const isPruned = createPruneFilter(getListKind(list), list.lastOptions ?? list.options);
+  for (const [key, row] of match.matches) {
+    const text = encodeEntry(row);
     const isUnmanagedRow = isUnmanaged(lastKnown[key] ?? "");
     // The entry moved to a list that isn't pruned.
     if (isUnmanagedRow && !isPruned(key, text)) continue;
-    content[key] = isUnmanagedRow ? asUnmanaged(text) : text;
+    content[key] = isUnmanagedRow ? markUnmanaged(text) : text;
     rows.set(key, row);
   }
-  const { shown, later } = splitUnmanaged(list, () => match.others(), textOfEntry);
+  const { shown, later: laterRemovals } = splitUnmanaged(list, () => match.getUnmatched(), encodeEntry);
   for (const [key, row] of shown) {
-    content[key] = asUnmanaged(textOfEntry(row));
+    content[key] = markUnmanaged(encodeEntry(row));
     rows.set(key, row);
   }
-  return { content, rows, later };
+  return { content, rows, laterRemovals };
 }
 
-export function priorVips(list: DesiredList, observed: ReadonlyMap<string, VipEmployeeRow>): PriorList<VipEmployeeRow> {
-  const lastKnown = list.known ?? {};
+export function buildPriorVips(
+  list: DesiredList,
+  observed: ReadonlyMap<string, VipEmployeeRow>,
+): PriorList<VipEmployeeRow> {
+  const lastKnown = list.stackContent ?? {};
   const rows = new Map<string, VipEmployeeRow>();
   const content: Record<string, string> = {};
   const others = new Map<string, VipEmployeeRow>();
@@ -46,15 +49,15 @@ export function priorVips(list: DesiredList, observed: ReadonlyMap<string, VipEm
       others.set(key, row);
       continue;
     }
-    content[key] = isUnmanaged(lastKnown[key] ?? "") ? asUnmanaged(textOfVip(row)) : textOfVip(row);
+    content[key] = isUnmanaged(lastKnown[key] ?? "") ? markUnmanaged(encodeVip(row)) : encodeVip(row);
     rows.set(key, row);
   }
-  const { shown, later } = splitUnmanaged(list, () => others, textOfVip);
+  const { shown, later: laterRemovals } = splitUnmanaged(list, () => others, encodeVip);
   for (const [key, row] of shown) {
-    content[key] = asUnmanaged(textOfVip(row));
+    content[key] = markUnmanaged(encodeVip(row));
     rows.set(key, row);
   }
-  return { content, rows, later };
+  return { content, rows, laterRemovals };
 }
 
 /** Returns the undeclared rows that a list prunes, and therefore manages, from its second run on. */
@@ -64,12 +67,12 @@ function splitUnmanaged<Row extends AllowDenyEntryRow | VipEmployeeRow>(
   getText: (row: Row) => string,
 ): { readonly shown: readonly (readonly [key: string, row: Row])[]; readonly later: readonly Row[] } {
   const getPruned = (options: DesiredList["options"]): [key: string, row: Row][] => {
-    if (!prunesAny(options["mode"])) return [];
-    const isPruned = pruning(kindOf(list), options);
+    if (!canPruneAny(options["mode"])) return [];
+    const isPruned = createPruneFilter(getListKind(list), options);
     return [...getOthers()].filter(([key, row]) => isPruned(key, getText(row)));
   };
   // A run removes only what a refresh has shown, and a refresh uses the options in the state.
-  const visibleRows = list.isNew ? [] : getPruned(list.optionsBefore ?? list.options);
+  const visibleRows = list.isNew ? [] : getPruned(list.lastOptions ?? list.options);
   const visibleKeys = new Set(visibleRows.map(([key]) => key));
   const laterRemovals = getPruned(list.options).flatMap(([key, row]) => (visibleKeys.has(key) ? [] : [row]));
   return { shown: visibleRows, later: laterRemovals };

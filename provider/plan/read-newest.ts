@@ -1,27 +1,27 @@
 import type { Page } from "../client";
 import { excerpt } from "../settings/text";
-import { instantOf } from "./seen-mail";
+import { parseInstant } from "./mail-records";
 
 /** A paginated list, newest items first, with bounds for reading it. */
-export interface NewestFirst<Item, Kept> {
+export interface NewestFirstList<Item, Kept> {
   /** The name of its items in messages: `threats`. */
   readonly name: string;
   readonly fetchPage: (page: number) => Promise<Page<Item>>;
   /** The maximum number of pages to read. */
   readonly maxPages: number;
   /** Identifies an item, for deduplication. */
-  readonly identity: (item: Item) => string;
+  readonly getId: (item: Item) => string;
   /** Reduces an item to the data to keep. */
-  readonly keep: (item: Item) => Kept;
+  readonly transform: (item: Item) => Kept;
   /** Aborts when the time budget is used up. */
-  readonly timeIsUp: AbortSignal;
+  readonly deadline: AbortSignal;
 }
 
 /** The items that were read, without duplicates. */
-export interface NewestRead<Kept> {
+export interface NewestItems<Kept> {
   readonly items: readonly Kept[];
   /** The time of the oldest item; present if items are missing but all later ones were read. */
-  readonly from?: string;
+  readonly completeSince?: string;
   /** What is missing and why, as sentences; undefined if all was read. */
   readonly missing?: string;
 }
@@ -31,8 +31,8 @@ export interface NewestRead<Kept> {
  * shift the pages during the read, so duplicates are dropped.
  */
 export async function readNewest<Item, Kept extends { readonly time?: string }>(
-  list: NewestFirst<Item, Kept>,
-): Promise<NewestRead<Kept>> {
+  list: NewestFirstList<Item, Kept>,
+): Promise<NewestItems<Kept>> {
   const items: Kept[] = [];
   const seenIds = new Set<string>();
   const pageOrder = new PageOrder();
@@ -46,7 +46,7 @@ export async function readNewest<Item, Kept extends { readonly time?: string }>(
     }
     let pageResult: Page<Item>;
     try {
-      pageResult = await runBeforeDeadline(list.timeIsUp, () => list.fetchPage(page));
+      pageResult = await runBeforeDeadline(list.deadline, () => list.fetchPage(page));
     } catch (error) {
       stopReason = formatFailureReason(error);
       break;
@@ -55,13 +55,13 @@ export async function readNewest<Item, Kept extends { readonly time?: string }>(
     count += pageResult.items.length;
     const newItems: Kept[] = [];
     for (const item of pageResult.items) {
-      const id = list.identity(item);
+      const id = list.getId(item);
       if (seenIds.has(id)) continue;
       seenIds.add(id);
-      newItems.push(list.keep(item));
+      newItems.push(list.transform(item));
     }
     for (const newItem of newItems) items.push(newItem);
-    pageOrder.take(newItems);
+    pageOrder.addPage(newItems);
     if (pageResult.items.length === 0 || (pageResult.total !== undefined && count >= pageResult.total)) break;
     if (newItems.length === 0) {
       stopReason = `Page ${page} brought nothing that the pages before had not.`;
@@ -77,7 +77,7 @@ function buildReadResult<Kept>(
   pageOrder: PageOrder,
   totals: { first: number | undefined; last: number | undefined } | undefined,
   stopReason: string | undefined,
-): NewestRead<Kept> {
+): NewestItems<Kept> {
   if (totals === undefined) return { items, missing: `The ${name} could not be read. ${stopReason}` };
   // New items are only in the last total; items that left the window only in the first.
   const total = Math.min(totals.first ?? items.length, totals.last ?? items.length);
@@ -87,7 +87,7 @@ function buildReadResult<Kept>(
   const reason = stopReason ?? "The list moved while it was read.";
   return {
     items,
-    ...(pageOrder.oldest === undefined ? {} : { from: pageOrder.oldest }),
+    ...(pageOrder.oldest === undefined ? {} : { completeSince: pageOrder.oldest }),
     missing: `Of the ${name}, only ${newestText}${items.length}${totalText} were read. ${reason}`,
   };
 }
@@ -98,10 +98,10 @@ class PageOrder {
   #newestOfPreviousPage = Number.POSITIVE_INFINITY;
   #isOrdered = true;
 
-  take(page: readonly { readonly time?: string }[]): void {
+  addPage(page: readonly { readonly time?: string }[]): void {
     let newest = Number.NEGATIVE_INFINITY;
     for (const { time } of page) {
-      const instant = instantOf(time);
+      const instant = parseInstant(time);
       if (time === undefined || instant === undefined) continue;
       newest = Math.max(newest, instant);
       if (this.#oldest === undefined || instant < this.#oldest.instant) this.#oldest = { time, instant };
@@ -117,9 +117,9 @@ class PageOrder {
 
 /** Returns the answer, or rejects when the time is up; a late answer is ignored. */
 async function runBeforeDeadline<T>(deadline: AbortSignal, request: () => Promise<T>): Promise<T> {
-  if (deadline.aborted) throw new TimeUpError();
+  if (deadline.aborted) throw new DeadlineError();
   return await new Promise((resolve, reject) => {
-    const rejectLate = (): void => reject(new TimeUpError());
+    const rejectLate = (): void => reject(new DeadlineError());
     deadline.addEventListener("abort", rejectLate, { once: true });
     void request()
       .then(resolve, reject)
@@ -127,7 +127,7 @@ async function runBeforeDeadline<T>(deadline: AbortSignal, request: () => Promis
   });
 }
 
-class TimeUpError extends Error {
+class DeadlineError extends Error {
   override readonly message = "The time for it was up.";
 }
 

@@ -23,18 +23,18 @@ export class EngineLog {
   }
 
   /** From now on tells another engine. */
-  reach(address: string): void {
+  setAddress(address: string): void {
     this.#address = address;
     this.#client = undefined;
   }
 
   /** Does work of which everything that it says is about one resource, where the engine shows it. */
-  async about<T>(urn: string, work: () => Promise<T>): Promise<T> {
+  async runForResource<T>(urn: string, work: () => Promise<T>): Promise<T> {
     return await this.#subject.run(urn, work);
   }
 
   /** @param message on one line. */
-  say(message: string): void {
+  info(message: string): void {
     this.#startLog(message, LogSeverity.INFO);
   }
 
@@ -51,7 +51,7 @@ export class EngineLog {
   }
 
   /** Done when all that was said so far is told: after its last answer, the engine may take no more. */
-  async told(): Promise<void> {
+  async flush(): Promise<void> {
     await Promise.all(this.#pendingLogs);
   }
 

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Front, Properties } from "../resources/front";
 import { NotImportableError } from "../resources/lifecycle/errors";
-import { type Change, PartialFailure } from "../resources/lifecycle/lifecycle";
+import { PartialFailureError, type PropertyChange } from "../resources/lifecycle/lifecycle";
+import type { Properties, ProviderAdapter } from "../resources/provider-adapter";
 
 /** The output that marks a resource whose import failed: the object of its id never belonged to this stack. */
 const FAILED_IMPORT = "failedImport";
 
 /** The resource is replaced by what the program declares; the failed one is then deleted without a request. */
-const REPLACEMENT_CHANGE: Change = { property: FAILED_IMPORT, kind: "delete", replace: true };
+const REPLACEMENT_CHANGE: PropertyChange = { property: FAILED_IMPORT, kind: "delete", replace: true };
 
 /** How what does not match is shown, so that the engine asks for an update, in which the import can fail. */
-const MISMATCH_CHANGE: Change = { property: FAILED_IMPORT, kind: "add", replace: false };
+const MISMATCH_CHANGE: PropertyChange = { property: FAILED_IMPORT, kind: "add", replace: false };
 
 /** How long a failure waits for other imports, in milliseconds; one that a program only gets is never compared. */
 const MAX_WAIT_MS = 2_000;
@@ -45,20 +45,20 @@ export class FailedImports {
    *
    * @throws {NotImportableError} if another import has failed: the engine would store this one without comparing it.
    */
-  assertWanted(urn: string): void {
+  assertNoOtherFailed(urn: string): void {
     if (!this.#hasFailed) return;
     this.#markDecided(urn);
     throw new NotImportableError("Nothing was imported, since another import of this run failed.");
   }
 
   /** Returns the changes of a resource whose import failed in this run or an earlier one; undefined for any other. */
-  changes(
-    adapter: Front,
+  getChanges(
+    adapter: ProviderAdapter,
     { urn, olds, news }: { readonly urn: string; readonly olds: Properties; readonly news: Properties },
-  ): readonly Change[] | undefined {
+  ): readonly PropertyChange[] | undefined {
     if (isFailedImport(olds)) return [REPLACEMENT_CHANGE];
     if (!this.#imported.has(urn)) return undefined;
-    const mismatch = adapter.importMismatch(olds, news);
+    const mismatch = adapter.describeImportMismatch(olds, news);
     if (mismatch === undefined) {
       this.#markDecided(urn);
       return undefined;
@@ -72,7 +72,7 @@ export class FailedImports {
    * until the other imports are compared.
    *
    * @throws {NotImportableError} in a preview.
-   * @throws {PartialFailure} in a run, with an empty state.
+   * @throws {PartialFailureError} in a run, with an empty state.
    */
   async assertImported(urn: string, id: string, isPreview: boolean): Promise<void> {
     const failure = this.#failures.get(urn);
@@ -81,7 +81,7 @@ export class FailedImports {
     this.#hasFailed = true;
     this.#markDecided(urn);
     if (this.#pending.size > 0) await this.#waitForOthers();
-    throw new PartialFailure(id, { [FAILED_IMPORT]: failure.message }, failure);
+    throw new PartialFailureError(id, { [FAILED_IMPORT]: failure.message }, failure);
   }
 
   #markDecided(urn: string): void {

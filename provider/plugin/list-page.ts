@@ -1,5 +1,5 @@
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
-import type { Listed } from "../resources/lifecycle/lifecycle";
+import type { ListedResource } from "../resources/lifecycle/lifecycle";
 import { quote } from "../settings/text";
 import { ProtocolError } from "./protocol-error";
 
@@ -11,7 +11,7 @@ interface PageRequest {
 }
 
 /** The part of what there is that is asked for, as messages of a stream; where it goes on, the last of them says so. */
-export function pageOf(resources: readonly Listed[], request: PageRequest): unknown[] {
+export function buildPage(resources: readonly ListedResource[], request: PageRequest): unknown[] {
   const { from, until } = parsePageToken(request.getContinuationToken());
   const endIndex = Math.min(resources.length, until, from + normalizeLimit(request.getLimit()));
   const nextIndex = Math.min(endIndex, from + normalizeLimit(request.getPageSize()));
@@ -20,7 +20,7 @@ export function pageOf(resources: readonly Listed[], request: PageRequest): unkn
 }
 
 /** Returns the answer for a preview that doesn't know the filters yet. */
-export function notKnownYet(): unknown {
+export function buildUnknownPage(): unknown {
   const response = new messages.ListResponse();
   response.setComputed(new messages.ListResponse.Computed());
   return response;
@@ -38,7 +38,7 @@ function normalizeLimit(limit: number): number {
   return limit < 1 ? Number.POSITIVE_INFINITY : limit;
 }
 
-function buildResultMessage({ id, name }: Listed): unknown {
+function buildResultMessage({ id, name }: ListedResource): unknown {
   const result = new messages.ListResponse.Result();
   result.setId(id);
   result.setName(name);

@@ -2,17 +2,17 @@ import "../settings/program-node-version";
 import "./version-argument";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
-import { guardProcess } from "../resources/provider-process";
+import { hardenProcess } from "../resources/provider-process";
+import { tuneGarbageCollection } from "./gc-tuning";
 import type { ProviderService } from "./provider-service";
-import { rpcs } from "./rpcs";
-import { spareMemory } from "./spare-memory";
+import { createRpcs } from "./rpcs";
 
 /*
  * The main program of the plugin. The engine starts it with its own address as the last argument, reads the port from the first
  * line of output, and calls it by gRPC. The modules for the calls load while the engine connects.
  */
 
-guardProcess();
+hardenProcess();
 
 const server = new Server({
   // The same maximum as Pulumi's own servers: a list of thousands arrives in one message.
@@ -23,7 +23,7 @@ const server = new Server({
   "grpc.enable_channelz": 0,
 });
 const service = Promise.withResolvers<ProviderService>();
-server.addService(ResourceProviderService, rpcs(service.promise));
+server.addService(ResourceProviderService, createRpcs(service.promise));
 server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
   process.stdout.write(`${port}\n`, () => service.resolve(loadService()));
@@ -31,6 +31,6 @@ server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port
 
 async function loadService(): Promise<ProviderService> {
   const { ProviderService } = await import("./provider-service.js");
-  spareMemory();
+  tuneGarbageCollection();
   return new ProviderService(process.argv.slice(2).at(-1));
 }

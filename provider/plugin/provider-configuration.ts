@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../client";
-import { checkBaseUrl } from "../client/address";
+import { normalizeBaseUrl } from "../client/address";
 import {
   type ConfigSource,
   INSTANCE_KEY,
@@ -7,13 +7,18 @@ import {
   readConfiguration,
   readOwnDomains,
 } from "../resources/configuration";
-import type { Properties } from "../resources/front";
-import { misspeltSentences, NAMESPACE, SETTING_NAMES, unknownSettings } from "../resources/known-names";
+import type { Properties } from "../resources/provider-adapter";
+import {
+  CONFIG_NAMESPACE,
+  describeMisspelledVariables,
+  describeUnknownSettings,
+  SETTING_NAMES,
+} from "../resources/setting-names";
 import type { ArgumentFailure } from "../settings/arguments";
-import { meantOrKnown } from "../settings/nearest-name";
+import { formatNameSuggestion } from "../settings/nearest-name";
 import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
-import { asSecret } from "./wire";
+import { markSecret } from "./wire";
 
 /*
  * The configuration of one provider instance, as the engine passes it. The default instance has the stack configuration under
@@ -31,7 +36,7 @@ export function checkConfiguration(
   name: string,
 ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] } {
   const { apiKey } = args;
-  const inputs = apiKey === undefined || apiKey === UNKNOWN ? args : { ...args, apiKey: asSecret(apiKey) };
+  const inputs = apiKey === undefined || apiKey === UNKNOWN ? args : { ...args, apiKey: markSecret(apiKey) };
   const areAllKnown = !Object.values(args).includes(UNKNOWN);
   if (isDefaultProvider(name)) {
     const failures = matchesStackConfiguration(args) ? [] : [buildDefaultNameFailure(name)];
@@ -40,7 +45,7 @@ export function checkConfiguration(
   const unknownFailures = findUnknownArguments(args);
   return {
     inputs,
-    failures: [...unknownFailures, ...(areAllKnown ? validateConfiguration(configurationOf(args, name)) : [])],
+    failures: [...unknownFailures, ...(areAllKnown ? validateConfiguration(buildConfigSource(args, name)) : [])],
   };
 }
 
@@ -57,14 +62,17 @@ function findUnknownArguments(args: Properties): ArgumentFailure[] {
     .filter((name) => !SETTING_NAMES.some((known) => known === name))
     .map((name) => ({
       property: "",
-      reason: `${quote(name)} is no argument of a Provider; ${meantOrKnown(name, SETTING_NAMES)}`,
+      reason: `${quote(name)} is no argument of a Provider; ${formatNameSuggestion(name, SETTING_NAMES)}`,
     }));
 }
 
 /** In the stack's configuration, and in the environment. */
 function findMisspeltNames(args: Properties): ArgumentFailure[] {
-  const reasons = unknownSettings(listOwnNames(args), process.env["PULUMI_PROJECT"]);
-  return [...reasons, ...misspeltSentences(process.env)].map((reason) => ({ property: "", reason }));
+  const reasons = describeUnknownSettings(listOwnNames(args), process.env["PULUMI_PROJECT"]);
+  return [...reasons, ...describeMisspelledVariables(process.env)].map((reason) => ({
+    property: "",
+    reason,
+  }));
 }
 
 /** Whether the arguments are the stack's own configuration, which the engine gives the default provider, and tells each plugin. */
@@ -86,10 +94,10 @@ function buildDefaultNameFailure(name: string): ArgumentFailure {
 }
 
 /** Returns the configuration source of a session. */
-export function configurationOf(args: Properties, name: string): ConfigSource {
+export function buildConfigSource(args: Properties, name: string): ConfigSource {
   return (key) => {
     if (key === INSTANCE_KEY) return isSelfConfigured(args, name) ? name : undefined;
-    return toConfigText(args[key.slice(NAMESPACE.length + 1)]);
+    return toConfigText(args[key.slice(CONFIG_NAMESPACE.length + 1)]);
   };
 }
 
@@ -114,7 +122,7 @@ function toConfigText(value: unknown): string | undefined {
  * Whether an instance moves to another service. Its objects are then recreated there, and deleted here by the old instance.
  * False if either address isn't among the arguments.
  */
-export function movesTenant(olds: Properties, news: Properties, name: string): boolean {
+export function isTenantMove(olds: Properties, news: Properties, name: string): boolean {
   if (isDefaultProvider(name) && process.env["EMAIL_SECURITY_BASE_URL"]) return false;
   const [oldHost, newHost] = [parseHost(olds), parseHost(news)];
   return oldHost !== undefined && newHost !== undefined && oldHost !== newHost;
@@ -124,7 +132,7 @@ function validateConfiguration(config: ConfigSource): ArgumentFailure[] {
   const checks: readonly (() => unknown)[] = [
     () => {
       const { baseUrl, allowInsecureHttp } = readConfiguration(config, {});
-      return checkBaseUrl(baseUrl, allowInsecureHttp ?? false);
+      return normalizeBaseUrl(baseUrl, allowInsecureHttp ?? false);
     },
     () => readOwnDomains(config, {}),
   ];

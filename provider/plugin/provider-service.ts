@@ -6,23 +6,23 @@ import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { ConfigurationError } from "../client";
 import { MINIMUM_VERSION } from "../engine/installed-engines";
 import { formatVersion } from "../engine/version";
-import { describeChanges } from "../resources/detailed-diff";
-import { type Front, frontOf, type Properties } from "../resources/front";
+import { writeDetailedDiff } from "../resources/detailed-diff";
 import { definitions } from "../resources/functions/definitions";
-import { refuseUnheardIgnores } from "../resources/ignored-changes";
-import { NAMESPACE } from "../resources/known-names";
-import { nameInUrn, nativeType, RESOURCE_KINDS, resourceKind, typeInUrn } from "../resources/resource-type";
-import { ProviderSession } from "../resources/session";
+import { assertEffectiveIgnores } from "../resources/ignored-changes";
+import { createProviderAdapter, type Properties, type ProviderAdapter } from "../resources/provider-adapter";
+import { ProviderSession } from "../resources/provider-session";
+import { getNativeType, getUrnName, getUrnType, parseResourceKind, RESOURCE_KINDS } from "../resources/resource-type";
+import { CONFIG_NAMESPACE } from "../resources/setting-names";
 import type { ArgumentFailure } from "../settings/arguments";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import { EngineLog } from "./engine-log";
 import { FailedImports, isFailedImport } from "./failed-imports";
-import { notKnownYet, pageOf } from "./list-page";
+import { buildPage, buildUnknownPage } from "./list-page";
 import { ProtocolError } from "./protocol-error";
-import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
-import { asSecret, hasSecrets, isOfDynamicResource, propertiesOf, structOf } from "./wire";
+import { buildConfigSource, checkConfiguration, isTenantMove } from "./provider-configuration";
+import { decodeProperties, encodeProperties, hasSecrets, isDynamicResource, markSecret } from "./wire";
 
 /** Put in by the build. */
 declare const PLUGIN_VERSION: string;
@@ -30,14 +30,14 @@ declare const PLUGIN_SCHEMA: string;
 
 type Messages = typeof messages & typeof plugin;
 /** A message of `provider.proto`. */
-export type Request<Name extends keyof Messages> = Messages[Name] extends new (
+export type ProviderRequest<Name extends keyof Messages> = Messages[Name] extends new (
   ...args: never[]
 ) => infer Message
   ? Message
   : never;
 
 const FUNCTIONS_BY_TOKEN = new Map(
-  Object.entries(definitions).map(([name, definition]) => [`${NAMESPACE}:index:${name}`, definition]),
+  Object.entries(definitions).map(([name, definition]) => [`${CONFIG_NAMESPACE}:index:${name}`, definition]),
 );
 
 /**
@@ -48,7 +48,7 @@ export class ProviderService {
   readonly #engineLog: EngineLog;
   #engine: string | undefined;
   #session: ProviderSession;
-  #adapters: ReadonlyMap<string, Front>;
+  #adapters: ReadonlyMap<string, ProviderAdapter>;
   /** The URN of the provider instance that the session is of. */
   #instanceUrn: string | undefined;
   /** The provider instance that this process is, as the engine refers to it. */
@@ -65,7 +65,7 @@ export class ProviderService {
     [this.#session, this.#adapters] = this.#startSession();
   }
 
-  handshake(request: Request<"ProviderHandshakeRequest">): unknown {
+  handshake(request: ProviderRequest<"ProviderHandshakeRequest">): unknown {
     this.#switchEngine(request.getEngineAddress());
     const response = new messages.ProviderHandshakeResponse();
     response.setAcceptSecrets(true);
@@ -74,7 +74,7 @@ export class ProviderService {
   }
 
   /** Sets the address of an engine that did not start this process. */
-  attach(request: Request<"PluginAttach">): unknown {
+  attach(request: ProviderRequest<"PluginAttach">): unknown {
     this.#switchEngine(request.getAddress());
     return new Empty();
   }
@@ -85,7 +85,7 @@ export class ProviderService {
     return response;
   }
 
-  getSchema(request: Request<"GetSchemaRequest">): unknown {
+  getSchema(request: ProviderRequest<"GetSchemaRequest">): unknown {
     if (request.getVersion() !== 0) {
       throw new ProtocolError(`There is no schema of version ${request.getVersion()}; ask for version 0.`);
     }
@@ -94,30 +94,33 @@ export class ProviderService {
     return response;
   }
 
-  checkConfig(request: Request<"CheckRequest">): unknown {
-    const { inputs, failures } = checkConfiguration(propertiesOf(request.getNews()), getRequestResourceName(request));
+  checkConfig(request: ProviderRequest<"CheckRequest">): unknown {
+    const { inputs, failures } = checkConfiguration(
+      decodeProperties(request.getNews()),
+      getRequestResourceName(request),
+    );
     return buildCheckResponse(inputs, failures, request.getNews());
   }
 
-  diffConfig(request: Request<"DiffRequest">): unknown {
-    const olds = propertiesOf(request.getOldInputs() ?? request.getOlds());
-    const news = propertiesOf(request.getNews());
+  diffConfig(request: ProviderRequest<"DiffRequest">): unknown {
+    const olds = decodeProperties(request.getOldInputs() ?? request.getOlds());
+    const news = decodeProperties(request.getNews());
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const response = new messages.DiffResponse();
     const propertyNames = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
     const changed = propertyNames.filter((name) => !isDeepStrictEqual(olds[name], news[name]));
     response.setChanges(changed.length === 0 ? DIFF_NONE : DIFF_SOME);
     response.setDiffsList(changed);
-    if (movesTenant(olds, news, getRequestResourceName(request))) response.setReplacesList(["baseUrl"]);
+    if (isTenantMove(olds, news, getRequestResourceName(request))) response.setReplacesList(["baseUrl"]);
     return response;
   }
 
-  configure(request: Request<"ConfigureRequest">): unknown {
+  configure(request: ProviderRequest<"ConfigureRequest">): unknown {
     assertEngineVersion(request);
     const instance = request.getUrn() ?? "";
     this.#instanceUrn ??= instance;
     if (instance !== this.#instanceUrn) throw buildSeveralAttachedError(this.#instanceUrn, instance);
-    this.#session.configure(configurationOf(propertiesOf(request.getArgs()), getRequestResourceName(request)));
+    this.#session.configure(buildConfigSource(decodeProperties(request.getArgs()), getRequestResourceName(request)));
     this.#instanceReference = `${request.getUrn()}::${request.getId()}`;
     const response = new messages.ConfigureResponse();
     response.setSupportspreview(true);
@@ -127,53 +130,53 @@ export class ProviderService {
     return response;
   }
 
-  async check(request: Request<"CheckRequest">): Promise<unknown> {
+  async check(request: ProviderRequest<"CheckRequest">): Promise<unknown> {
     const resourceNames = { id: request.getUrn(), name: getRequestResourceName(request) };
     const { inputs, failures } = this.#getAdapter(request).check(
-      propertiesOf(request.getNews()),
-      propertiesOf(request.getOlds()),
+      decodeProperties(request.getNews()),
+      decodeProperties(request.getOlds()),
       resourceNames,
     );
     if (failures.length > 0) await this.endConstructs();
     return buildCheckResponse(inputs, failures, request.getNews());
   }
 
-  diff(request: Request<"DiffRequest">): unknown {
-    const kind = resourceKind(typeInUrn(request.getUrn()));
-    if (kind !== undefined) refuseUnheardIgnores(kind, request.getIgnorechangesList());
+  diff(request: ProviderRequest<"DiffRequest">): unknown {
+    const kind = parseResourceKind(getUrnType(request.getUrn()));
+    if (kind !== undefined) assertEffectiveIgnores(kind, request.getIgnorechangesList());
     const adapter = this.#getAdapter(request);
-    const olds = propertiesOf(request.getOlds());
-    const news = propertiesOf(request.getNews());
+    const olds = decodeProperties(request.getOlds());
+    const news = decodeProperties(request.getNews());
     const changes =
-      this.#failedImports.changes(adapter, { urn: request.getUrn(), olds, news }) ??
+      this.#failedImports.getChanges(adapter, { urn: request.getUrn(), olds, news }) ??
       adapter.diff(request.getId(), olds, news);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const response = new messages.DiffResponse();
     // What comes from the dynamic resources is updated, with no request to the service, so that its outputs are the plugin's.
-    const isForeign = isOfDynamicResource(request.getOlds());
+    const isForeign = isDynamicResource(request.getOlds());
     response.setChanges(changes.length === 0 && !isForeign ? DIFF_NONE : DIFF_SOME);
     response.setReplacesList(changes.filter(({ replace }) => replace).map(({ property }) => property));
-    describeChanges(response, changes, messages);
+    writeDetailedDiff(response, changes, messages);
     return response;
   }
 
-  async create(request: Request<"CreateRequest">): Promise<unknown> {
+  async create(request: ProviderRequest<"CreateRequest">): Promise<unknown> {
     const adapter = this.#getAdapter(request);
-    const inputs = propertiesOf(request.getProperties());
+    const inputs = decodeProperties(request.getProperties());
     const response = new messages.CreateResponse();
     if (request.getPreview()) {
-      response.setProperties(structOf(adapter.preview(inputs), request.getProperties()));
+      response.setProperties(encodeProperties(adapter.preview(inputs), request.getProperties()));
       return response;
     }
     const { id, outputs } = await adapter.create(inputs, request.getTimeout());
     response.setId(id);
-    response.setProperties(structOf(addEntryId(id, request, outputs), request.getProperties()));
+    response.setProperties(encodeProperties(addEntryId(id, request, outputs), request.getProperties()));
     return response;
   }
 
-  async read(request: Request<"ReadRequest">): Promise<unknown> {
+  async read(request: ProviderRequest<"ReadRequest">): Promise<unknown> {
     const adapter = this.#getAdapter(request);
-    const outputs = propertiesOf(request.getProperties());
+    const outputs = decodeProperties(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
     // An answer without an id tells the engine that the resource is gone: its import failed.
     if (isFailedImport(outputs)) return new messages.ReadResponse();
@@ -181,35 +184,39 @@ export class ProviderService {
     const resource = isImport
       ? await adapter.lookUp(request.getId(), request.getTimeout())
       : await adapter.read(request.getId(), outputs, request.getTimeout());
-    if (isImport) this.#failedImports.assertWanted(request.getUrn());
+    if (isImport) this.#failedImports.assertNoOtherFailed(request.getUrn());
     const response = new messages.ReadResponse();
     // An id left out tells the engine that the resource is gone.
     if (resource === undefined) return response;
     response.setId(resource.id);
-    response.setProperties(structOf(addEntryId(resource.id, request, resource.outputs), request.getProperties()));
+    response.setProperties(
+      encodeProperties(addEntryId(resource.id, request, resource.outputs), request.getProperties()),
+    );
     // Left out, they are as they were.
-    if (resource.inputs !== undefined) response.setInputs(structOf(resource.inputs, request.getInputs()));
+    if (resource.inputs !== undefined) response.setInputs(encodeProperties(resource.inputs, request.getInputs()));
     return response;
   }
 
-  async update(request: Request<"UpdateRequest">): Promise<unknown> {
+  async update(request: ProviderRequest<"UpdateRequest">): Promise<unknown> {
     const adapter = this.#getAdapter(request);
     const id = request.getId();
-    const olds = propertiesOf(request.getOlds());
-    const inputs = propertiesOf(request.getNews());
+    const olds = decodeProperties(request.getOlds());
+    const inputs = decodeProperties(request.getNews());
     await this.#failedImports.assertImported(request.getUrn(), id, request.getPreview());
     const outputs = request.getPreview()
       ? adapter.preview(inputs, { id, outputs: olds })
       : await adapter.update(id, olds, inputs, request.getTimeout());
     const response = new messages.UpdateResponse();
-    response.setProperties(structOf(addEntryId(id, request, outputs), request.getNews()));
+    response.setProperties(encodeProperties(addEntryId(id, request, outputs), request.getNews()));
     return response;
   }
 
-  async delete(request: Request<"DeleteRequest">): Promise<unknown> {
-    const outputs = propertiesOf(request.getProperties());
+  async delete(request: ProviderRequest<"DeleteRequest">): Promise<unknown> {
+    const outputs = decodeProperties(request.getProperties());
     if (isFailedImport(outputs)) {
-      this.#engineLog.say(`${getRequestResourceName(request)} was never imported; nothing was deleted at the service.`);
+      this.#engineLog.info(
+        `${getRequestResourceName(request)} was never imported; nothing was deleted at the service.`,
+      );
       return new Empty();
     }
     await this.#getAdapter(request).delete(
@@ -221,26 +228,26 @@ export class ProviderService {
     return new Empty();
   }
 
-  async invoke(request: Request<"InvokeRequest">): Promise<unknown> {
+  async invoke(request: ProviderRequest<"InvokeRequest">): Promise<unknown> {
     const token = request.getTok();
     const definition = FUNCTIONS_BY_TOKEN.get(token);
     if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
-    const result = await definition.read(this.#session.client(), propertiesOf(request.getArgs()));
+    const result = await definition.read(this.#session.getClient(), decodeProperties(request.getArgs()));
     const response = new messages.InvokeResponse();
     // What was read by something secret tells of it.
     const entries = Object.entries(result);
     const resultEntries = hasSecrets(request.getArgs())
-      ? entries.map(([name, value]) => [name, asSecret(value)])
+      ? entries.map(([name, value]) => [name, markSecret(value)])
       : entries;
-    response.setReturn(structOf(Object.fromEntries(resultEntries)));
+    response.setReturn(encodeProperties(Object.fromEntries(resultEntries)));
     return response;
   }
 
   /** Lists the existing objects of a resource type by import id, in pages if the engine requests them. */
-  async list(request: Request<"ListRequest">): Promise<readonly unknown[]> {
-    const query = propertiesOf(request.getQuery());
-    if (Object.values(query).includes(UNKNOWN)) return [notKnownYet()];
-    return pageOf(await this.#getAdapterForType(request.getToken()).list(query), request);
+  async list(request: ProviderRequest<"ListRequest">): Promise<readonly unknown[]> {
+    const query = decodeProperties(request.getQuery());
+    if (Object.values(query).includes(UNKNOWN)) return [buildUnknownPage()];
+    return buildPage(await this.#getAdapterForType(request.getToken()).list(query), request);
   }
 
   /** There is no other ecosystem to convert programs from. */
@@ -252,7 +259,7 @@ export class ProviderService {
     return new messages.GetMappingsResponse();
   }
 
-  async construct(request: Request<"ConstructRequest">): Promise<unknown> {
+  async construct(request: ProviderRequest<"ConstructRequest">): Promise<unknown> {
     const type = request.getType();
     if (type !== TENANT_SETTINGS_TYPE) {
       throw new ProtocolError(`There is no component ${quote(type)}; there is ${TENANT_SETTINGS_TYPE}.`);
@@ -260,13 +267,13 @@ export class ProviderService {
     // Few programs use it, and its file reader is slow to load.
     const { constructTenantSettings } = await import("./tenant-settings.js");
     const construct = constructTenantSettings(request, {
-      instance: this.#instanceReference,
-      ending: this.#constructsEnd.promise,
-      found: ({ ownDomains }) => this.#session.sameTenant.isOf(ownDomains),
-      tell: (urn, { warnings, expired }) =>
-        void this.#engineLog.about(urn, async () => {
+      providerReference: this.#instanceReference,
+      runEnd: this.#constructsEnd.promise,
+      onDeclared: ({ ownDomains }) => this.#session.tenantVerifier.addOwnDomains(ownDomains),
+      logDeclared: (urn, { warnings, expired }) =>
+        void this.#engineLog.runForResource(urn, async () => {
           for (const warning of warnings) this.#engineLog.warn(warning);
-          if (expired !== undefined) this.#engineLog.say(expired);
+          if (expired !== undefined) this.#engineLog.info(expired);
         }),
     });
     this.#pendingConstructs.add(construct);
@@ -296,11 +303,11 @@ export class ProviderService {
   }
 
   /** Runs a call, and waits until its messages are delivered at the resource they concern. */
-  async answering<T>(request: unknown, work: () => Promise<T>): Promise<T> {
+  async runCall<T>(request: unknown, work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#engineLog.about(getRequestUrn(request), work);
+      return await this.#engineLog.runForResource(getRequestUrn(request), work);
     } finally {
-      await this.#engineLog.told();
+      await this.#engineLog.flush();
     }
   }
 
@@ -308,22 +315,25 @@ export class ProviderService {
   #switchEngine(engine: string): void {
     if (engine === "" || engine === this.#engine) return;
     this.#engine = engine;
-    this.#engineLog.reach(engine);
+    this.#engineLog.setAddress(engine);
     this.#instanceUrn = undefined;
     this.#failedImports = new FailedImports();
     [this.#session, this.#adapters] = this.#startSession();
   }
 
-  #startSession(): [ProviderSession, ReadonlyMap<string, Front>] {
-    const session = new ProviderSession(this.#engine, (sentence) => this.#engineLog.say(sentence));
-    return [session, new Map(RESOURCE_KINDS.map((kind) => [nativeType(kind), frontOf(kind, session)]))];
+  #startSession(): [ProviderSession, ReadonlyMap<string, ProviderAdapter>] {
+    const session = new ProviderSession(this.#engine, (sentence) => this.#engineLog.info(sentence));
+    return [
+      session,
+      new Map(RESOURCE_KINDS.map((kind) => [getNativeType(kind), createProviderAdapter(kind, session)])),
+    ];
   }
 
-  #getAdapter(request: { getUrn(): string }): Front {
-    return this.#getAdapterForType(typeInUrn(request.getUrn()));
+  #getAdapter(request: { getUrn(): string }): ProviderAdapter {
+    return this.#getAdapterForType(getUrnType(request.getUrn()));
   }
 
-  #getAdapterForType(type: string): Front {
+  #getAdapterForType(type: string): ProviderAdapter {
     const adapter = this.#adapters.get(type);
     if (adapter !== undefined) return adapter;
     throw new ProtocolError(
@@ -350,7 +360,7 @@ function buildCheckResponse(
   sourceStruct: Struct | undefined,
 ): unknown {
   const response = new messages.CheckResponse();
-  response.setInputs(structOf(inputs, sourceStruct));
+  response.setInputs(encodeProperties(inputs, sourceStruct));
   response.setFailuresList(
     failures.map(({ property, reason }) => {
       const failure = new messages.CheckFailure();
@@ -364,11 +374,11 @@ function buildCheckResponse(
 
 /** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */
 function addEntryId(id: string, request: { getUrn(): string }, outputs: Properties): Properties {
-  return typeInUrn(request.getUrn()) === nativeType("AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
+  return getUrnType(request.getUrn()) === getNativeType("AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
 }
 
 /** One that doesn't say which Provider it configures would have the environment's key used for none, or for any. */
-function assertEngineVersion(request: Request<"ConfigureRequest">): void {
+function assertEngineVersion(request: ProviderRequest<"ConfigureRequest">): void {
   if (request.getUrn()) return;
   const minimumVersion = formatVersion(MINIMUM_VERSION);
   throw new ConfigurationError(
@@ -377,5 +387,5 @@ function assertEngineVersion(request: Request<"ConfigureRequest">): void {
 }
 
 function getRequestResourceName(request: { getUrn(): string | undefined }): string {
-  return nameInUrn(request.getUrn() ?? "");
+  return getUrnName(request.getUrn() ?? "");
 }

@@ -10,12 +10,12 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import statusMessages from "@pulumi/pulumi/proto/status_pb.js";
 import { Any } from "google-protobuf/google/protobuf/any_pb.js";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
-import type { Properties } from "../resources/front";
-import { PartialFailure } from "../resources/lifecycle/lifecycle";
-import { EmailSecurityError, withCode } from "../settings/email-security-error";
-import { printable } from "../settings/text";
-import type { ProviderService, Request } from "./provider-service";
-import { structOf } from "./wire";
+import { PartialFailureError } from "../resources/lifecycle/lifecycle";
+import type { Properties } from "../resources/provider-adapter";
+import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
+import { sanitizeLine } from "../settings/text";
+import type { ProviderRequest, ProviderService } from "./provider-service";
+import { encodeProperties } from "./wire";
 
 /**
  * The protocol calls that the service answers, with `list`. gRPC rejects the others, which concern features that the schema
@@ -43,7 +43,7 @@ const CALL_NAMES = [
 ] as const satisfies readonly (keyof ProviderService)[];
 
 /** Returns the service for gRPC. Calls that arrive while it loads wait for it. */
-export function rpcs(service: Promise<ProviderService>): UntypedServiceImplementation {
+export function createRpcs(service: Promise<ProviderService>): UntypedServiceImplementation {
   return {
     ...Object.fromEntries(CALL_NAMES.map((name) => [name, createRpc(service, name)])),
     list: createListRpc(service),
@@ -58,7 +58,7 @@ function createRpc(
     try {
       const service = await servicePromise;
       const call = service[name] as (request: unknown) => unknown;
-      callback(null, await service.answering(request, async () => await call.call(service, request)));
+      callback(null, await service.runCall(request, async () => await call.call(service, request)));
     } catch (error) {
       if (name !== "construct") await (await servicePromise).endConstructs();
       callback(buildErrorStatus(error, request));
@@ -69,11 +69,11 @@ function createRpc(
 /** The one call whose answer is a stream. */
 function createListRpc(
   servicePromise: Promise<ProviderService>,
-): handleServerStreamingCall<Request<"ListRequest">, unknown> {
+): handleServerStreamingCall<ProviderRequest<"ListRequest">, unknown> {
   return async (call) => {
     try {
       const service = await servicePromise;
-      const messages = await service.answering(call.request, async () => await service.list(call.request));
+      const messages = await service.runCall(call.request, async () => await service.list(call.request));
       for (const message of messages) call.write(message);
       call.end();
     } catch (error) {
@@ -84,14 +84,17 @@ function createListRpc(
 
 /** The engine tells it at its resource: what is written for people with its code, what nobody expected with its stack. */
 function buildErrorStatus(error: unknown, request: unknown): Partial<StatusObject> {
-  if (error instanceof PartialFailure) return buildPartialFailureStatus(error, request as WriteRequest);
+  if (error instanceof PartialFailureError) return buildPartialFailureStatus(error, request as WriteRequest);
   if (error instanceof EmailSecurityError) {
     const details = process.env["EMAIL_SECURITY_DEBUG"] ? `${error.stack}` : "";
-    return { code: status.UNKNOWN, details: [withCode(error), details].filter(Boolean).join("\n") };
+    return {
+      code: status.UNKNOWN,
+      details: [formatErrorWithCode(error), details].filter(Boolean).join("\n"),
+    };
   }
   return {
     code: status.INTERNAL,
-    details: getErrorStack(error).split("\n").map(printable).join("\n"),
+    details: getErrorStack(error).split("\n").map(sanitizeLine).join("\n"),
   };
 }
 
@@ -107,12 +110,12 @@ interface WriteRequest {
 
 /** "Created, but failed to initialize", which keeps the resource in state. */
 function buildPartialFailureStatus(
-  { id, state, message, reasons }: PartialFailure<unknown>,
+  { id, state, message, reasons }: PartialFailureError<unknown>,
   request: WriteRequest,
 ): Partial<StatusObject> {
   const initFailure = new provider.ErrorResourceInitFailed();
   initFailure.setId(id);
-  initFailure.setProperties(structOf(state as Properties, request.getNews?.() ?? request.getProperties?.()));
+  initFailure.setProperties(encodeProperties(state as Properties, request.getNews?.() ?? request.getProperties?.()));
   initFailure.setReasonsList([...reasons]);
   const detail = new Any();
   detail.pack(initFailure.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");

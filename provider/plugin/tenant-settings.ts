@@ -3,23 +3,23 @@ import aliases from "@pulumi/pulumi/proto/alias_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import monitor from "@pulumi/pulumi/proto/resource_pb.js";
-import { type DeclaredLists, readDeclaredLists } from "../plan/declared-lists";
-import { dynamicType, nativeType } from "../resources/resource-type";
-import { ENTRIES, MEMBERS } from "../settings/list-arguments";
-import { keyedContent } from "../settings/list-check";
+import { type DeclaredListArguments, readDeclaredListArguments } from "../plan/declared-list-arguments";
+import { getDynamicType, getNativeType } from "../resources/resource-type";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
+import { encodeListContent } from "../settings/list-check";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
-import { propertiesOf, structOf } from "./wire";
+import { decodeProperties, encodeProperties } from "./wire";
 
 /** What the component has of the plugin's process. */
 interface PluginContext {
   /** The provider instance that the process is, as the engine refers to it; the lists are of its tenant. */
-  readonly instance: string;
+  readonly providerReference: string;
   /** Done when a resource failed, so that the run ends. */
-  readonly ending: Promise<void>;
+  readonly runEnd: Promise<void>;
   /** Told what the files declare, before it is registered. */
-  readonly found: (lists: DeclaredLists) => void;
+  readonly onDeclared: (lists: DeclaredListArguments) => void;
   /** Says what the review is to know of the files, at the component. */
-  readonly tell: (urn: string, lists: DeclaredLists) => void;
+  readonly logDeclared: (urn: string, lists: DeclaredListArguments) => void;
 }
 
 type ConstructRequest = InstanceType<typeof provider.ConstructRequest>;
@@ -31,16 +31,16 @@ type Registration = InstanceType<typeof monitor.RegisterResourceRequest>;
  *
  * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) that tells every mistake in the arguments.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files; then nothing is registered.
- * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) where the run is held to a plan of something else.
+ * @throws {PlanStaleError} (`ERR_PLAN_MOVED`) where the run is held to a plan of something else.
  */
 export async function constructTenantSettings(
   request: ConstructRequest,
-  { instance, ending, found, tell }: PluginContext,
+  { providerReference, runEnd, onDeclared, logDeclared }: PluginContext,
 ): Promise<unknown> {
-  const inputs = propertiesOf(request.getInputs());
+  const inputs = decodeProperties(request.getInputs());
   // The engine has started this process in the program's folder.
-  const lists = readDeclaredLists(request.getName(), request.getStack(), inputs);
-  found(lists);
+  const lists = readDeclaredListArguments(request.getName(), request.getStack(), inputs);
+  onDeclared(lists);
   const engine = new ResourceMonitorClient(request.getMonitorendpoint(), credentials.createInsecure(), {
     // A proxy in the environment is for what is elsewhere.
     "grpc.enable_http_proxy": 0,
@@ -50,19 +50,19 @@ export async function constructTenantSettings(
   const component = registerResource(engine, buildComponentRegistration(request));
   const complete = component
     .then(async (urn) => {
-      tell(urn, lists);
-      const registrations = buildLists(request, urn, instance, lists);
+      logDeclared(urn, lists);
+      const registrations = buildLists(request, urn, providerReference, lists);
       await Promise.all(registrations.map((list) => registerResource(engine, list)));
       const outputs = new monitor.RegisterResourceOutputsRequest();
       outputs.setUrn(urn);
-      outputs.setOutputs(structOf({}));
+      outputs.setOutputs(encodeProperties({}));
       await callEngine((done) => engine.registerResourceOutputs(outputs, done));
     })
     .finally(() => engine.close());
-  await Promise.race([complete, ending]);
+  await Promise.race([complete, runEnd]);
   const response = new provider.ConstructResponse();
   response.setUrn(await component);
-  response.setState(structOf({}));
+  response.setState(encodeProperties({}));
   return response;
 }
 
@@ -90,7 +90,7 @@ function buildComponentRegistration(request: ConstructRequest): Registration {
   component.setType(TENANT_SETTINGS_TYPE);
   component.setName(request.getName());
   component.setParent(request.getParent());
-  component.setObject(structOf({}));
+  component.setObject(encodeProperties({}));
   component.setDependenciesList(request.getDependenciesList());
   component.setAliasesList(request.getAliasesList());
   component.setAliasspecs(true);
@@ -108,26 +108,29 @@ function buildLists(
   request: ConstructRequest,
   parent: string,
   instance: string,
-  { entries, vips }: DeclaredLists,
+  { entries, vips }: DeclaredListArguments,
 ): Registration[] {
   return (
     [
-      ["AllowDenyList", { ...entries, entries: keyedContent(ENTRIES, entries.entries) ?? entries.entries }],
-      ["VipList", { ...vips, members: keyedContent(MEMBERS, vips.members) ?? vips.members }],
+      [
+        "AllowDenyList",
+        { ...entries, entries: encodeListContent(ENTRY_LIST_KIND, entries.entries) ?? entries.entries },
+      ],
+      ["VipList", { ...vips, members: encodeListContent(VIP_LIST_KIND, vips.members) ?? vips.members }],
     ] as const
   ).map(([kind, content]) => {
     const list = new monitor.RegisterResourceRequest();
-    list.setType(nativeType(kind));
+    list.setType(getNativeType(kind));
     list.setName(request.getName());
     list.setParent(parent);
     list.setCustom(true);
-    list.setObject(structOf(content));
+    list.setObject(encodeProperties(content));
     list.setProvider(instance);
     list.setDependenciesList(request.getDependenciesList());
     list.setParentstacktracehandle(request.getStackTraceHandle());
     // What dynamic resources have made of the same files is taken over without a write.
     const spec = new aliases.Alias.Spec();
-    spec.setType(dynamicType(kind));
+    spec.setType(getDynamicType(kind));
     const previousAlias = new aliases.Alias();
     previousAlias.setSpec(spec);
     list.setAliasesList([previousAlias]);

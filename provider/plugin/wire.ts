@@ -1,5 +1,5 @@
 import type { Struct as PulumiStruct } from "google-protobuf/google/protobuf/struct_pb.js";
-import type { Properties } from "../resources/front";
+import type { Properties } from "../resources/provider-adapter";
 import { PROVIDER_PROPERTY } from "../resources/pulumi-values";
 import { Struct } from "./struct/struct-messages";
 
@@ -9,14 +9,14 @@ const SECRET_SIGNATURE = "1b47061264138c4ac30d75fd1eb44270";
 const RESOURCE_SIGNATURE = "5cf8f73096256a8f31e491e813e4eb8e";
 
 /** Converts the properties of a message to plain data: a secret becomes its value, a resource its id. */
-export function propertiesOf(struct: PulumiStruct | undefined): Properties {
+export function decodeProperties(struct: PulumiStruct | undefined): Properties {
   const { [PROVIDER_PROPERTY]: _provider, ...properties } = getRawProperties(struct);
   return mayContainSigned(struct) ? (unwrapValues(properties) as Properties) : properties;
 }
 
 /** Whether properties come from a dynamic resource, which stores its provider in them. */
-export function isOfDynamicResource(struct: PulumiStruct | undefined): boolean {
-  return toOwnStruct(struct)?.mayHold(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in getRawProperties(struct);
+export function isDynamicResource(struct: PulumiStruct | undefined): boolean {
+  return toOwnStruct(struct)?.mayContain(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in getRawProperties(struct);
 }
 
 /** Whether the properties of a message contain a secret. */
@@ -29,13 +29,13 @@ export function hasSecrets(struct: PulumiStruct | undefined): boolean {
  *
  * @param source the properties that they come of: what is secret there is secret here, by its name.
  */
-export function structOf(properties: Properties, source?: PulumiStruct): PulumiStruct {
+export function encodeProperties(properties: Properties, source?: PulumiStruct): PulumiStruct {
   const markedProperties = hasSecrets(source) ? copySecrets(getRawProperties(source), properties) : properties;
   return Struct.of(markedProperties) as unknown as PulumiStruct;
 }
 
 /** Marks a value as secret. */
-export function asSecret(value: unknown): unknown {
+export function markSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE_KEY]: SECRET_SIGNATURE, value };
 }
 
@@ -45,12 +45,12 @@ function toOwnStruct(struct: PulumiStruct | undefined): Struct | undefined {
 }
 
 function getRawProperties(struct: PulumiStruct | undefined): Properties {
-  return toOwnStruct(struct)?.properties() ?? {};
+  return toOwnStruct(struct)?.toProperties() ?? {};
 }
 
 /** Whether there can be a secret or a resource in it: to walk through thousands of entries takes far longer. */
 function mayContainSigned(struct: PulumiStruct | undefined): boolean {
-  return toOwnStruct(struct)?.mayHold(SIGNATURE_KEY) ?? false;
+  return toOwnStruct(struct)?.mayContain(SIGNATURE_KEY) ?? false;
 }
 
 /** The same value with what is wrapped in it as it is, however deep. What holds none of that is passed on, not copied. */
@@ -70,13 +70,13 @@ function copySecrets(source: Properties, values: Properties): Properties {
 
 function copySecret(source: unknown, value: unknown): unknown {
   if (!containsMatch(source, isSecret)) return value;
-  if (isSecret(source) || !isMap(source) || !isMap(value)) return asSecret(value);
+  if (isSecret(source) || !isMap(source) || !isMap(value)) return markSecret(value);
   // Under a key that is written in another form now, it would be in the clear.
   const hasMissingKey = Object.keys(source).some(
     (key) => !Object.hasOwn(value, key) && containsMatch(source[key], isSecret),
   );
   const hasRenamedKeys = hasMissingKey && !Object.keys(value).every((key) => Object.hasOwn(source, key));
-  return hasRenamedKeys ? asSecret(value) : copySecrets(source, value);
+  return hasRenamedKeys ? markSecret(value) : copySecrets(source, value);
 }
 
 /** Whether a value is of a kind, or anything in it. */

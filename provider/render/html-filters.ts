@@ -1,8 +1,8 @@
 import { Html, html } from "./html-text";
-import { number } from "./words";
+import { formatNumber } from "./safe-text";
 
 /** An option of a page filter. Style sheets select its radio button by id, scripts by value. */
-export interface Choice {
+export interface FilterOption {
   readonly id: string;
   readonly value?: string;
   readonly label: string;
@@ -15,13 +15,13 @@ export interface Choice {
  *
  * @param name the name of the group, unique on the page.
  */
-export function choices(name: string, legend: string, options: readonly Choice[]): Html {
+export function renderFilterOptions(name: string, legend: string, options: readonly FilterOption[]): Html {
   return html`<fieldset><legend>${legend}</legend>${options
     .filter(({ count }) => count !== 0)
     .map(
       ({ id, value, label, count }, index) =>
         html`<label><input type="radio" name="${name}" id="${id}"${value === undefined ? "" : html` value="${value}"`}${
           index === 0 ? new Html(" checked") : ""
-        }> ${label}${count === undefined ? "" : html` ${number(count)}`}</label>`,
+        }> ${label}${count === undefined ? "" : html` ${formatNumber(count)}`}</label>`,
     )}</fieldset>`;
 }

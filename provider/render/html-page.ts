@@ -1,13 +1,13 @@
 import { BASE_STYLE } from "./html-style";
-import { Html, html, htmlWords } from "./html-text";
-import type { Words } from "./words";
+import { Html, html, renderHtmlText } from "./html-text";
+import type { SafeText } from "./safe-text";
 
 /**
  * Renders a self-contained HTML page without scripts or requests, for any screen width, light and dark mode, and print.
  *
  * @param style styles in addition to the shared style sheet.
  */
-export function htmlPage({
+export function renderHtmlPage({
   title,
   style,
   body,
@@ -33,7 +33,7 @@ ${body}
  * @param scripts the addresses of the scripts, relative to the page.
  * @param fleet the address of the data that scripts load on demand.
  */
-export function sitePage({
+export function renderSitePage({
   title,
   style,
   scripts,
@@ -89,11 +89,11 @@ ${body}
 }
 
 /** The mood of a page, shown by a colour and an icon. */
-export type PageMood = "refused" | "danger" | "accepted" | "warning" | "none" | "nothing" | "running";
+export type PageStatus = "refused" | "danger" | "accepted" | "warning" | "none" | "nothing" | "running";
 
 /** Renders the summary at the top: one or two words, and a sentence. */
-export function htmlVerdict(status: PageMood, label: string, headline: Words): Html {
-  return html`<div class="verdict is-${status}">${ICONS[status]}<div><strong>${label}</strong><p>${htmlWords(headline)}</p></div></div>`;
+export function renderStatusBanner(status: PageStatus, label: string, headline: SafeText): Html {
+  return html`<div class="verdict is-${status}">${ICONS[status]}<div><strong>${label}</strong><p>${renderHtmlText(headline)}</p></div></div>`;
 }
 
 const createIcon = (path: string) =>
@@ -108,7 +108,7 @@ const CHECK_ICON = createIcon('<circle cx="12" cy="12" r="9.5"/><path d="m7.500 
 
 const WARNING_ICON = createIcon('<path d="M12 3 2.500 20h19z"/><path d="M12 10v4.500M12 17v.01"/>');
 
-const ICONS: Readonly<Record<PageMood, Html>> = {
+const ICONS: Readonly<Record<PageStatus, Html>> = {
   refused: STOP_ICON,
   danger: STOP_ICON,
   accepted: WARNING_ICON,

@@ -1,5 +1,5 @@
-import { excerpt, printable } from "../settings/text";
-import type { Words } from "./words";
+import { excerpt, sanitizeLine } from "../settings/text";
+import type { SafeText } from "./safe-text";
 
 /** Trusted or escaped markup. */
 export class Html {
@@ -24,23 +24,23 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
 }
 
 /** Renders words as HTML. External text is marked, keeps its lines and has its own text direction. */
-export function htmlWords(text: Words): Html {
+export function renderHtmlText(text: SafeText): Html {
   return html`${text.map((word) => {
     if (typeof word === "string") return html`${word}`;
     return word.isSentence === true
       ? html`<bdi>${formatSentenceHtml(word.given)}</bdi>`
-      : html`<bdi class="given">${given(word.given)}</bdi>`;
+      : html`<bdi class="given">${renderUntrustedHtml(word.given)}</bdi>`;
   })}`;
 }
 
 /** Renders a sentence with code in backticks. */
 function formatSentenceHtml(text: string): Html {
   const pieces = text.slice(0, MAX_TEXT_LENGTH).split(/`([^`\n]+)`/);
-  return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${given(piece)}</code>` : given(piece)))}`;
+  return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${renderUntrustedHtml(piece)}</code>` : renderUntrustedHtml(piece)))}`;
 }
 
 /** Renders external text with line breaks. */
-export function given(text: string): Html {
+export function renderUntrustedHtml(text: string): Html {
   const shortened = text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
   const lines = shortened.split(/\r\n|[\r\n]/).map((line) => html`${excerpt(line, MAX_TEXT_LENGTH)}`);
   return new Html(lines.join("<br>"));
@@ -53,5 +53,5 @@ function toMarkup(value: HtmlValue): string {
   if (value === undefined) return "";
   if (value instanceof Html) return value.toString();
   if (Array.isArray(value)) return value.map(toMarkup).join("");
-  return printable(String(value)).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return sanitizeLine(String(value)).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

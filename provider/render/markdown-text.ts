@@ -1,13 +1,13 @@
-import { excerpt, harmless, printable } from "../settings/text";
-import { onOneLine, type Words } from "./words";
+import { excerpt, sanitizeLine, sanitizeMultiline } from "../settings/text";
+import { type SafeText, toSingleLine } from "./safe-text";
 
 /**
  * Renders external text as an inline code span, so that GitHub and GitLab create no markup, HTML, mentions, references or links.
  *
  * @param limit the maximum number of characters. Default: 200.
  */
-export function markdownCode(text: string, limit = 200): string {
-  const excerptText = excerpt(onOneLine(text), limit);
+export function formatMarkdownCode(text: string, limit = 200): string {
+  const excerptText = excerpt(toSingleLine(text), limit);
   if (excerptText.trim() === "") return excerptText === "" ? "(empty)" : "(blank)";
   const fence = "`".repeat(getLongestBacktickRun(excerptText) + 1);
   // Markdown strips a space next to a backtick, and one at each end if both ends have one.
@@ -20,18 +20,20 @@ export function markdownCode(text: string, limit = 200): string {
  * addresses, backticks) becomes code spans.
  */
 export function escapeMarkdown(text: string, limit = 1_000): string {
-  const pieces = excerpt(onOneLine(text), limit)
+  const pieces = excerpt(toSingleLine(text), limit)
     .split(/`([^`]+)`/)
     .flatMap((piece, index) =>
-      index % 2 === 1 ? [markdownCode(piece, Number.POSITIVE_INFINITY)] : piece.split(/( +)/).map(escapeMarkdownWord),
+      index % 2 === 1
+        ? [formatMarkdownCode(piece, Number.POSITIVE_INFINITY)]
+        : piece.split(/( +)/).map(escapeMarkdownWord),
     );
   return joinPieces(pieces.filter((piece) => piece !== ""));
 }
 
 /** Renders several lines as a code block. */
-export function markdownBlock(text: string, limit: number): string {
-  const lines = harmless(truncateText(text, limit)).trimEnd().replaceAll("\t", "    ").split("\n");
-  const blockText = lines.map(printable).join("\n");
+export function formatMarkdownBlock(text: string, limit: number): string {
+  const lines = sanitizeMultiline(truncateText(text, limit)).trimEnd().replaceAll("\t", "    ").split("\n");
+  const blockText = lines.map(sanitizeLine).join("\n");
   const fence = "`".repeat(Math.max(3, getLongestBacktickRun(blockText) + 1));
   return `${fence}text\n${blockText}\n${fence}\n`;
 }
@@ -44,21 +46,21 @@ export interface MarkdownOptions {
 }
 
 /** Renders words as Markdown, with external text in code spans. */
-export function markdownWords(safeText: Words, { limit = 200, isCell = false }: MarkdownOptions = {}): string {
+export function renderMarkdownText(safeText: SafeText, { limit = 200, isCell = false }: MarkdownOptions = {}): string {
   const pieces = safeText.map((word) => {
     if (typeof word === "string") return word;
     const text = isCell ? escapePipes(word.given) : word.given;
-    return word.isSentence === true ? escapeMarkdown(text, limit) : markdownCode(text, limit);
+    return word.isSentence === true ? escapeMarkdown(text, limit) : formatMarkdownCode(text, limit);
   });
   return joinPieces(pieces);
 }
 
-export function markdownRow(cells: readonly Words[]): string {
-  return `| ${cells.map((safeText) => markdownWords(safeText, { limit: 200, isCell: true })).join(" | ")} |`;
+export function renderMarkdownRow(cells: readonly SafeText[]): string {
+  return `| ${cells.map((safeText) => renderMarkdownText(safeText, { limit: 200, isCell: true })).join(" | ")} |`;
 }
 
 /** Renders a collapsible section. The summary must be trusted text. */
-export function wrap(summary: string, content: string, isOpen = false): string {
+export function renderMarkdownDetails(summary: string, content: string, isOpen = false): string {
   return `<details${isOpen ? " open" : ""}><summary>${summary}</summary>\n\n${content}\n</details>\n`;
 }
 
@@ -74,7 +76,7 @@ function escapeMarkdownWord(word: string): string {
   if (core.trim() === "") return word;
   return PLAIN_WORD.test(core) && !COMMIT_HASH.test(core) && !LINK_START.test(core)
     ? word
-    : `${leading}${markdownCode(core, Number.POSITIVE_INFINITY)}${trailing}`;
+    : `${leading}${formatMarkdownCode(core, Number.POSITIVE_INFINITY)}${trailing}`;
 }
 
 /** A word, with or without hyphens and apostrophes, or a number; nothing that becomes a link. */

@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
-import { checkInProgram } from "./in-program";
-import { isKnown } from "./known-output";
+import { isOutputKnown } from "./known-output";
+import { prepareResource } from "./program-checks";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
-import { dynamicType } from "./resource-type";
-import { shell } from "./shell";
-import { briefTraces } from "./traces";
+import { getDynamicType } from "./resource-type";
+import { buildSerializedProvider } from "./serialized-provider";
+import { shortenTraces } from "./shorten-traces";
 
 /** The arguments of an {@link AllowDenyEntry}. */
 export interface AllowDenyEntryArgs {
@@ -64,7 +64,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyEntryArgs, opts?: pulumi.CustomResourceOptions) {
-    checkInProgram("AllowDenyEntry", name, opts);
+    prepareResource("AllowDenyEntry", name, opts);
     const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined, tenant: undefined };
     // Named one by one: a property that is no argument is a mistake of the caller's, and reaches check to be told.
     const properties = {
@@ -75,11 +75,11 @@ export class AllowDenyEntry extends pulumi.CustomResource {
       ...args,
       ...outputs,
       [NAME_PROPERTY]: name,
-      [PROVIDER_PROPERTY]: shell("allowDenyEntry"),
+      [PROVIDER_PROPERTY]: buildSerializedProvider("allowDenyEntry"),
     };
-    const restoreTraces = briefTraces();
+    const restoreTraces = shortenTraces();
     try {
-      super(dynamicType("AllowDenyEntry"), name, properties, opts);
+      super(getDynamicType("AllowDenyEntry"), name, properties, opts);
     } finally {
       restoreTraces();
     }
@@ -94,7 +94,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
 function buildEntryIdOutput({ entryId, id, tenant }: AllowDenyEntry): pulumi.Output<string> {
   const declaredId = pulumi.all([entryId, id]).apply(([entryIdValue, other]) => entryIdValue ?? other);
   // An output that failed is known, as the failure.
-  const knownOutputs = [entryId, tenant].map((output) => isKnown(output).catch(() => true));
+  const knownOutputs = [entryId, tenant].map((output) => isOutputKnown(output).catch(() => true));
   const isIdEntryId = Promise.all(knownOutputs).then(
     ([isEntryIdKnown, isTenantKnown]) => !isEntryIdKnown && isTenantKnown,
   );

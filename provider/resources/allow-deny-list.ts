@@ -1,13 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ENTRIES } from "../settings/list-arguments";
+import { ENTRY_LIST_KIND } from "../settings/list-arguments";
 import type { ListMode } from "../settings/list-mode";
 import type { AllowDenyEntryArgs } from "./allow-deny-entry";
-import { checkInProgram } from "./in-program";
-import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
+import { buildUniqueName, encodePlainContent, type ListArgs } from "./list-arguments";
+import { prepareResource } from "./program-checks";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
-import { dynamicType } from "./resource-type";
-import { shell } from "./shell";
-import { briefTraces } from "./traces";
+import { getDynamicType } from "./resource-type";
+import { buildSerializedProvider } from "./serialized-provider";
+import { shortenTraces } from "./shorten-traces";
 
 /** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */
 export interface AllowDenyListEntryArgs extends Omit<AllowDenyEntryArgs, "value" | "adopt"> {
@@ -67,18 +67,18 @@ export class AllowDenyList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
-    checkInProgram("AllowDenyList", name, opts);
+    prepareResource("AllowDenyList", name, opts);
     const properties = {
       mode: undefined,
       ...args,
-      entries: keyedWherePlain(ENTRIES, args.entries, opts?.ignoreChanges),
+      entries: encodePlainContent(ENTRY_LIST_KIND, args.entries, opts?.ignoreChanges),
       tenant: undefined,
-      [NAME_PROPERTY]: ownName(name),
-      [PROVIDER_PROPERTY]: shell("allowDenyList"),
+      [NAME_PROPERTY]: buildUniqueName(name),
+      [PROVIDER_PROPERTY]: buildSerializedProvider("allowDenyList"),
     };
-    const restoreTraces = briefTraces();
+    const restoreTraces = shortenTraces();
     try {
-      super(dynamicType("AllowDenyList"), name, properties, opts);
+      super(getDynamicType("AllowDenyList"), name, properties, opts);
     } finally {
       restoreTraces();
     }

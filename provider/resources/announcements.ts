@@ -1,17 +1,17 @@
 import { tmpdir, userInfo } from "node:os";
 import { cacheFolder } from "../engine/cache-folder";
-import { type DeclarationsOptions, SharedLines } from "./declarations";
+import { SharedLines, type SharingOptions } from "./declarations";
 import type { TenantList } from "./lifecycle/lifecycle";
 
 /** Where the processes of one run of the engine share files. */
-export function sharingOf(engine: string | undefined, environment: NodeJS.ProcessEnv): DeclarationsOptions {
+export function buildSharingOptions(engine: string | undefined, environment: NodeJS.ProcessEnv): SharingOptions {
   return {
-    folders: [
+    directories: [
       { parent: cacheFolder(environment), name: "declared" },
       { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
     ],
-    run: `${engine?.replace(/\W/g, "-")}`,
-    parent: process.ppid,
+    runId: `${engine?.replace(/\W/g, "-")}`,
+    parentPid: process.ppid,
   };
 }
 
@@ -25,7 +25,7 @@ export class Announcements {
   readonly #lines: SharedLines;
   readonly #writtenLines = new Set<string>();
 
-  constructor(options: DeclarationsOptions) {
+  constructor(options: SharingOptions) {
     this.#lines = new SharedLines(options, LINES_NAME);
   }
 
@@ -36,8 +36,8 @@ export class Announcements {
     this.#lines.add([line]);
   }
 
-  instances(list: TenantList): ReadonlySet<string> {
-    const lines = this.#lines.files().flat();
+  getInstances(list: TenantList): ReadonlySet<string> {
+    const lines = this.#lines.readFiles().flat();
     const prefix = `${list} `;
     return new Set(
       lines.filter((line) => line.startsWith(prefix)).map((line) => decodeURIComponent(line.slice(prefix.length))),

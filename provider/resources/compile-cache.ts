@@ -1,5 +1,5 @@
 import module from "node:module";
-import { compiledFolder } from "../engine/cache-folder";
+import { getCompileCacheDirectory } from "../engine/cache-folder";
 
 /*
  * Imported before all else: Pulumi starts a program and a provider process anew for each command, and half of what a
@@ -7,12 +7,12 @@ import { compiledFolder } from "../engine/cache-folder";
  * NODE_DISABLE_COMPILE_CACHE=1 turns that off, and a Node.js that has its own folder for it keeps that.
  */
 try {
-  module.enableCompileCache(compiledFolder(process.env));
+  module.enableCompileCache(getCompileCacheDirectory(process.env));
 } catch {
   // Slower, and no worse.
 }
 
 /** Writes down now and then what was compiled so far; a process that is killed, as a provider is, can't do it at its end. */
-export function keepCompiled(): void {
+export function startCompileCacheFlush(): void {
   setInterval(() => module.flushCompileCache(), 250).unref();
 }

@@ -1,15 +1,15 @@
 import { ConfigurationError, type SettingsClientOptions } from "../client";
-import { refuseOtherService } from "../client/allowed-services";
+import { assertAllowedService } from "../client/allowed-services";
 import { MAX_TIMEOUT_MS } from "../client/transport";
 import { OwnDomains, parseOwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
-import { NAMESPACE, refuseMisspeltVariables, SETTINGS } from "./known-names";
+import { assertNoMisspelledVariables, CONFIG_NAMESPACE, SETTING_VARIABLES } from "./setting-names";
 
 /** Reads one value of the provider's configuration; undefined where it is not set. */
 export type ConfigSource = (key: string) => string | undefined;
 
 /** That of a command, which no stack configures: the environment alone does. */
-export const NO_STACK: ConfigSource = () => undefined;
+export const NO_STACK_CONFIG: ConfigSource = () => undefined;
 
 /** Whether a provider instance is the one that the engine makes itself: `default`, and with a version `default_1_2_3`. */
 export function isDefaultProvider(name: string): boolean {
@@ -17,12 +17,12 @@ export function isDefaultProvider(name: string): boolean {
 }
 
 /** Tells the configuration of an explicit provider instance, over which the environment does not win: its name, which may be empty. */
-export const INSTANCE_KEY = `${NAMESPACE}:instance`;
+export const INSTANCE_KEY = `${CONFIG_NAMESPACE}:instance`;
 
 /** The environment's variable by which a rollout says where a tenant's key comes from. Named like a secret, it would be masked. */
-export const TENANT_SOURCE = "EMAIL_SECURITY_TENANT_SOURCE";
+export const TENANT_SOURCE_VARIABLE = "EMAIL_SECURITY_TENANT_SOURCE";
 
-type SettingName = keyof typeof SETTINGS;
+type SettingName = keyof typeof SETTING_VARIABLES;
 
 /**
  * Which tenant is meant: an explicit provider instance's own configuration alone; else the environment, and what it
@@ -32,7 +32,7 @@ type SettingName = keyof typeof SETTINGS;
  * address that the run sends no key to.
  */
 export function readConfiguration(config: ConfigSource, environment: NodeJS.ProcessEnv): SettingsClientOptions {
-  refuseMisspeltVariables(environment);
+  assertNoMisspelledVariables(environment);
   const readNamed = (name: SettingName): string | undefined => readSetting(name, config, environment);
   const requireSetting = (name: SettingName, description: string): string => {
     const value = readNamed(name);
@@ -41,7 +41,7 @@ export function readConfiguration(config: ConfigSource, environment: NodeJS.Proc
   };
   const baseUrl = requireSetting("baseUrl", "address of the settings service");
   const apiKey = requireSetting("apiKey", "API key of the tenant");
-  refuseOtherService(baseUrl, environment);
+  assertAllowedService(baseUrl, environment);
   const timeoutMs = readTimeoutMs(config, environment);
   return {
     baseUrl,
@@ -83,13 +83,13 @@ export function readOwnDomainNames(config: ConfigSource, environment: NodeJS.Pro
 }
 
 /** The explicit provider instance; undefined for the one that the engine makes itself. */
-export function instanceName(config: ConfigSource): string | undefined {
+export function getInstanceName(config: ConfigSource): string | undefined {
   return config(INSTANCE_KEY);
 }
 
 /** Where the key comes from, as a person calls it. */
-export function keySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
-  const tenantSource = instanceName(config) === undefined ? environment[TENANT_SOURCE] : undefined;
+export function describeApiKeySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
+  const tenantSource = getInstanceName(config) === undefined ? environment[TENANT_SOURCE_VARIABLE] : undefined;
   return tenantSource ?? describeSettingSource("apiKey", config, environment);
 }
 
@@ -97,7 +97,7 @@ export function keySource(config: ConfigSource, environment: NodeJS.ProcessEnv):
  * What tells one tenant from another without its key: the provider instance and the service's host. Undefined while
  * it is not known, as in a preview of what gives the address.
  */
-export function tenantIdentity(config: ConfigSource, environment: NodeJS.ProcessEnv): string | undefined {
+export function buildTenantLabel(config: ConfigSource, environment: NodeJS.ProcessEnv): string | undefined {
   const address = URL.parse(readSetting("baseUrl", config, environment) ?? "");
   if (address === null) return undefined;
   const instance = config(INSTANCE_KEY);
@@ -110,14 +110,14 @@ function isTruthy(value: string | undefined): boolean {
 
 function readSetting(name: SettingName, config: ConfigSource, environment: NodeJS.ProcessEnv): string | undefined {
   const isInstance = config(INSTANCE_KEY) !== undefined;
-  const environmentValue = isInstance ? undefined : environment[SETTINGS[name]];
-  return environmentValue || config(`${NAMESPACE}:${name}`) || undefined;
+  const environmentValue = isInstance ? undefined : environment[SETTING_VARIABLES[name]];
+  return environmentValue || config(`${CONFIG_NAMESPACE}:${name}`) || undefined;
 }
 
 function describeSettingSource(name: SettingName, config: ConfigSource, environment: NodeJS.ProcessEnv): string {
   const instance = config(INSTANCE_KEY);
   if (instance !== undefined) return `${name} of ${describeInstance(instance)}`;
-  return environment[SETTINGS[name]] ? SETTINGS[name] : `${NAMESPACE}:${name}`;
+  return environment[SETTING_VARIABLES[name]] ? SETTING_VARIABLES[name] : `${CONFIG_NAMESPACE}:${name}`;
 }
 
 /** An explicit instance as a message calls it; that of `pulumi do` has no name. */
@@ -130,7 +130,7 @@ function describeMissingSetting(name: SettingName, config: ConfigSource): string
   if (instance !== undefined) {
     return `Give ${name} to ${describeInstance(instance)}; neither the environment nor the stack's configuration reaches it.`;
   }
-  if (config === NO_STACK) return `Set ${SETTINGS[name]} in the environment.`;
+  if (config === NO_STACK_CONFIG) return `Set ${SETTING_VARIABLES[name]} in the environment.`;
   const flag = name === "apiKey" ? "--secret " : "";
-  return `Set ${SETTINGS[name]} in the environment, or run \`pulumi config set ${flag}${NAMESPACE}:${name} …\`, or give it to a Provider.`;
+  return `Set ${SETTING_VARIABLES[name]} in the environment, or run \`pulumi config set ${flag}${CONFIG_NAMESPACE}:${name} …\`, or give it to a Provider.`;
 }

@@ -12,16 +12,16 @@ import {
   rmSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type FolderPlace, type OwnFolder, openOwnFolder } from "../machine/own-folder";
-import { isRunning, thisMachine } from "../machine/processes";
+import { type DirectoryLocation, openPrivateDirectory, type PrivateDirectory } from "../machine/private-directory";
+import { getMachineId, isRunning } from "../machine/processes";
 
-export interface DeclarationsOptions {
+export interface SharingOptions {
   /** Where to share files, the first choice first; a folder is taken where it is this user's alone. */
-  readonly folders: readonly FolderPlace[];
+  readonly directories: readonly DirectoryLocation[];
   /** What the processes of one run of the engine have in common, and those of another that runs now have not. */
-  readonly run: string;
+  readonly runId: string;
   /** The process that started this one: the engine, or the shell in which a launcher of Pulumi's stays between the two. */
-  readonly parent: number;
+  readonly parentPid: number;
 }
 
 /**
@@ -36,14 +36,14 @@ export interface DeclarationsOptions {
  * what its resources are by the state, is therefore shared too, by its id and what that names: tenants may number theirs alike.
  */
 export class Declarations {
-  readonly #options: DeclarationsOptions;
+  readonly #options: SharingOptions;
   readonly #ownKeys = new Set<string>();
   readonly #ownListTests: ((key: string) => boolean)[] = [];
   readonly #ownManagedIds = new Set<string>();
   #declaredKeys: SharedSet | undefined;
   readonly #managedIds: SharedSet;
 
-  constructor(options: DeclarationsOptions) {
+  constructor(options: SharingOptions) {
     this.#options = options;
     this.#managedIds = new SharedSet(options, "held");
   }
@@ -63,24 +63,24 @@ export class Declarations {
 
   /** Whether this process, or another of the same run on the same tenant, was told of the key. */
   has(key: string, tenant: string): boolean {
-    if (this.isOwn(key)) return true;
+    if (this.isDeclaredHere(key)) return true;
     return this.#getDeclaredKeys(tenant).has(key);
   }
 
   /** Whether the program was heard to declare the key by this very process. */
-  isOwn(key: string): boolean {
+  isDeclaredHere(key: string): boolean {
     return this.#ownKeys.has(key) || this.#ownListTests.some((has) => has(key));
   }
 
   /** Remembers what this process has made, taken over, or manages already, by its id and what that names. */
-  hold(ids: readonly string[]): void {
+  shareManagedIds(ids: readonly string[]): void {
     const added = ids.filter((id) => !this.#ownManagedIds.has(id));
     for (const id of added) this.#ownManagedIds.add(id);
     this.#managedIds.add(added);
   }
 
   /** Whether another process of the same run has made it, taken it over, or manages it. */
-  isHeldElsewhere(id: string): boolean {
+  isManagedElsewhere(id: string): boolean {
     return !this.#ownManagedIds.has(id) && this.#managedIds.has(id);
   }
 
@@ -95,7 +95,7 @@ export class Declarations {
   }
 
   #getDeclaredKeys(tenant: string): SharedSet {
-    this.#declaredKeys ??= new SharedSet(this.#options, hash(tenant));
+    this.#declaredKeys ??= new SharedSet(this.#options, shortHash(tenant));
     return this.#declaredKeys;
   }
 }
@@ -107,17 +107,17 @@ class SharedSet {
   readonly #lines: SharedLines;
   readonly #sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-  constructor(options: DeclarationsOptions, name: string) {
+  constructor(options: SharingOptions, name: string) {
     this.#lines = new SharedLines(options, name);
   }
 
   add(texts: Iterable<string>): void {
-    this.#lines.add([...texts].map(hash));
+    this.#lines.add([...texts].map(shortHash));
   }
 
   has(text: string): boolean {
-    const hashed = hash(text);
-    return this.#lines.files().some((lines) => {
+    const hashed = shortHash(text);
+    return this.#lines.readFiles().some((lines) => {
       const set = this.#sets.get(lines) ?? new Set(lines);
       this.#sets.set(lines, set);
       return set.has(hashed);
@@ -131,16 +131,16 @@ class SharedSet {
 
 /** Lines that the processes of a run share by files, one for those that have one parent. */
 export class SharedLines {
-  readonly #options: DeclarationsOptions;
+  readonly #options: SharingOptions;
   readonly #name: string;
   readonly #filesByPath = new Map<string, { readonly size: number; readonly lines: readonly string[] }>();
-  #directory: OwnFolder | undefined;
+  #directory: PrivateDirectory | undefined;
   #descriptor: number | undefined;
   #isClosed = false;
 
-  constructor(options: DeclarationsOptions, name: string) {
+  constructor(options: SharingOptions, name: string) {
     this.#options = options;
-    this.#name = `${thisMachine()}-${options.run}-${name}`;
+    this.#name = `${getMachineId()}-${options.runId}-${name}`;
   }
 
   add(lines: readonly string[]): void {
@@ -149,7 +149,7 @@ export class SharedLines {
   }
 
   /** The lines of each file; the same array as long as a file is the same. */
-  files(): readonly (readonly string[])[] {
+  readFiles(): readonly (readonly string[])[] {
     ignoreErrors(() => {
       const directory = this.#getDirectoryPath();
       // By the parent before the name, a file is known as that of a process that is gone.
@@ -198,13 +198,13 @@ export class SharedLines {
   }
 
   #getPath(): string {
-    return join(this.#getDirectoryPath(), `${this.#options.parent}-${this.#name}`);
+    return join(this.#getDirectoryPath(), `${this.#options.parentPid}-${this.#name}`);
   }
 
   #getDirectoryPath(): string {
     if (this.#isClosed) throw new Error("the run is over");
     if (this.#directory !== undefined) return this.#directory.path;
-    const directory = openFirstUsable(this.#options.folders);
+    const directory = openFirstUsable(this.#options.directories);
     if (directory === undefined) throw new Error("there is no folder to share a file in");
     removeStaleFiles(directory.path);
     this.#directory = directory;
@@ -228,11 +228,11 @@ function removeAtExit(file: string): void {
 }
 
 /** The first folder that is this user's alone, and can be written to. */
-function openFirstUsable(locations: readonly FolderPlace[]): OwnFolder | undefined {
+function openFirstUsable(locations: readonly DirectoryLocation[]): PrivateDirectory | undefined {
   for (const location of locations) {
-    let directory: OwnFolder | undefined;
+    let directory: PrivateDirectory | undefined;
     try {
-      directory = openOwnFolder(location);
+      directory = openPrivateDirectory(location);
       accessSync(directory.path, constants.W_OK);
       return directory;
     } catch {
@@ -254,14 +254,14 @@ function removeStaleFiles(directory: string): void {
       const [, parent, machine] = /^(\d+)-([0-9a-f]{6})-/.exec(name) ?? [];
       // Processes of another machine, or of another container, have numbers of their own.
       const isStale =
-        machine === thisMachine() ? !isRunning(Number(parent)) : Date.now() - lstatSync(file).mtimeMs > MAX_RUN_MS;
+        machine === getMachineId() ? !isRunning(Number(parent)) : Date.now() - lstatSync(file).mtimeMs > MAX_RUN_MS;
       if (isStale) rmSync(file, { force: true });
     });
   }
 }
 
 /** A short hash of what is shared in files. */
-export function hash(text: string): string {
+export function shortHash(text: string): string {
   return crypto.hash("sha256", text, "hex").slice(0, 32);
 }
 

@@ -1,7 +1,7 @@
 import type { dynamic } from "@pulumi/pulumi";
-import { isReadablePath, propertyOfPath } from "../settings/property-path";
-import { messagesOfHost } from "./dynamic-host";
-import type { Change } from "./lifecycle/lifecycle";
+import { getTopLevelProperty, isParsablePath } from "../settings/property-path";
+import { getHostMessages } from "./dynamic-host";
+import type { PropertyChange } from "./lifecycle/lifecycle";
 
 /**
  * Adds to a diff which properties change, so that a preview shows these alone: without it `pulumi preview --diff` prints
@@ -13,9 +13,9 @@ import type { Change } from "./lifecycle/lifecycle";
  * that is how the details find the right answer among several that are made at the same time, and why those of other
  * providers in the process stay untouched.
  */
-export function withDetailedDiff(
+export function addDetailedDiff(
   result: dynamic.DiffResult,
-  changes: readonly Change[],
+  changes: readonly PropertyChange[],
   modules?: Iterable<NodeModule>,
 ): dynamic.DiffResult {
   if (result.changes !== true || changes.length === 0) return result;
@@ -38,7 +38,7 @@ interface HostDiffMessages {
   readonly DiffResponse: { readonly prototype: DiffResponse };
   readonly PropertyDiff: {
     new (): PropertyDiff;
-    readonly Kind: Readonly<Record<`${Uppercase<Change["kind"]>}${"" | "_REPLACE"}`, number>>;
+    readonly Kind: Readonly<Record<`${Uppercase<PropertyChange["kind"]>}${"" | "_REPLACE"}`, number>>;
   };
 }
 
@@ -54,14 +54,14 @@ interface PropertyDiff {
 }
 
 /** What the next answer in which the host sets `changes` is about. */
-let pendingChanges: readonly Change[] | undefined;
+let pendingChanges: readonly PropertyChange[] | undefined;
 
 const preparedPrototypes = new WeakSet<object>();
 
 /** Sees to it, once, that the host's answers take details; false when this is no host, or not one that is known. */
 function prepareHost(modules: Iterable<NodeModule> | undefined): boolean {
   try {
-    const messages = messagesOfHost(modules) as HostDiffMessages | undefined;
+    const messages = getHostMessages(modules) as HostDiffMessages | undefined;
     if (messages === undefined) return false;
     const { prototype } = messages.DiffResponse;
     if (preparedPrototypes.has(prototype)) return true;
@@ -81,9 +81,13 @@ function prepareHost(modules: Iterable<NodeModule> | undefined): boolean {
   }
 }
 
-function tryDescribeChanges(response: DiffResponse, changes: readonly Change[], messages: HostDiffMessages): void {
+function tryDescribeChanges(
+  response: DiffResponse,
+  changes: readonly PropertyChange[],
+  messages: HostDiffMessages,
+): void {
   try {
-    describeChanges(response, changes, messages);
+    writeDetailedDiff(response, changes, messages);
   } catch {
     // As without details.
   }
@@ -93,17 +97,17 @@ function tryDescribeChanges(response: DiffResponse, changes: readonly Change[], 
  * Says in an answer which properties change, and how. Where Pulumi can't read the path of one, it is told the properties alone,
  * since it would fail the whole run.
  */
-export function describeChanges(
+export function writeDetailedDiff(
   response: DiffResponse,
-  changes: readonly Change[],
+  changes: readonly PropertyChange[],
   { PropertyDiff }: Pick<HostDiffMessages, "PropertyDiff">,
 ): void {
-  response.setDiffsList([...new Set(changes.map(({ property }) => propertyOfPath(property)))]);
-  if (changes.length === 0 || !changes.every(({ property }) => isReadablePath(property))) return;
+  response.setDiffsList([...new Set(changes.map(({ property }) => getTopLevelProperty(property)))]);
+  if (changes.length === 0 || !changes.every(({ property }) => isParsablePath(property))) return;
   const details = response.getDetaileddiffMap();
   for (const { property, kind, replace } of changes) {
     const detail = new PropertyDiff();
-    const kindName = kind.toUpperCase() as Uppercase<Change["kind"]>;
+    const kindName = kind.toUpperCase() as Uppercase<PropertyChange["kind"]>;
     detail.setKind(PropertyDiff.Kind[replace ? (`${kindName}_REPLACE` as const) : kindName]);
     details.set(property, detail);
   }

@@ -6,13 +6,13 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import statusMessages from "@pulumi/pulumi/proto/status_pb.js";
 import { PULUMI_UNKNOWN } from "../settings/unknown";
 import { isDefaultProvider } from "./configuration";
-import { dynamicFront } from "./dynamic-front";
-import type { Properties } from "./front";
-import { hearRequests } from "./host-requests";
+import { createDynamicProvider } from "./dynamic-provider";
+import { interceptHostRequests } from "./host-requests";
+import type { Properties } from "./provider-adapter";
+import { ProviderSession } from "./provider-session";
 import { PROVIDER_PROPERTY } from "./pulumi-values";
-import { nameInUrn, type ResourceKind } from "./resource-type";
-import { ProviderSession } from "./session";
-import { type HandlerName, shell } from "./shell";
+import { getUrnName, type ResourceKind } from "./resource-type";
+import { buildSerializedProvider, type HandlerName } from "./serialized-provider";
 
 const requireFromPulumi = createRequire(require.resolve("@pulumi/pulumi"));
 // As Pulumi's SDK has loaded them: they are its packages.
@@ -56,7 +56,7 @@ const CALL_NAMES = [
   "update",
 ] as const satisfies readonly (keyof DynamicService)[];
 
-hearRequests(messages);
+interceptHostRequests(messages);
 
 /** A connection of the engine: for each of them it would have started a process of the host. */
 type Connection = string;
@@ -67,7 +67,7 @@ type Connection = string;
  * `up`. What the state then holds is what the host would have left there.
  *
  * Each connection of an engine is served by a session of its own, as it would have a process of the host. What only the host can
- * serve is refused, and known by {@link isForeign}: another provider than the shell, and one that the engine doesn't make itself.
+ * serve is refused, and known by {@link isForeignRequested}: another provider than the shell, and one that the engine doesn't make itself.
  */
 export class DynamicService {
   readonly #environment: NodeJS.ProcessEnv;
@@ -82,7 +82,7 @@ export class DynamicService {
   }
 
   /** Whether it was asked for what only Pulumi's host can serve, and has refused that before anything of it was done. */
-  get isForeign(): boolean {
+  get isForeignRequested(): boolean {
     return this.#hasForeignRequest;
   }
 
@@ -120,13 +120,14 @@ export class DynamicService {
   }
 
   async configure(request: Message<"ConfigureRequest">, connection: Connection): Promise<unknown> {
-    const instance = nameInUrn(request.getUrn() ?? "");
+    const instance = getUrnName(request.getUrn() ?? "");
     // The engine makes a second one where the stack's configuration is another than that of its last run.
     if (!isDefaultProvider(instance) || this.#runs.has(connection))
       throw this.#buildForeignError("this run's providers");
     const session = new ProviderSession(this.#engine, () => {}, this.#environment);
     const providers = HANDLERS.map(
-      ([name, kind]) => [shell(name), dynamicFront(kind, session) as FullResourceProvider] as const,
+      ([name, kind]) =>
+        [buildSerializedProvider(name), createDynamicProvider(kind, session) as FullResourceProvider] as const,
     );
     this.#runs.set(connection, { session, providers: new Map<unknown, FullResourceProvider>(providers) });
     const config = toPlainObject(request.getArgs());

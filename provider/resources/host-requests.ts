@@ -1,4 +1,4 @@
-import { messagesOfHost } from "./dynamic-host";
+import { getHostMessages } from "./dynamic-host";
 
 /*
  * Pulumi's engine tells how long a create, an update or a delete may take (`customTimeouts`), and what it calls the resource
@@ -19,20 +19,20 @@ interface HostRequest {
 }
 
 /** What the engine says of a delete. */
-export interface Deleting {
+export interface DeleteRequestInfo {
   readonly seconds: number;
   /** Empty where it is not known. */
   readonly urn: string;
 }
 
-const NO_DELETE_REQUEST: Deleting = { seconds: 0, urn: "" };
+const NO_DELETE_REQUEST: DeleteRequestInfo = { seconds: 0, urn: "" };
 
 const timeouts = new WeakMap<object, number>();
 let currentDelete = NO_DELETE_REQUEST;
 const interceptedPrototypes = new WeakSet<object>();
 
 /** Begins to hear what the host is asked. */
-export function hearRequests(messages: unknown = messagesOfHost()): void {
+export function interceptHostRequests(messages: unknown = getHostMessages()): void {
   const requestClasses = (messages ?? {}) as Readonly<Record<string, RequestClass | undefined>>;
   interceptMethod(requestClasses["CreateRequest"], "getProperties", recordTimeout);
   interceptMethod(requestClasses["UpdateRequest"], "getNews", recordTimeout);
@@ -46,12 +46,12 @@ export function hearRequests(messages: unknown = messagesOfHost()): void {
 }
 
 /** How long what the host handed on may take, in seconds; 0 is as long as it takes. */
-export function secondsFor(properties: object): number {
+export function getTimeoutSeconds(properties: object): number {
   return timeouts.get(properties) ?? 0;
 }
 
 /** What the engine says of a delete, asked at once when the host has begun it. */
-export function deletingNow(): Deleting {
+export function getCurrentDelete(): DeleteRequestInfo {
   return currentDelete;
 }
 

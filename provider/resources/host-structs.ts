@@ -1,4 +1,4 @@
-import { messagesOfHost } from "./dynamic-host";
+import { getHostMessages } from "./dynamic-host";
 import { PROVIDER_PROPERTY } from "./pulumi-values";
 import { readStruct } from "./struct/read-struct";
 import { writeStruct } from "./struct/write-struct";
@@ -53,7 +53,7 @@ interface HostStructMessages {
 const preparedClasses = new WeakSet<object>();
 
 /** Sees to it, once, that the host reads and writes properties so. */
-export function passPropertiesOn(messages: unknown = messagesOfHost()): void {
+export function enableLazyStructs(messages: unknown = getHostMessages()): void {
   try {
     const Struct = findStructClass(messages as HostStructMessages);
     if (preparedClasses.has(Struct) || !isCompatible(Struct)) return;
@@ -83,7 +83,7 @@ function isCompatible(Struct: StructClass): boolean {
 function replaceStructMethods(Struct: StructClass): void {
   const { fromJavaScript, deserializeBinaryFromReader, serializeBinaryToWriter } = Struct;
   const { getFieldsMap, toJavaScript } = Struct.prototype;
-  const unreadStructs = new WeakMap<Struct, UnreadStruct>();
+  const unreadStructs = new WeakMap<Struct, LazyStruct>();
   const readPending = (struct: Struct): void => {
     const fullStruct = unreadStructs.get(struct)?.read();
     unreadStructs.delete(struct);
@@ -145,7 +145,7 @@ function hasPackageProvider(properties: object | null | undefined): boolean {
 }
 
 /** What google-protobuf has not been asked to read: its bytes, and how it reads them. */
-interface UnreadStruct {
+interface LazyStruct {
   readonly bytes: Uint8Array;
   readonly read: () => Struct;
 }

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "../client/errors";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../settings/arguments";
-import { ENTRIES, type ListKind, MEMBERS } from "../settings/list-arguments";
-import { slipOf } from "../settings/nearest-name";
-import { keyPath, stepsOfPath } from "../settings/property-path";
+import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../settings/list-arguments";
+import { findLikelyTypo } from "../settings/nearest-name";
+import { formatKeyPath, parsePropertyPath } from "../settings/property-path";
 import { excerpt } from "../settings/text";
 import type { ResourceKind } from "./resource-type";
 
@@ -10,9 +10,9 @@ import type { ResourceKind } from "./resource-type";
 const PATH_TARGETS: Readonly<Record<ResourceKind, { readonly schema: ListKind["schema"]; readonly list?: ListKind }>> =
   {
     AllowDenyEntry: { schema: allowDenyEntryArguments },
-    AllowDenyList: { schema: ENTRIES.schema, list: ENTRIES },
+    AllowDenyList: { schema: ENTRY_LIST_KIND.schema, list: ENTRY_LIST_KIND },
     VipEmployee: { schema: vipEmployeeArguments },
-    VipList: { schema: MEMBERS.schema, list: MEMBERS },
+    VipList: { schema: VIP_LIST_KIND.schema, list: VIP_LIST_KIND },
   };
 
 /**
@@ -21,7 +21,7 @@ const PATH_TARGETS: Readonly<Record<ResourceKind, { readonly schema: ListKind["s
  *
  * @throws {InvalidArgumentError} that says how to write it.
  */
-export function refuseUnheardIgnores(kind: ResourceKind, paths: readonly string[]): void {
+export function assertEffectiveIgnores(kind: ResourceKind, paths: readonly string[]): void {
   const problems = paths.flatMap((path) => {
     const correctedPath = suggestIgnorePath(kind, path);
     return correctedPath === undefined
@@ -35,20 +35,20 @@ export function refuseUnheardIgnores(kind: ResourceKind, paths: readonly string[
 /** What to write in the place of a path that ignores nothing; undefined for one that may ignore something. */
 function suggestIgnorePath(kind: ResourceKind, path: string): string | undefined {
   const { schema, list } = PATH_TARGETS[kind];
-  const [property, key, ...remainingSteps] = stepsOfPath(path) ?? [];
+  const [property, key, ...remainingSteps] = parsePropertyPath(path) ?? [];
   if (typeof property !== "string" || property === "*") return undefined;
-  if (!Object.hasOwn(schema.shape, property)) return slipOf(property, Object.keys(schema.shape));
+  if (!Object.hasOwn(schema.shape, property)) return findLikelyTypo(property, Object.keys(schema.shape));
   if (property !== list?.property || key === undefined || key === "*") return undefined;
-  if (typeof key === "number") return keyPath(property, list.exampleKey);
+  if (typeof key === "number") return formatKeyPath(property, list.exampleKey);
   // Without quotes, a name with dots is several steps.
-  const correctedPath = list.keyAsHeld(key) ?? list.keyAsHeld([key, ...remainingSteps].join("."));
+  const correctedPath = list.normalizeKey(key) ?? list.normalizeKey([key, ...remainingSteps].join("."));
   return correctedPath === undefined || (correctedPath === key && remainingSteps.length === 0)
     ? undefined
-    : keyPath(property, correctedPath);
+    : formatKeyPath(property, correctedPath);
 }
 
 /** Whether a path leads to an element of a list, by its key. */
-export function namesElement({ property }: ListKind, path: string): boolean {
-  const [first, key] = stepsOfPath(path) ?? [];
+export function isElementPath({ property }: ListKind, path: string): boolean {
+  const [first, key] = parsePropertyPath(path) ?? [];
   return first === property && typeof key === "string" && key !== "*";
 }

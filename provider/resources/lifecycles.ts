@@ -1,18 +1,18 @@
-import { allowDenyEntry } from "./lifecycle/allow-deny-entry";
-import { allowDenyList } from "./lifecycle/allow-deny-list";
+import { allowDenyEntryLifecycle } from "./lifecycle/allow-deny-entry";
+import { allowDenyListLifecycle } from "./lifecycle/allow-deny-list";
 import type { Lifecycle } from "./lifecycle/lifecycle";
-import { vipEmployee } from "./lifecycle/vip-employee";
-import { vipList } from "./lifecycle/vip-list";
+import { vipEmployeeLifecycle } from "./lifecycle/vip-employee";
+import { vipListLifecycle } from "./lifecycle/vip-list";
 import type { ResourceKind } from "./resource-type";
 
 const lifecycles = {
-  AllowDenyEntry: allowDenyEntry,
-  AllowDenyList: allowDenyList,
-  VipEmployee: vipEmployee,
-  VipList: vipList,
+  AllowDenyEntry: allowDenyEntryLifecycle,
+  AllowDenyList: allowDenyListLifecycle,
+  VipEmployee: vipEmployeeLifecycle,
+  VipList: vipListLifecycle,
 } satisfies Record<ResourceKind, unknown>;
 
 /** The lifecycle of a kind of resource; a front knows no more of its inputs and its state than that they are objects. */
-export function lifecycleOf(kind: ResourceKind): Lifecycle<object, object> {
+export function getLifecycle(kind: ResourceKind): Lifecycle<object, object> {
   return lifecycles[kind] as unknown as Lifecycle<object, object>;
 }

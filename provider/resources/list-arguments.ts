@@ -1,9 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InvalidArgumentError } from "../client/errors";
 import type { ListKind } from "../settings/list-arguments";
-import { keyedContent } from "../settings/list-check";
+import { encodeListContent } from "../settings/list-check";
 import { excerpt } from "../settings/text";
-import { namesElement } from "./ignored-changes";
+import { isElementPath } from "./ignored-changes";
 
 /** What every list takes beside its content. */
 export interface ListArgs {
@@ -32,14 +32,14 @@ export interface ListArgs {
  *
  * @throws {InvalidArgumentError} where `ignoreChanges` names an element of an array that can't be keyed yet.
  */
-export function keyedWherePlain(kind: ListKind, content: unknown, ignoredPaths: readonly string[] = []): unknown {
-  const encode = (resolvedContent: unknown): unknown => keyedWherePlain(kind, resolvedContent, ignoredPaths);
+export function encodePlainContent(kind: ListKind, content: unknown, ignoredPaths: readonly string[] = []): unknown {
+  const encode = (resolvedContent: unknown): unknown => encodePlainContent(kind, resolvedContent, ignoredPaths);
   if (pulumi.Output.isInstance(content)) return content.apply(encode);
   if (content instanceof Promise) return content.then(encode);
-  if (isPlainInput(content)) return keyedContent(kind, content) ?? content;
+  if (isPlainInput(content)) return encodeListContent(kind, content) ?? content;
   // Pulumi keeps a secret as one by its key: under another it would be in the clear.
   if (hasRenamedKey(kind, content)) return (pulumi.output(content) as pulumi.Output<unknown>).apply(encode);
-  const ineffectivePath = Array.isArray(content) ? ignoredPaths.find((path) => namesElement(kind, path)) : undefined;
+  const ineffectivePath = Array.isArray(content) ? ignoredPaths.find((path) => isElementPath(kind, path)) : undefined;
   if (ineffectivePath === undefined) return content;
   throw new InvalidArgumentError(
     `ignoreChanges: ${excerpt(ineffectivePath, 300)} ignores nothing, for ${kind.property} is an array with values that come later. Write ${kind.property} as a map, by the keys of its elements. Nothing was changed.`,
@@ -53,7 +53,7 @@ function hasRenamedKey(kind: ListKind, content: unknown): boolean {
   return Object.entries(content).some(
     ([key, value]) =>
       !isPlainInput(value) &&
-      sampleTexts.every((text) => !Object.hasOwn(keyedContent(kind, { [key]: text }) ?? {}, key)),
+      sampleTexts.every((text) => !Object.hasOwn(encodeListContent(kind, { [key]: text }) ?? {}, key)),
   );
 }
 
@@ -63,7 +63,7 @@ let nameCount = 0;
  * What check is told of the resource: a number that no other resource of the program has, for a name may stand in a
  * program more than once, under different parents; and the name, for people.
  */
-export function ownName(name: string): string {
+export function buildUniqueName(name: string): string {
   nameCount += 1;
   return `${nameCount}:${name}`;
 }

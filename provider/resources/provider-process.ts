@@ -6,7 +6,7 @@ const CHECK_EVERY_MS = 2_000;
  * What a process that holds a tenant's key owes it: to end with the engine that started it, and to leave no report of a
  * crash with its environment in it.
  */
-export function guardProcess(): void {
+export function hardenProcess(): void {
   // The report that Node.js writes when it crashes, where it is told to, would hold the environment, and the key in it.
   if (process.report !== undefined) process.report.excludeEnv = true;
   exitWithParent();

@@ -3,7 +3,7 @@ import type { SettingsClientOptions } from "../client";
 import { ConfigurationError } from "../client/errors";
 import { quote } from "../settings/text";
 import { INSTANCE_KEY } from "./configuration";
-import { NAMESPACE, refuseUnknownNames, SETTING_NAMES } from "./known-names";
+import { assertKnownNames, CONFIG_NAMESPACE, SETTING_NAMES } from "./setting-names";
 
 /** The arguments of a {@link Provider}. */
 export interface ProviderArgs {
@@ -30,25 +30,27 @@ export interface ProviderArgs {
  */
 export class Provider extends pulumi.ProviderResource {
   constructor(name: string, { ownDomains, ...args }: ProviderArgs, opts?: pulumi.ResourceOptions) {
-    refuseUnknownNames(`Provider ${quote(name)}`, { ownDomains, ...args }, SETTING_NAMES);
+    assertKnownNames(`Provider ${quote(name)}`, { ownDomains, ...args }, SETTING_NAMES);
     // Dynamic resources belong to Pulumi's package "pulumi-nodejs"; an instance of theirs is one with our keys.
     super(
       "pulumi-nodejs",
       name,
       {
         [INSTANCE_KEY]: name,
-        [`${NAMESPACE}:baseUrl`]: args.baseUrl,
-        [`${NAMESPACE}:apiKey`]: pulumi.secret(args.apiKey),
+        [`${CONFIG_NAMESPACE}:baseUrl`]: args.baseUrl,
+        [`${CONFIG_NAMESPACE}:apiKey`]: pulumi.secret(args.apiKey),
         ...(args.allowInsecureHttp === undefined
           ? {}
-          : { [`${NAMESPACE}:allowInsecureHttp`]: pulumi.output(args.allowInsecureHttp).apply(String) }),
+          : {
+              [`${CONFIG_NAMESPACE}:allowInsecureHttp`]: pulumi.output(args.allowInsecureHttp).apply(String),
+            }),
         ...(args.timeoutMs === undefined
           ? {}
-          : { [`${NAMESPACE}:timeoutMs`]: pulumi.output(args.timeoutMs).apply(String) }),
+          : { [`${CONFIG_NAMESPACE}:timeoutMs`]: pulumi.output(args.timeoutMs).apply(String) }),
         ...(ownDomains === undefined
           ? {}
           : {
-              [`${NAMESPACE}:ownDomains`]: pulumi.output(ownDomains).apply((domains) => JSON.stringify(domains)),
+              [`${CONFIG_NAMESPACE}:ownDomains`]: pulumi.output(ownDomains).apply((domains) => JSON.stringify(domains)),
             }),
       },
       opts,
@@ -67,7 +69,7 @@ export class Provider extends pulumi.ProviderResource {
 const instanceNames = new WeakMap<Provider, string>();
 
 /** The name that an instance's resources are configured with. */
-export function instanceNameOf(provider: Provider): string {
+export function getProviderInstanceName(provider: Provider): string {
   return instanceNames.get(provider) ?? "";
 }
 
@@ -75,7 +77,7 @@ export function instanceNameOf(provider: Provider): string {
 const settingsByProvider = new WeakMap<Provider, pulumi.Output<SettingsClientOptions>>();
 
 /** @throws {ConfigurationError} when the instance is none of {@link Provider}. */
-export function settingsOf(provider: Provider): pulumi.Output<SettingsClientOptions> {
+export function getProviderSettings(provider: Provider): pulumi.Output<SettingsClientOptions> {
   const providerSettings = settingsByProvider.get(provider);
   if (providerSettings !== undefined) return providerSettings;
   throw new ConfigurationError("The provider option must be a Provider of pulumi-email-security.");

@@ -1,5 +1,5 @@
 import { PULUMI_UNKNOWN, UNKNOWN } from "../settings/unknown";
-import type { Properties } from "./front";
+import type { Properties } from "./provider-adapter";
 
 /** The property in which Pulumi stores a dynamic resource's provider. */
 export const PROVIDER_PROPERTY = "__provider";

@@ -1,17 +1,17 @@
 import "../settings/node-version";
 import "./sdk-version";
 import type { dynamic } from "@pulumi/pulumi";
-import { keepCompiled } from "./compile-cache";
-import { dynamicFront } from "./dynamic-front";
-import { guardProcess } from "./provider-process";
-import { ProviderSession } from "./session";
+import { startCompileCacheFlush } from "./compile-cache";
+import { createDynamicProvider } from "./dynamic-provider";
+import { hardenProcess } from "./provider-process";
+import { ProviderSession } from "./provider-session";
 
 /*
  * What the serialized shell of every resource asks for, by name, inside Pulumi's dynamic-provider process.
  */
 
-guardProcess();
-keepCompiled();
+hardenProcess();
+startCompileCacheFlush();
 
 // The engine shows what its process of dynamic providers prints.
 const session = new ProviderSession(process.argv.at(-1), (sentence) => {
@@ -19,13 +19,13 @@ const session = new ProviderSession(process.argv.at(-1), (sentence) => {
 });
 
 /** Pulumi's dynamic provider of `AllowDenyEntry`. */
-export const allowDenyEntry: dynamic.ResourceProvider = dynamicFront("AllowDenyEntry", session);
+export const allowDenyEntry: dynamic.ResourceProvider = createDynamicProvider("AllowDenyEntry", session);
 
 /** Pulumi's dynamic provider of `VipEmployee`. */
-export const vipEmployee: dynamic.ResourceProvider = dynamicFront("VipEmployee", session);
+export const vipEmployee: dynamic.ResourceProvider = createDynamicProvider("VipEmployee", session);
 
 /** Pulumi's dynamic provider of `AllowDenyList`. */
-export const allowDenyList: dynamic.ResourceProvider = dynamicFront("AllowDenyList", session);
+export const allowDenyList: dynamic.ResourceProvider = createDynamicProvider("AllowDenyList", session);
 
 /** Pulumi's dynamic provider of `VipList`. */
-export const vipList: dynamic.ResourceProvider = dynamicFront("VipList", session);
+export const vipList: dynamic.ResourceProvider = createDynamicProvider("VipList", session);

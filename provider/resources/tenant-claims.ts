@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { LIST_MODES, type ListMode, prunes } from "../settings/list-mode";
-import { isNothing, isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
+import { canPrune, LIST_MODES, type ListMode } from "../settings/list-mode";
+import { isEmptyIdentity, isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
 import { Announcements } from "./announcements";
-import { type DeclarationsOptions, hash, SharedLines } from "./declarations";
+import { SharedLines, type SharingOptions, shortHash } from "./declarations";
 import { SameTenantProvidersError } from "./lifecycle/errors";
-import type { Declaration, DeclaredThing, TenantList } from "./lifecycle/lifecycle";
+import type { DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
 
 /** What a provider process says of itself to the others of its run. */
-export interface ClaimsOptions extends DeclarationsOptions {
+export interface TenantClaimsOptions extends SharingOptions {
   /** The explicit provider instance; undefined for the default one. */
-  readonly instance: () => string | undefined;
+  readonly getInstanceName: () => string | undefined;
 }
 
 /** Which tenant a process reaches. */
@@ -20,7 +20,7 @@ export interface ClaimedTenant {
   readonly baseUrl: string;
   readonly apiKey: string;
   /** By the shared reading of a list, which whoever is about to write to it makes anyway. */
-  readonly identity: (list: TenantList) => Promise<TenantIdentity>;
+  readonly readIdentity: (list: TenantList) => Promise<TenantIdentity>;
 }
 
 /** Between two readings of the shared files. */
@@ -66,9 +66,9 @@ type Claim = NonNullable<ClaimLine["claim"]>;
 export class TenantClaims {
   readonly #lines: SharedLines;
   readonly #announcements: Announcements;
-  readonly #options: ClaimsOptions;
+  readonly #options: TenantClaimsOptions;
   readonly #session = randomUUID();
-  readonly #declarations: Record<TenantList, Map<string, Declaration>> = {
+  readonly #declarations: Record<TenantList, Map<string, ResourceDeclaration>> = {
     entries: new Map(),
     vips: new Map(),
   };
@@ -80,14 +80,14 @@ export class TenantClaims {
   readonly #parsedLines = new WeakMap<readonly string[], readonly ClaimLine[]>();
   #answerTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: ClaimsOptions) {
+  constructor(options: TenantClaimsOptions) {
     this.#options = options;
     this.#lines = new SharedLines(options, "claims");
     this.#announcements = new Announcements(options);
   }
 
   /** Remembers what the program declares; what is declared again under a name takes the place of the one before. */
-  declare(list: TenantList, name: string, declaration: Declaration, tenant: ClaimedTenant | undefined): void {
+  declare(list: TenantList, name: string, declaration: ResourceDeclaration, tenant: ClaimedTenant | undefined): void {
     this.#declarations[list].set(name, declaration);
     if (tenant === undefined || this.#tenants.has(`${list} ${tenant.apiKey}`)) return;
     this.#tenants.set(`${list} ${tenant.apiKey}`, tenant);
@@ -120,7 +120,7 @@ export class TenantClaims {
     const before = this.#publishedClaims.get(list);
     const knownIdentity = before?.identity;
     const identity =
-      knownIdentity === undefined || isNothing(knownIdentity) ? await tenant.identity(list) : knownIdentity;
+      knownIdentity === undefined || isEmptyIdentity(knownIdentity) ? await tenant.readIdentity(list) : knownIdentity;
     const published = before?.declarations ?? new Set();
     const unpublished = [...this.#declarations[list].values()].filter((candidate) => !published.has(candidate));
     if (unpublished.length > 0 || identity !== before?.identity) {
@@ -138,7 +138,7 @@ export class TenantClaims {
       if (this.#answeredCounts[list] === this.#declarations[list].size) continue;
       // Processes with one key compare what they publish by themselves.
       const isWaitingClaim = ({ claim, address, key }: ClaimLine): boolean =>
-        claim !== undefined && address === hashAddress(tenant) && key !== hash(tenant.apiKey);
+        claim !== undefined && address === hashAddress(tenant) && key !== shortHash(tenant.apiKey);
       if (!this.#readOtherLines(list).some(isWaitingClaim)) continue;
       this.#answeredCounts[list] = this.#declarations[list].size;
       // A process that can't read its tenant has nothing to answer; its own writes fail by themselves.
@@ -147,7 +147,7 @@ export class TenantClaims {
   }
 
   async #waitForOthers(list: TenantList, tenant: ClaimedTenant): Promise<void> {
-    const isExplicit = this.#options.instance() !== undefined;
+    const isExplicit = this.#options.getInstanceName() !== undefined;
     for (let waitedMs = 0; waitedMs < MAX_ANSWER_WAIT_MS; waitedMs += POLL_MS) {
       const { all, silent, silentWithOwnKey, starting } = this.#countOthers(list, tenant);
       const isStarting =
@@ -158,13 +158,13 @@ export class TenantClaims {
     }
   }
 
-  #addLine(list: TenantList, { baseUrl, apiKey }: Omit<ClaimedTenant, "identity">, claim: Claim | undefined): void {
-    const instance = this.#options.instance();
+  #addLine(list: TenantList, { baseUrl, apiKey }: Omit<ClaimedTenant, "readIdentity">, claim: Claim | undefined): void {
+    const instance = this.#options.getInstanceName();
     const ownLine: ClaimLine = {
       session: this.#session,
       list,
       address: hashAddress({ baseUrl }),
-      key: hash(apiKey),
+      key: shortHash(apiKey),
       ...(instance === undefined ? {} : { instance }),
       ...(claim === undefined ? {} : { claim }),
     };
@@ -183,10 +183,10 @@ export class TenantClaims {
       sessionLines.every(({ claim }) => claim === undefined),
     );
     const silentWithOwnKey = silentSessions.filter(
-      (sessionLines) => sessionLines[0]?.key === hash(tenant.apiKey),
+      (sessionLines) => sessionLines[0]?.key === shortHash(tenant.apiKey),
     ).length;
-    const startedInstances = new Set([this.#options.instance(), ...lines.map(({ instance }) => instance)]);
-    const startingCount = [...this.#announcements.instances(list)].filter(
+    const startedInstances = new Set([this.#options.getInstanceName(), ...lines.map(({ instance }) => instance)]);
+    const startingCount = [...this.#announcements.getInstances(list)].filter(
       (candidate) => !startedInstances.has(candidate),
     ).length;
     return {
@@ -202,12 +202,12 @@ export class TenantClaims {
       const claims = lines.flatMap(({ claim }) => claim ?? []);
       const [other] = lines;
       if (claims.length === 0 || other === undefined) continue;
-      const isOwnKey = other.key === hash(apiKey);
+      const isOwnKey = other.key === shortHash(apiKey);
       if (!isOwnKey && !claims.some((claim) => isSameClaimedTenant(identity, claim.identity))) continue;
       const declarations = [...this.#declarations[list].values()];
       const conflict = describeClaimConflict(list, declarations, mergeClaims(claims), isOwnKey);
       if (conflict === undefined) continue;
-      const [hereName, thereName] = [this.#options.instance(), other.instance].map((name) =>
+      const [hereName, thereName] = [this.#options.getInstanceName(), other.instance].map((name) =>
         name === undefined ? "the default provider" : `the Provider ${quote(name)}`,
       );
       throw new SameTenantProvidersError(
@@ -217,7 +217,7 @@ export class TenantClaims {
   }
 
   #readOtherLines(list: TenantList): readonly ClaimLine[] {
-    return this.#lines.files().flatMap((lines) => {
+    return this.#lines.readFiles().flatMap((lines) => {
       const parsed = this.#parsedLines.get(lines) ?? lines.flatMap(parseLine);
       this.#parsedLines.set(lines, parsed);
       return parsed.filter((candidate) => candidate.list === list && candidate.session !== this.#session);
@@ -226,7 +226,7 @@ export class TenantClaims {
 }
 
 function hashAddress({ baseUrl }: Pick<ClaimedTenant, "baseUrl">): string {
-  return hash(URL.parse(baseUrl)?.host ?? baseUrl);
+  return shortHash(URL.parse(baseUrl)?.host ?? baseUrl);
 }
 
 function parseLine(text: string): readonly ClaimLine[] {
@@ -253,9 +253,9 @@ function mergeClaims(claims: readonly Claim[]): Claim {
   };
 }
 
-function buildClaim(declarations: readonly Declaration[], identity: TenantIdentity | undefined): Claim {
+function buildClaim(declarations: readonly ResourceDeclaration[], identity: TenantIdentity | undefined): Claim {
   const things: Record<string, string> = {};
-  for (const item of iterateItems(declarations)) things[hash(item.subject)] = encodeClaim(item);
+  for (const item of iterateItems(declarations)) things[shortHash(item.subject)] = encodeClaim(item);
   return {
     ...(identity === undefined ? {} : { identity }),
     hasList: declarations.some(({ isList }) => isList),
@@ -266,7 +266,7 @@ function buildClaim(declarations: readonly Declaration[], identity: TenantIdenti
 
 interface PublishedClaim {
   readonly identity: TenantIdentity | undefined;
-  readonly declarations: Set<Declaration>;
+  readonly declarations: Set<ResourceDeclaration>;
 }
 
 /**
@@ -276,7 +276,7 @@ interface PublishedClaim {
  */
 function describeClaimConflict(
   list: TenantList,
-  declarations: readonly Declaration[],
+  declarations: readonly ResourceDeclaration[],
   other: Claim,
   isOwnKey: boolean,
 ): string | undefined {
@@ -285,18 +285,18 @@ function describeClaimConflict(
   if (haveBothLists && !isOwnKey) return `Both declare a whole ${kind}.`;
   const ownKeys = new Set<string>();
   for (const item of iterateItems(declarations)) {
-    const key = hash(item.subject);
+    const key = shortHash(item.subject);
     ownKeys.add(key);
     const otherClaim = Object.hasOwn(other.things, key) ? other.things[key] : undefined;
     if (otherClaim !== undefined && otherClaim !== encodeClaim(item))
       return `Each declares ${quote(item.name)} otherwise.`;
-    const mode = other.modes.find((candidate) => prunes(candidate, item.target.list));
+    const mode = other.modes.find((candidate) => canPrune(candidate, item.target.list));
     if (otherClaim === undefined && mode !== undefined)
       return `The ${mode} ${kind} of the other would remove ${quote(item.name)}.`;
   }
   for (const mode of listPruningModes(declarations)) {
     const prunedCount = Object.entries(other.things).filter(
-      ([key, text]) => !ownKeys.has(key) && prunes(mode, parseClaimList(text)),
+      ([key, text]) => !ownKeys.has(key) && canPrune(mode, parseClaimList(text)),
     ).length;
     if (prunedCount > 0)
       return `The ${mode} ${kind} here would remove ${prunedCount === 1 ? "1 entry" : `${prunedCount} entries`} that the other declares.`;
@@ -305,13 +305,13 @@ function describeClaimConflict(
 }
 
 /** The modes of those that ignore nothing. */
-function listPruningModes(declarations: readonly Declaration[]): ListMode[] {
-  return declarations.flatMap(({ mode, removesOthers }) => (removesOthers && mode ? [mode] : []));
+function listPruningModes(declarations: readonly ResourceDeclaration[]): ListMode[] {
+  return declarations.flatMap(({ mode, isPruningAll }) => (isPruningAll && mode ? [mode] : []));
 }
 
 /** The list of a thing, which tells whether a mode prunes it, and a hash of what is declared of it. */
-function encodeClaim({ target: { list }, claim }: DeclaredThing): string {
-  return `${list ?? VIP_MARKER} ${hash(claim)}`;
+function encodeClaim({ target: { list }, description }: DeclarationItem): string {
+  return `${list ?? VIP_MARKER} ${shortHash(description)}`;
 }
 
 function parseClaimList(text: string): string | undefined {
@@ -321,6 +321,6 @@ function parseClaimList(text: string): string | undefined {
 
 const VIP_MARKER = "vip";
 
-function* iterateItems(declarations: readonly Declaration[]): Iterable<DeclaredThing> {
-  for (const { things } of declarations) yield* things();
+function* iterateItems(declarations: readonly ResourceDeclaration[]): Iterable<DeclarationItem> {
+  for (const { getItems } of declarations) yield* getItems();
 }

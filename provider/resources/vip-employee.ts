@@ -1,10 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
-import { checkInProgram } from "./in-program";
+import { prepareResource } from "./program-checks";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
-import { dynamicType } from "./resource-type";
-import { shell } from "./shell";
-import { briefTraces } from "./traces";
+import { getDynamicType } from "./resource-type";
+import { buildSerializedProvider } from "./serialized-provider";
+import { shortenTraces } from "./shorten-traces";
 
 /** The arguments of a {@link VipEmployee}. */
 export interface VipEmployeeArgs {
@@ -47,7 +47,7 @@ export class VipEmployee extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
-    checkInProgram("VipEmployee", name, opts);
+    prepareResource("VipEmployee", name, opts);
     const outputs = {
       source: undefined,
       addedBy: undefined,
@@ -62,11 +62,11 @@ export class VipEmployee extends pulumi.CustomResource {
       ...args,
       ...outputs,
       [NAME_PROPERTY]: name,
-      [PROVIDER_PROPERTY]: shell("vipEmployee"),
+      [PROVIDER_PROPERTY]: buildSerializedProvider("vipEmployee"),
     };
-    const restoreTraces = briefTraces();
+    const restoreTraces = shortenTraces();
     try {
-      super(dynamicType("VipEmployee"), name, properties, opts);
+      super(getDynamicType("VipEmployee"), name, properties, opts);
     } finally {
       restoreTraces();
     }

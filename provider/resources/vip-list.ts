@@ -1,13 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
-import { MEMBERS } from "../settings/list-arguments";
+import { VIP_LIST_KIND } from "../settings/list-arguments";
 import type { VipListMode } from "../settings/list-mode";
-import { checkInProgram } from "./in-program";
-import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
+import { buildUniqueName, encodePlainContent, type ListArgs } from "./list-arguments";
+import { prepareResource } from "./program-checks";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
-import { dynamicType } from "./resource-type";
-import { shell } from "./shell";
-import { briefTraces } from "./traces";
+import { getDynamicType } from "./resource-type";
+import { buildSerializedProvider } from "./serialized-provider";
+import { shortenTraces } from "./shorten-traces";
 
 /** One member of a {@link VipList}, as an element of an array or, where its key is the mailbox, of a map. */
 export interface VipListMemberArgs {
@@ -59,18 +59,18 @@ export class VipList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
-    checkInProgram("VipList", name, opts);
+    prepareResource("VipList", name, opts);
     const properties = {
       mode: undefined,
       ...args,
-      members: keyedWherePlain(MEMBERS, args.members, opts?.ignoreChanges),
+      members: encodePlainContent(VIP_LIST_KIND, args.members, opts?.ignoreChanges),
       tenant: undefined,
-      [NAME_PROPERTY]: ownName(name),
-      [PROVIDER_PROPERTY]: shell("vipList"),
+      [NAME_PROPERTY]: buildUniqueName(name),
+      [PROVIDER_PROPERTY]: buildSerializedProvider("vipList"),
     };
-    const restoreTraces = briefTraces();
+    const restoreTraces = shortenTraces();
     try {
-      super(dynamicType("VipList"), name, properties, opts);
+      super(getDynamicType("VipList"), name, properties, opts);
     } finally {
       restoreTraces();
     }

@@ -1,27 +1,30 @@
 import { formatFirst } from "../settings/text";
-import type { Rival } from "./journal/rollout-record";
-import type { RolloutCommands } from "./model/commands";
-import { RolloutError } from "./model/errors";
+import type { ConflictingRollout } from "./journal/rollout-record";
+import type { RolloutCommands } from "./model/rollout-commands";
+import { RolloutError } from "./model/rollout-error";
 import type { Advice } from "./model/rollout-report";
-import { adviceOn } from "./report/report-of";
+import { getRolloutAdvice } from "./report/build-rollout-report";
 import type { RolloutContext } from "./rollout-context";
 
 /**
  * The error for a rollout that can't begin because another rollout has not finished with the same stacks. Beginning would overtake a
  * rollout that is paused or stopped.
  */
-export async function rivalError(conflict: Rival, context: RolloutContext): Promise<RolloutError> {
-  const [message, advice] = await describeRival(conflict, context);
+export async function buildRolloutConflictError(
+  conflict: ConflictingRollout,
+  context: RolloutContext,
+): Promise<RolloutError> {
+  const [message, advice] = await describeConflictingRollout(conflict, context);
   return new RolloutError("ERR_ROLLOUT_BUSY", `${message} Nothing was changed. ${advice}`);
 }
 
 /** Describes the state of another rollout, and what to do about it. */
-export async function describeRival(
-  { id, state, reason = "", stacks }: Rival,
+export async function describeConflictingRollout(
+  { id, state, reason = "", stacks }: ConflictingRollout,
   context: RolloutContext,
 ): Promise<readonly [what: string, next: string]> {
   const { commands, journal } = context;
-  const isLocked = await context.isHeld(id);
+  const isLocked = await context.isLocked(id);
   const stackNames = formatFirst(stacks, (stack) => stack);
   const status = isLocked
     ? "is under way."
@@ -33,7 +36,7 @@ export async function describeRival(
   const advice: readonly Advice[] = isLocked
     ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
     : [
-        ...(await adviceOn(journal, await journal.record(id), isLocked, commands)),
+        ...(await getRolloutAdvice(journal, await journal.getRollout(id), isLocked, commands)),
         { why: "Or abandon it:", command: commands.abandon(id) },
       ];
   return [
@@ -43,7 +46,7 @@ export async function describeRival(
 }
 
 /** The error for a rollback of a rollout that is still running. */
-export function underWayError(id: string, commands: RolloutCommands): RolloutError {
+export function buildRolloutRunningError(id: string, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
     `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, roll it back: \`${commands.rollback(id)}\``,

@@ -1,12 +1,12 @@
-import { isPostgres } from "../settings/postgres-address";
+import { isPostgresUrl } from "../settings/postgres-url";
 import type { Journal } from "./journal/journal";
 import type { RolloutSpec } from "./journal/rollout-record";
-import { Marks } from "./locks/marks";
-import { RolloutMarks } from "./locks/rollout-marks";
-import { engineCapacity } from "./model/capacity";
-import type { RolloutCommands } from "./model/commands";
-import { engineEnvironment } from "./planning/plan-rollout";
-import { projectFolder, stateBackend } from "./stack/state-backend";
+import { PulumiLockStore } from "./locks/pulumi-lock-store";
+import { RolloutLocks } from "./locks/rollout-locks";
+import { getEngineCapacity } from "./model/capacity";
+import type { RolloutCommands } from "./model/rollout-commands";
+import { buildEngineEnvironment } from "./planning/plan-rollout";
+import { getProjectDirectory, resolveStateBackend } from "./stack/state-backend";
 
 export interface RolloutsOptions {
   /** The journal: the path of a SQLite file, or the URL of a PostgreSQL database. */
@@ -52,27 +52,29 @@ export class RolloutContext {
   }
 
   /** Whether workers change the tenants, instead of the process that runs the rollout. */
-  get isForWorkers(): boolean {
-    return isPostgres(this.database);
+  get isWorkerMode(): boolean {
+    return isPostgresUrl(this.database);
   }
 
   /** The maximum number of tenants that a run changes at once, as far as it is known: any number of workers may join. */
-  capacity(maxConcurrent: number | undefined): number {
-    return this.isForWorkers ? Number.POSITIVE_INFINITY : (maxConcurrent ?? engineCapacity());
+  getCapacity(maxConcurrent: number | undefined): number {
+    return this.isWorkerMode ? Number.POSITIVE_INFINITY : (maxConcurrent ?? getEngineCapacity());
   }
 
   /** Whether a run holds the rollout now. */
-  async isHeld(id: string): Promise<boolean> {
-    return await this.journal.database.isHeld(`rollout-${id}`);
+  async isLocked(id: string): Promise<boolean> {
+    return await this.journal.database.isLocked(`rollout-${id}`);
   }
 
   /** The locks that rollouts leave beside the stacks. The caller disposes of them. */
-  marks({ source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">): RolloutMarks {
+  openLocks({ source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">): RolloutLocks {
     const { environment, database } = this;
-    const backend = stateBackend(environment, projectFolder(source));
-    const locks = new Marks(engineEnvironment(environment, keyVariables, backend), backend.shown, (line) =>
-      this.log(line),
+    const backend = resolveStateBackend(environment, getProjectDirectory(source));
+    const locks = new PulumiLockStore(
+      buildEngineEnvironment(environment, keyVariables, backend),
+      backend.displayName,
+      (line) => this.log(line),
     );
-    return new RolloutMarks(locks, this.journal, database, this.commands);
+    return new RolloutLocks(locks, this.journal, database, this.commands);
   }
 }

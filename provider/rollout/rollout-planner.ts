@@ -1,43 +1,49 @@
 import { dirname } from "node:path";
 import type { Finding } from "../files/finding";
-import { shellWord } from "../settings/shell-word";
-import { acceptingIt } from "../settings/tenant-people";
+import { formatAcceptAdvice } from "../settings/mail-domains";
+import { omitUndefined } from "../settings/omit-undefined";
+import { quoteShellWord } from "../settings/shell-word";
 import { quote } from "../settings/text";
-import { withoutUndefined } from "../settings/without-undefined";
-import { hurriedBy } from "./database/patience";
-import { beforeAnything } from "./execution/ended-by-journal";
-import { rememberedIdentities } from "./journal/remembered-identities";
+import { shortenBusyTimeoutOnStop } from "./database/busy-timeout";
+import { wrapErrorBeforeChanges } from "./execution/journal-failure";
+import { readIdentityRecords } from "./journal/identity-records";
 import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
-import { allSkips } from "./journal/skips";
-import { withUnseen } from "./locks/with-unseen";
-import { engineCapacity } from "./model/capacity";
-import { RolloutError } from "./model/errors";
-import { originOf } from "./model/origin";
+import { listSkips } from "./journal/skips";
+import { addUnreviewedTenants } from "./locks/add-unreviewed-tenants";
+import { getEngineCapacity } from "./model/capacity";
+import { readOrigin } from "./model/origin";
+import { RolloutError } from "./model/rollout-error";
+import type { RolloutMode } from "./model/rollout-mode";
 import type { Target } from "./model/target";
-import type { Task } from "./model/task";
-import { receiversOf } from "./notify/receivers";
-import type { MailOf } from "./planning/ask-mail";
-import { type PlannedRollout, type PlanRolloutOptions, planRollout, stackFilesOf } from "./planning/plan-rollout";
-import type { PlanTenant } from "./planning/plan-target";
+import { getReceivers } from "./notify/receivers";
+import {
+  getStackConfigFiles,
+  type PlannedRollout,
+  type PlanRolloutOptions,
+  planRollout,
+} from "./planning/plan-rollout";
+import type { TenantPlanner } from "./planning/plan-target";
 import { getReappliedChanges } from "./planning/reapplied-changes";
-import { PermitOffice } from "./rate-limit/permit-office";
-import { type FilesOf, type Rollback, rollbackOf } from "./rollback/rollback";
-import { underWayError } from "./rollout-conflicts";
+import type { MailScope } from "./planning/search-tenant-mail";
+import { RateLimitBroker } from "./rate-limit/rate-limit-broker";
+import { prepareRollback, type RevisionFiles, type Rollback } from "./rollback/rollback";
+import { buildRolloutRunningError } from "./rollout-conflicts";
 import type { RolloutContext } from "./rollout-context";
-import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
-import { projectFolder, requirePassphrase, stateBackend } from "./stack/state-backend";
+import { excludeSkipped, type UnskippedTargets } from "./skipping/exclude-skipped";
+import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "./stack/state-backend";
 import { readMarkerFile } from "./stack/state-file";
-import { keyVariablesOf } from "./stack/tenant-environment";
+import { getKeyVariables } from "./stack/tenant-environment";
+import { assertAllowed } from "./targets/assert-allowed";
 import { assignWaves } from "./targets/assign-waves";
-import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
-import { replacedReason } from "./targets/replaced-reason";
-import { type ReadMemory, SameTenantError, withMarkers } from "./targets/same-tenant";
-import { type Selection, selectTargets } from "./targets/select-targets";
-import { toleratedOf } from "./targets/tolerance";
+import { selectTargets, type TargetSelection } from "./targets/select-targets";
+import type { ReadIdentityRecords } from "./targets/tenant-conflicts";
+import { addMarkerRecords, SameTenantError } from "./targets/tenant-conflicts";
+import { formatReplacedReason } from "./targets/tenant-replacement";
+import { getToleratedFailures } from "./targets/tolerance";
 
 /** The options of {@link RolloutPlanner.plan}. */
-export interface PlanRequest extends Selection {
+export interface PlanRequest extends TargetSelection {
   readonly file: string;
   /** How many tenants are planned at once, and changed at once in each wave. Overrides the waves. */
   readonly maxConcurrent?: number;
@@ -45,9 +51,9 @@ export interface PlanRequest extends Selection {
   readonly today?: string;
   readonly alwaysRunEngine?: boolean;
   /** The tenants whose mail is searched for evidence about the changes. Default: none. */
-  readonly mail?: MailOf;
+  readonly mail?: MailScope;
   /** The purpose of the rollout. Default: to apply the files. */
-  readonly task?: Task;
+  readonly task?: RolloutMode;
   /** Restricts the selection to these tenants, by name. Default: no restriction. */
   readonly among?: readonly string[];
   readonly onProgress?: (planned: number, total: number) => void;
@@ -57,10 +63,10 @@ export interface PlanRequest extends Selection {
 }
 
 /** The options of {@link RolloutPlanner.planRollback}. */
-export type RollbackRequest = Selection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping">;
+export type RollbackRequest = TargetSelection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping">;
 
 /** A planned rollout, with the findings about its targets file. */
-export interface PlannedRequest extends PlannedRollout {
+export interface RolloutPlanResult extends PlannedRollout {
   readonly findings: readonly Finding[];
 }
 
@@ -72,7 +78,7 @@ export class RolloutPlanner {
   }
 
   /** Reads the targets, assigns them to waves, and plans each of them. Writes only to the journal. */
-  async plan(request: PlanRequest): Promise<PlannedRequest> {
+  async plan(request: PlanRequest): Promise<RolloutPlanResult> {
     const { file, maxConcurrent, task, today = new Date().toISOString().slice(0, 10) } = request;
     const targets = readTargets(file);
     const tenantNames = request.among && new Set(request.among);
@@ -83,7 +89,7 @@ export class RolloutPlanner {
       request,
     );
     // Receivers that can't be notified must fail the rollout before it begins.
-    receiversOf(targets.notify, this.#context.environment);
+    getReceivers(targets.notify, this.#context.environment);
     const { waves, findings } = assignWaves(targets.waves, selected);
     const { project, services, failureTolerance, notify } = targets;
     const spec: Omit<RolloutSpec, "backend"> = {
@@ -91,11 +97,11 @@ export class RolloutPlanner {
       project,
       today,
       waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
-      ...(failureTolerance === undefined ? {} : { tolerated: toleratedOf(failureTolerance, selected.length) }),
+      ...(failureTolerance === undefined ? {} : { tolerated: getToleratedFailures(failureTolerance, selected.length) }),
       services: [...services],
       ...(notify === undefined ? {} : { notify }),
-      keyVariables: keyVariablesOf(targets.targets),
-      ...withoutUndefined({ skipped }),
+      keyVariables: getKeyVariables(targets.targets),
+      ...omitUndefined({ skipped }),
       ...(task === undefined ? {} : { task }),
     };
     const planTenant = task === undefined ? {} : { planTenant: await loadModePlanner(task) };
@@ -111,18 +117,20 @@ export class RolloutPlanner {
    *
    * @param to settings files of another time, and their name. Default: the state of each tenant before the rollout.
    */
-  async planRollback(id: string, to: FilesOf | undefined, request: RollbackRequest): Promise<PlannedRollout> {
+  async planRollback(id: string, to: RevisionFiles | undefined, request: RollbackRequest): Promise<PlannedRollout> {
     const { journal, commands } = this.#context;
-    const record = await journal.record(id);
-    if (await this.#context.isHeld(id)) throw underWayError(id, commands);
+    const record = await journal.getRollout(id);
+    if (await this.#context.isLocked(id)) throw buildRolloutRunningError(id, commands);
     const replaced = new Map<string, string>();
     let known = 0;
     let accepting = "";
     for (;;) {
-      const rollback = await rollbackOf(journal, record, to, request, commands, replaced).catch((error: unknown) => {
-        if (accepting === "" || !(error instanceof RolloutError)) throw error;
-        throw new RolloutError(error.code, `${error.message}\n${accepting}`, { cause: error });
-      });
+      const rollback = await prepareRollback(journal, record, to, request, commands, replaced).catch(
+        (error: unknown) => {
+          if (accepting === "" || !(error instanceof RolloutError)) throw error;
+          throw new RolloutError(error.code, `${error.message}\n${accepting}`, { cause: error });
+        },
+      );
       if (known === 0) for (const note of rollback.notes) this.#context.log(note);
       const planned = await this.#planRollbackOnce(record, rollback, request).catch((error: unknown) => {
         const isAttributed = error instanceof SameTenantError && addReplaced(error, replaced);
@@ -134,11 +142,11 @@ export class RolloutPlanner {
         return planned;
       }
       // Its key opens another tenant now: what is left is planned without it.
-      if (planned !== undefined) await journal.forget(planned.id);
+      if (planned !== undefined) await journal.deleteRollout(planned.id);
       known = replaced.size;
-      const names = rollback.declared.flatMap(({ name, stack }) => (replaced.has(stack) ? [shellWord(name)] : []));
+      const names = rollback.declared.flatMap(({ name, stack }) => (replaced.has(stack) ? [quoteShellWord(name)] : []));
       const condition = "where all that the tenant held then was replaced since";
-      accepting = `Left out, because a key opens another tenant. ${acceptingIt(condition, this.#context.environment, names.join(","))}`;
+      accepting = `Left out, because a key opens another tenant. ${formatAcceptAdvice(condition, this.#context.environment, names.join(","))}`;
     }
   }
 
@@ -147,7 +155,7 @@ export class RolloutPlanner {
     rollback: Rollback,
     request: RollbackRequest,
   ): Promise<PlannedRollout> {
-    const { targets, waves, planTenant, files, to: rollbackTarget, skipped, declared } = rollback;
+    const { targets, waves, planTenant, files, restoredState: rollbackTarget, skipped, declared } = rollback;
     const {
       backend: _backend,
       folder: _directory,
@@ -162,17 +170,17 @@ export class RolloutPlanner {
       {
         ...rest,
         waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
-        keyVariables: keyVariablesOf(declared),
+        keyVariables: getKeyVariables(declared),
         rollsBack: id,
         rollsBackTo: rollbackTarget,
-        ...withoutUndefined({ skipped }),
+        ...omitUndefined({ skipped }),
       },
       targets,
       {
         ...request,
         planTenant,
         memory: this.#buildIdentityReader(spec.source, spec.project, declared),
-        ...withoutUndefined({ files }),
+        ...omitUndefined({ files }),
       },
     );
   }
@@ -184,39 +192,39 @@ export class RolloutPlanner {
       Pick<PlanRolloutOptions, "files" | "planTenant" | "memory" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment, journal, commands } = this.#context;
-    refuseNotAllowed(spec.source, targets, spec.waves, environment);
-    const backend = stateBackend(environment, projectFolder(spec.source));
+    assertAllowed(spec.source, targets, spec.waves, environment);
+    const backend = resolveStateBackend(environment, getProjectDirectory(spec.source));
     const fingerprint = { ...spec, backend: backend.fingerprint };
-    requirePassphrase(environment, backend, [...stackFilesOf(fingerprint, targets).values()]);
-    using locks = this.#context.marks(spec);
-    const lockFindings = await locks.look(spec.project, spec.task);
-    const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, lockFindings) : spec.waves;
+    assertPassphrase(environment, backend, [...getStackConfigFiles(fingerprint, targets).values()]);
+    using locks = this.#context.openLocks(spec);
+    const lockFindings = await locks.summarize(spec.project, spec.task);
+    const waves = spec.rollsBack === undefined ? addUnreviewedTenants(spec.waves, targets, lockFindings) : spec.waves;
     const directories = new Set([spec.source, ...targets.map(({ settings }) => dirname(settings))]);
     const fullSpec: RolloutSpec = {
       ...fingerprint,
       waves,
-      origin: await originOf(environment, [...directories]),
+      origin: await readOrigin(environment, [...directories]),
     };
-    const broker = new PermitOffice(journal.database);
-    hurriedBy(journal.database, request);
+    const broker = new RateLimitBroker(journal.database);
+    shortenBusyTimeoutOnStop(journal.database, request);
     try {
       const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping } = request;
       const { files, planTenant, memory, declaredStacks } = request;
       const plannedRollout = await planRollout(fullSpec, targets, {
         journal,
         commands,
-        office: broker,
+        rateLimitBroker: broker,
         backend,
         environment,
-        concurrency: maxConcurrent ?? engineCapacity(),
-        ...withoutUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
-        ...withoutUndefined({ files, planTenant, memory, declaredStacks }),
+        concurrency: maxConcurrent ?? getEngineCapacity(),
+        ...omitUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
+        ...omitUndefined({ files, planTenant, memory, declaredStacks }),
       });
       const reappliedChanges =
         spec.rollsBack === undefined ? await getReappliedChanges(journal, plannedRollout.id, lockFindings) : [];
-      return { ...plannedRollout, ...(reappliedChanges.length === 0 ? {} : { again: reappliedChanges }) };
+      return { ...plannedRollout, ...(reappliedChanges.length === 0 ? {} : { reappliedChanges }) };
     } catch (error) {
-      throw beforeAnything(error);
+      throw wrapErrorBeforeChanges(error);
     } finally {
       await broker.close();
     }
@@ -227,14 +235,14 @@ export class RolloutPlanner {
     source: string,
     project: string,
     targets: readonly Target[],
-    selection: Selection,
-  ): Promise<WithoutSkipped> {
+    selection: TargetSelection,
+  ): Promise<UnskippedTargets> {
     const { journal, environment, commands } = this.#context;
     const { database } = journal;
-    if ((await allSkips(database)).length === 0) return { targets };
-    const { fingerprint } = stateBackend(environment, projectFolder(source));
+    if ((await listSkips(database)).length === 0) return { targets };
+    const { fingerprint } = resolveStateBackend(environment, getProjectDirectory(source));
     const scope = { project, backend: fingerprint };
-    return await withoutSkipped(database, scope, targets, selection, { commands, source });
+    return await excludeSkipped(database, scope, targets, selection, { commands, source });
   }
 
   /**
@@ -243,14 +251,14 @@ export class RolloutPlanner {
    *
    * @param declaredTargets all tenants of the targets file.
    */
-  #buildIdentityReader(source: string, project: string, declaredTargets: readonly Target[]): ReadMemory {
+  #buildIdentityReader(source: string, project: string, declaredTargets: readonly Target[]): ReadIdentityRecords {
     const { journal, environment } = this.#context;
     return async (targets) => {
-      const { fingerprint: backend, url } = stateBackend(environment, projectFolder(source));
-      const readMemory: ReadMemory = async (scope) =>
-        await rememberedIdentities(journal.database, { project, backend }, declaredTargets, scope);
+      const { fingerprint: backend, url } = resolveStateBackend(environment, getProjectDirectory(source));
+      const readMemory: ReadIdentityRecords = async (scope) =>
+        await readIdentityRecords(journal.database, { project, backend }, declaredTargets, scope);
       const readMarker = ({ stack }: Target) => readMarkerFile({ backend: url, project, stack });
-      return await withMarkers(readMemory, declaredTargets, readMarker)(targets);
+      return await addMarkerRecords(readMemory, declaredTargets, readMarker)(targets);
     };
   }
 }
@@ -261,20 +269,22 @@ export class RolloutPlanner {
  * @returns whether it is known of each which they are.
  */
 function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>): boolean {
-  for (const { read, known, unknown, wrong } of groups) {
-    if (wrong.length === 0 || (read.length > 1 && wrong.length === read.length)) return false;
-    const owners = [...known, ...read.filter((target) => !wrong.includes(target))].map(({ name }) => quote(name));
+  for (const { targets, records, mismatch, wrongTargets } of groups) {
+    if (wrongTargets.length === 0 || (targets.length > 1 && wrongTargets.length === targets.length)) return false;
+    const owners = [...records, ...targets.filter((target) => !wrongTargets.includes(target))].map(({ name }) =>
+      quote(name),
+    );
     const reason =
-      unknown === undefined
+      mismatch === undefined
         ? `its key opens the tenant of ${owners.join(", ")}`
-        : `${replacedReason(unknown.rollout)}: ${unknown.why}`;
-    for (const { stack } of wrong) replaced.set(stack, reason);
+        : `${formatReplacedReason(mismatch.rollout)}: ${mismatch.why}`;
+    for (const { stack } of wrongTargets) replaced.set(stack, reason);
   }
   return true;
 }
 
-async function loadModePlanner(mode: Task): Promise<PlanTenant> {
+async function loadModePlanner(mode: RolloutMode): Promise<TenantPlanner> {
   return mode === "only-expired"
-    ? (await import("./planning/plan-expired.js")).planExpired
-    : (await import("./planning/plan-mending.js")).planMending;
+    ? (await import("./planning/plan-expired-removals.js")).planExpiredRemovals
+    : (await import("./planning/plan-drift-revert.js")).planDriftRevert;
 }

@@ -1,38 +1,38 @@
 import { hostname } from "node:os";
-import { leanEnvironment } from "../machine/child-environment";
-import { withCode } from "../settings/email-security-error";
-import { withoutUndefined } from "../settings/without-undefined";
-import { hurriedBy } from "./database/patience";
+import { minimalEnv } from "../machine/child-environment";
+import { formatErrorWithCode } from "../settings/email-security-error";
+import { omitUndefined } from "../settings/omit-undefined";
+import { shortenBusyTimeoutOnStop } from "./database/busy-timeout";
 import { EnginePool } from "./engine/engine-pool";
-import { conduct } from "./execution/coordinator";
-import { beforeAnything, holdLost } from "./execution/ended-by-journal";
-import { tenantJob } from "./execution/tenant-job";
-import { WorkPlaces } from "./execution/work-places";
+import { runRollout } from "./execution/coordinator";
+import { buildLockLostError, wrapErrorBeforeChanges } from "./execution/journal-failure";
+import { createTenantJob } from "./execution/tenant-job";
+import { WorkspaceCache } from "./execution/workspace-cache";
 import type { CurrentTargets } from "./journal/journal";
+import { formatRollbackProgress, readRollbackProgress } from "./journal/rollback-progress";
 import type { RolloutRecord } from "./journal/rollout-record";
-import { takenBackSoFar, takenBackText } from "./journal/taken-back";
-import { RolloutError } from "./model/errors";
-import { nameOfWho } from "./model/origin";
+import { getOperatorName } from "./model/origin";
+import { RolloutError } from "./model/rollout-error";
 import type { RolloutEvent } from "./model/rollout-event";
 import type { RolloutReport } from "./model/rollout-report";
 import type { Target } from "./model/target";
 import type { RolloutState } from "./model/wave";
-import { RolloutNotices } from "./notify/rollout-notices";
+import { RolloutNotifier } from "./notify/rollout-notifier";
 import { AddressHealth } from "./probing/address-health";
-import { checkReach, lookWith, type Reach } from "./probing/target-client";
-import type { Lane } from "./queue/lane";
-import { LocalLane } from "./queue/local-lane";
-import { PermitOffice } from "./rate-limit/permit-office";
-import { reportOf } from "./report/report-of";
-import { rivalError, underWayError } from "./rollout-conflicts";
+import { assertRequestEnvironment, createProbe, type RequestContext } from "./probing/target-client";
+import type { JobQueue } from "./queue/job-queue";
+import { LocalQueue } from "./queue/local-queue";
+import { RateLimitBroker } from "./rate-limit/rate-limit-broker";
+import { buildRolloutReport } from "./report/build-rollout-report";
+import { buildRolloutConflictError, buildRolloutRunningError } from "./rollout-conflicts";
 import type { RolloutContext } from "./rollout-context";
-import { projectFolder, requireSameBackend, stateBackend } from "./stack/state-backend";
-import { keyVariablesOf } from "./stack/tenant-environment";
+import { assertSameBackend, getProjectDirectory, resolveStateBackend } from "./stack/state-backend";
+import { getKeyVariables } from "./stack/tenant-environment";
+import { assertAllowed } from "./targets/assert-allowed";
 import { compareTargets, type TargetComparison } from "./targets/compare-targets";
 import { compareWaves } from "./targets/compare-waves";
-import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
-import { limitOf } from "./targets/service-limit";
+import { findServiceLimit } from "./targets/service-limit";
 
 /** The options of {@link RolloutRun.run}. */
 export interface RunRequest {
@@ -70,9 +70,9 @@ export class RolloutRun {
     const { journal, environment, commands } = this.#context;
     const lockLost = new AbortController();
     let state: RolloutState;
-    hurriedBy(journal.database, request);
+    shortenBusyTimeoutOnStop(journal.database, request);
     this.#context.log = request.log ?? this.#context.defaultLog;
-    const lock = await journal.database.hold(`rollout-${id}`, (reason) => lockLost.abort(new Error(reason)));
+    const lock = await journal.database.lock(`rollout-${id}`, (reason) => lockLost.abort(new Error(reason)));
     if (lock === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
@@ -80,7 +80,7 @@ export class RolloutRun {
       );
     }
     try {
-      const record = await journal.record(id);
+      const record = await journal.getRollout(id);
       if (record.digest === "") {
         throw new RolloutError(
           "ERR_ROLLOUT_NOT_FOUND",
@@ -93,33 +93,35 @@ export class RolloutRun {
           `The rollout ${id} was pruned: the files and plans that it would go on with are gone. Nothing was changed. Begin a new one: \`${commands.plan(record.spec.source, [], record.spec.task)}\``,
         );
       }
-      const recordedTargets = (await journal.tenants(id)).map(({ target }) => target);
+      const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
       const current = currentTargets(record, recordedTargets);
-      const targets = (current?.targets ?? recordedTargets).filter(({ stack }) => current?.leftOut.has(stack) !== true);
+      const targets = (current?.targets ?? recordedTargets).filter(
+        ({ stack }) => current?.excludedStacks.has(stack) !== true,
+      );
       // Write access to the journal must not permit more than write access to the targets file.
-      refuseNotAllowed(record.spec.source, targets, record.spec.waves, environment);
-      checkReach(environment, targets);
+      assertAllowed(record.spec.source, targets, record.spec.waves, environment);
+      assertRequestEnvironment(environment, targets);
       for (const note of current?.notes ?? []) this.#context.log(note);
-      const notices = new RolloutNotices(
+      const notices = new RolloutNotifier(
         record.spec.notify,
         environment,
-        async () => await reportOf(journal, id, false, commands),
+        async () => await buildRolloutReport(journal, id, false, commands),
       );
       const leavesLocks = await this.#beginRollout(record, request, current).catch((error: unknown) => {
-        throw beforeAnything(error);
+        throw wrapErrorBeforeChanges(error);
       });
-      await request.onBegun?.(await reportOf(journal, id, true, commands));
+      await request.onBegun?.(await buildRolloutReport(journal, id, true, commands));
       const aborted = AbortSignal.any([request.aborted, lockLost.signal]);
       const onEvent = (event: RolloutEvent): void => {
         request.onEvent(event);
-        notices.happened(event);
+        notices.handleEvent(event);
       };
       try {
-        state = await this.#conductWaves(record, { ...request, aborted, onEvent }, leavesLocks);
+        state = await this.#runWaves(record, { ...request, aborted, onEvent }, leavesLocks);
       } finally {
-        for (const problem of await notices.end(aborted)) this.#context.log(problem);
+        for (const problem of await notices.flush(aborted)) this.#context.log(problem);
       }
-      if (lockLost.signal.aborted) throw holdLost(id, lockLost.signal.reason, commands);
+      if (lockLost.signal.aborted) throw buildLockLostError(id, lockLost.signal.reason, commands);
       if (leavesLocks) await this.#updateLocks(record);
     } finally {
       await lock.release();
@@ -137,39 +139,40 @@ export class RolloutRun {
     { until, retry, stopping }: RunRequest,
     current: CurrentTargets | undefined,
   ): Promise<boolean> {
-    const { journal, environment, commands, isForWorkers } = this.#context;
-    const { spec, startedAtMs } = await journal.record(id);
-    requireSameBackend(id, spec, stateBackend(environment, projectFolder(spec.source)));
+    const { journal, environment, commands, isWorkerMode } = this.#context;
+    const { spec, startedAtMs } = await journal.getRollout(id);
+    assertSameBackend(id, spec, resolveStateBackend(environment, getProjectDirectory(spec.source)));
     if (until !== undefined && !spec.waves.some(({ name }) => name === until)) {
       const names = spec.waves.map(({ name }) => name).join(", ");
       throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The rollout ${id} has no wave "${until}"; it has ${names}.`);
     }
-    let beginLock = await journal.database.hold("begin", () => {});
-    for (; beginLock === undefined; beginLock = await journal.database.hold("begin", () => {})) {
+    let beginLock = await journal.database.lock("begin", () => {});
+    for (; beginLock === undefined; beginLock = await journal.database.lock("begin", () => {})) {
       if (stopping.aborted) {
         throw new RolloutError("ERR_ROLLOUT_STOPPED", "It was stopped before it began. Nothing was changed.");
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     try {
-      const [rival] = await journal.rivals(id);
-      if (rival !== undefined) throw await rivalError(rival, this.#context);
+      const [rival] = await journal.findConflictingRollouts(id);
+      if (rival !== undefined) throw await buildRolloutConflictError(rival, this.#context);
       const { rollsBack } = spec;
-      if (rollsBack !== undefined && (await this.#context.isHeld(rollsBack))) throw underWayError(rollsBack, commands);
-      const tenants = await journal.tenants(id);
+      if (rollsBack !== undefined && (await this.#context.isLocked(rollsBack)))
+        throw buildRolloutRunningError(rollsBack, commands);
+      const tenants = await journal.listTenants(id);
       const isNew = startedAtMs === undefined;
       const leavesLocks = !isNew || tenants.some(({ state }) => state === "pending");
-      using locks = this.#context.marks(spec);
+      using locks = this.#context.openLocks(spec);
       const nextSequences = tenants.map(({ summary }) => (summary?.marker?.seq ?? 0) + 1);
-      const minSequence = Math.max(await journal.nextSequence(), ...nextSequences);
-      const sequence = leavesLocks ? await locks.begin(await journal.record(id), minSequence) : minSequence;
+      const minSequence = Math.max(await journal.getNextSequence(), ...nextSequences);
+      const sequence = leavesLocks ? await locks.begin(await journal.getRollout(id), minSequence) : minSequence;
       try {
-        const startedBy = nameOfWho(environment);
+        const startedBy = getOperatorName(environment);
         // The original can't be resumed from now on, because this rollback reverts its changes.
         const reason = `It is being rolled back by ${id}.`;
         const rollback = rollsBack === undefined ? {} : { rollsBack: { id: rollsBack, reason } };
         const start = async (): Promise<void> => {
-          if (!isForWorkers) await this.#reclaimDead(id);
+          if (!isWorkerMode) await this.#reclaimDead(id);
           await journal.start(id, { until, retry, by: startedBy, current, seq: sequence, ...rollback });
         };
         if (rollsBack === undefined || !leavesLocks) await start();
@@ -188,55 +191,56 @@ export class RolloutRun {
   /** Releases the places at services that processes of this machine still occupy although they have ended. */
   async #reclaimDead(ownId: string): Promise<void> {
     const { journal } = this.#context;
-    for (const { id, state } of await journal.records()) {
-      if (id === ownId || (state === "running" && !(await this.#context.isHeld(id)))) await journal.reclaim(id);
+    for (const { id, state } of await journal.listRollouts()) {
+      if (id === ownId || (state === "running" && !(await this.#context.isLocked(id)))) await journal.reclaim(id);
     }
   }
 
-  async #conductWaves(record: RolloutRecord, request: RunRequest, leavesLocks: boolean): Promise<RolloutState> {
-    const { journal, environment, commands, log, database, isForWorkers } = this.#context;
+  async #runWaves(record: RolloutRecord, request: RunRequest, leavesLocks: boolean): Promise<RolloutState> {
+    const { journal, environment, commands, log, database, isWorkerMode } = this.#context;
     const { id, spec } = record;
-    const broker = new PermitOffice(journal.database);
-    const enginePool = new EnginePool(leanEnvironment(environment));
-    const workspaces = new WorkPlaces(journal, environment);
-    const requestContext: Reach = {
+    const broker = new RateLimitBroker(journal.database);
+    const enginePool = new EnginePool(minimalEnv(environment));
+    const workspaces = new WorkspaceCache(journal, environment);
+    const requestContext: RequestContext = {
       environment,
-      permits: (target, isAllowed) => broker.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+      getTokens: (target, isAllowed) =>
+        broker.getTokens(target.baseUrl, findServiceLimit(spec.services, target), isAllowed),
       signal: request.aborted,
     };
-    const addresses = new AddressHealth({ look: lookWith(requestContext) });
+    const addressHealth = new AddressHealth({ probe: createProbe(requestContext) });
     const killEngines = (): void => enginePool.kill();
     request.aborted.addEventListener("abort", killEngines);
-    const runJob = tenantJob({
+    const runJob = createTenantJob({
       journal,
       commands,
       pool: enginePool,
-      office: broker,
-      addresses,
+      rateLimitBroker: broker,
+      addressHealth,
       environment,
       log,
       worker: `${hostname()}:${process.pid}`,
-      workFolder: (rolloutId) => workspaces.of(rolloutId),
-      ...withoutUndefined({ lockWaitMs: request.lockWaitMs }),
+      getWorkspace: (rolloutId) => workspaces.get(rolloutId),
+      ...omitUndefined({ lockWaitMs: request.lockWaitMs }),
     });
-    const queue: Lane = isForWorkers
-      ? await (await import("./queue/pg-boss-lane.js")).openPgBossLane(database, { log })
-      : new LocalLane(runJob, request.aborted);
+    const queue: JobQueue = isWorkerMode
+      ? await (await import("./queue/pg-boss-queue.js")).openPgBossQueue(database, { log })
+      : new LocalQueue(runJob, request.aborted);
     try {
       // Workers keep the jobs that they have. Jobs that got lost between workers are queued again.
-      if (isForWorkers) await journal.handOutOpen(id, queue);
-      using locks = this.#context.marks(spec);
-      return await conduct(id, {
+      if (isWorkerMode) await journal.enqueueUnfinished(id, queue);
+      using locks = this.#context.openLocks(spec);
+      return await runRollout(id, {
         ...request,
         journal,
         commands,
-        lane: queue,
-        ...(leavesLocks ? { beforeWave: locks.beforeWave(id) } : {}),
-        capacity: this.#context.capacity(request.maxConcurrent),
+        queue,
+        ...(leavesLocks ? { beforeWave: locks.createWaveCheck(id) } : {}),
+        capacity: this.#context.getCapacity(request.maxConcurrent),
         health: {
           rollout: id,
-          reach: requestContext,
-          addresses,
+          requestContext,
+          addressHealth,
           now: Date.now,
           aborted: request.aborted,
         },
@@ -255,13 +259,13 @@ export class RolloutRun {
     const { journal } = this.#context;
     const { rollsBack } = spec;
     try {
-      using locks = this.#context.marks(spec);
+      using locks = this.#context.openLocks(spec);
       if (rollsBack !== undefined)
-        await journal.rollBack(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
+        await journal.markRolledBack(rollsBack, formatRollbackProgress(await readRollbackProgress(journal, rollsBack)));
       await locks.update(id);
     } catch (error) {
       this.#context.defaultLog(
-        `What the rollout came to could not be written beside the stacks: ${withCode(error)} The next run with this journal does it; until then runs with other journals take it for one that is under way.`,
+        `What the rollout came to could not be written beside the stacks: ${formatErrorWithCode(error)} The next run with this journal does it; until then runs with other journals take it for one that is under way.`,
       );
     }
   }
@@ -287,6 +291,6 @@ function currentTargets(
   return {
     ...comparison,
     notes: waveDifferences === undefined ? comparison.notes : [...comparison.notes, keptWavesNote],
-    keyVariables: keyVariablesOf(declared.targets),
+    keyVariables: getKeyVariables(declared.targets),
   };
 }

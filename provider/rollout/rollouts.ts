@@ -1,28 +1,28 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { readPlainFile } from "../machine/plain-file";
+import { readRegularFile } from "../machine/regular-file";
 import type { Plan } from "../plan/plan";
-import { isPostgres, withoutCredentials } from "../settings/postgres-address";
-import { openDatabase } from "./database/open-database";
-import { afterAll } from "./execution/ended-by-journal";
+import { isPostgresUrl, stripPostgresCredentials } from "../settings/postgres-url";
+import { openJournalDatabase } from "./database/open-database";
+import { wrapErrorAfterRun } from "./execution/journal-failure";
 import { Journal } from "./journal/journal";
 import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
-import { type Purpose, whichRollout } from "./journal/which-rollout";
-import type { Mark, UnreadableMark } from "./locks/mark";
-import { RolloutCommands } from "./model/commands";
-import { RolloutError } from "./model/errors";
+import { type RolloutAction, selectRollout } from "./journal/select-rollout";
+import type { RolloutLock, UnreadableLock } from "./locks/rollout-lock";
+import { RolloutCommands } from "./model/rollout-commands";
+import { RolloutError } from "./model/rollout-error";
 import type { RolloutReport } from "./model/rollout-report";
-import { type WholePlan, WholePlanMaker } from "./plan-report/whole-plan";
+import { type CombinedPlan, CombinedPlanBuilder } from "./plan-report/combined-plan";
 import type { PlannedRollout } from "./planning/plan-rollout";
-import { reportOf } from "./report/report-of";
-import { broughtBefore } from "./rollback/brought-before";
-import { revertInGit } from "./rollback/revert-in-git";
-import type { FilesOf } from "./rollback/rollback";
-import { describeRival } from "./rollout-conflicts";
+import { buildRolloutReport } from "./report/build-rollout-report";
+import { buildEarlierRolloutAdvice } from "./rollback/earlier-rollout-advice";
+import { buildGitRevertAdvice } from "./rollback/git-revert-advice";
+import type { RevisionFiles } from "./rollback/rollback";
+import { describeConflictingRollout } from "./rollout-conflicts";
 import { RolloutContext, type RolloutsOptions } from "./rollout-context";
-import { type PlannedRequest, type PlanRequest, type RollbackRequest, RolloutPlanner } from "./rollout-planner";
+import { type PlanRequest, type RollbackRequest, RolloutPlanner, type RolloutPlanResult } from "./rollout-planner";
 import { RolloutRun, type RunRequest } from "./rollout-run";
-import { keyVariablesOf } from "./stack/tenant-environment";
+import { getKeyVariables } from "./stack/tenant-environment";
 import { readTargets } from "./targets/read-targets";
 import { TargetsFileError } from "./targets/targets-file-error";
 
@@ -47,7 +47,7 @@ export class Rollouts {
     database,
   }: RolloutsOptions): Promise<Rollouts> {
     const sink = { log };
-    const journal = await Journal.open(await openDatabase(database, { log: (line) => sink.log(line) }));
+    const journal = await Journal.open(await openJournalDatabase(database, { log: (line) => sink.log(line) }));
     return new Rollouts(new RolloutContext(journal, { environment, log, commands, database }, sink));
   }
 
@@ -56,8 +56,8 @@ export class Rollouts {
   }
 
   /** Whether workers change the tenants, instead of the process that runs the rollout. */
-  get isForWorkers(): boolean {
-    return this.#context.isForWorkers;
+  get isWorkerMode(): boolean {
+    return this.#context.isWorkerMode;
   }
 
   /** The commands that messages about these rollouts suggest. */
@@ -66,8 +66,8 @@ export class Rollouts {
   }
 
   /** The maximum number of tenants that a run changes at once, as far as it is known: any number of workers may join. */
-  capacity(maxConcurrent: number | undefined): number {
-    return this.#context.capacity(maxConcurrent);
+  getCapacity(maxConcurrent: number | undefined): number {
+    return this.#context.getCapacity(maxConcurrent);
   }
 
   /**
@@ -80,7 +80,7 @@ export class Rollouts {
    * @throws {SameKeyError} if two tenants have the same key.
    * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service.
    */
-  async plan(request: PlanRequest): Promise<PlannedRequest> {
+  async plan(request: PlanRequest): Promise<RolloutPlanResult> {
     return await new RolloutPlanner(this.#context).plan(request);
   }
 
@@ -91,14 +91,18 @@ export class Rollouts {
    * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while the rollout is running; (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back;
    * (`ERR_ROLLOUT_NOT_KNOWN`) if the earlier state of a tenant is unknown.
    */
-  async planRollback(id: string, to: FilesOf | undefined, request: RollbackRequest = {}): Promise<PlannedRollout> {
+  async planRollback(
+    id: string,
+    to: RevisionFiles | undefined,
+    request: RollbackRequest = {},
+  ): Promise<PlannedRollout> {
     return await new RolloutPlanner(this.#context).planRollback(id, to, request);
   }
 
   /** Lists the files of the working directory that differ from the rollout's copies. The rollout continues with its copies. */
-  async changedFiles({ id, spec }: RolloutRecord): Promise<readonly string[]> {
+  async findChangedFiles({ id, spec }: RolloutRecord): Promise<readonly string[]> {
     if (spec.rollsBack !== undefined) return [];
-    const { bundle, folder } = await this.journal.files(id);
+    const { bundle, folder } = await this.journal.readFiles(id);
     const root = resolve(relative(folder, "."));
     return [...bundle].flatMap(([path, content]) => {
       const file = join(root, path);
@@ -107,19 +111,19 @@ export class Rollouts {
   }
 
   /** Deletes a planned rollout that nobody wants to begin. */
-  async forget(id: string): Promise<void> {
-    await this.journal.forget(id);
+  async deletePlanned(id: string): Promise<void> {
+    await this.journal.deleteRollout(id);
   }
 
   /** Deletes a planned rollout that failed to begin. */
-  async forgetUnbegun(id: string): Promise<void> {
-    if ((await this.journal.record(id)).state === "planned") await this.forget(id);
+  async deleteUnstarted(id: string): Promise<void> {
+    if ((await this.journal.getRollout(id)).state === "planned") await this.deletePlanned(id);
   }
 
   /** Describes the other rollout that has to end or be abandoned before a planned one can begin. Undefined if there is none. */
-  async inTheWay(id: string): Promise<string | undefined> {
-    const [rival] = await this.journal.rivals(id);
-    return rival === undefined ? undefined : (await describeRival(rival, this.#context)).join(" ");
+  async describeBlockingRollout(id: string): Promise<string | undefined> {
+    const [rival] = await this.journal.findConflictingRollouts(id);
+    return rival === undefined ? undefined : (await describeConflictingRollout(rival, this.#context)).join(" ");
   }
 
   /**
@@ -130,31 +134,31 @@ export class Rollouts {
   async run(id: string, request: RunRequest): Promise<RolloutReport> {
     const state = await new RolloutRun(this.#context).run(id, request);
     return await this.report(id).catch((error: unknown) => {
-      throw afterAll(error, id, state);
+      throw wrapErrorAfterRun(error, id, state);
     });
   }
 
   /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
   async report(id: string): Promise<RolloutReport> {
-    const report = await reportOf(this.journal, id, await this.isHeld(id), this.commands);
+    const report = await buildRolloutReport(this.journal, id, await this.isLocked(id), this.commands);
     const { rollsBack, state, advice } = report;
     if (rollsBack === undefined || (state !== "done" && state !== "planned")) return report;
     const { journal } = this;
-    const gitAdvice = state === "done" ? await revertInGit(journal, rollsBack) : [];
+    const gitAdvice = state === "done" ? await buildGitRevertAdvice(journal, rollsBack) : [];
     return {
       ...report,
-      advice: [...advice, ...(await broughtBefore(journal, rollsBack, this.commands)), ...gitAdvice],
+      advice: [...advice, ...(await buildEarlierRolloutAdvice(journal, rollsBack, this.commands)), ...gitAdvice],
     };
   }
 
   /** Merges the plans of all tenants into one, with the evidence from their mail. */
-  async wholePlan({ id, mail }: Pick<PlannedRollout, "id" | "mail">): Promise<WholePlan> {
+  async buildCombinedPlan({ id, mail }: Pick<PlannedRollout, "id" | "mail">): Promise<CombinedPlan> {
     const { journal } = this;
-    const [{ spec }, tenants] = [await journal.record(id), await journal.tenants(id)];
-    const mismatchedTenants = new Set(mail?.guards.map(({ tenant }) => tenant));
-    const builder = new WholePlanMaker();
+    const [{ spec }, tenants] = [await journal.getRollout(id), await journal.listTenants(id)];
+    const mismatchedTenants = new Set(mail?.blockers.map(({ tenant }) => tenant));
+    const builder = new CombinedPlanBuilder();
     for (const { name } of tenants) {
-      const text = mismatchedTenants.has(name) ? undefined : await journal.plan(id, name);
+      const text = mismatchedTenants.has(name) ? undefined : await journal.readPlan(id, name);
       if (text === undefined) continue;
       const plan = JSON.parse(text) as Plan;
       // The settings files of a rollback are generated, so references to them mean nothing to the reader.
@@ -162,19 +166,19 @@ export class Rollouts {
         spec.rollsBack === undefined
           ? plan
           : { ...plan, changes: plan.changes.map(({ place: _, overrides: __, ...change }) => change) };
-      builder.add(name, visiblePlan, mail?.said.get(name)?.changes);
+      builder.add(name, visiblePlan, mail?.evidenceByTenant.get(name)?.changes);
     }
-    return builder.whole(tenants.length);
+    return builder.build(tenants.length);
   }
 
   /** The full name of a rollout, with its targets file and journal: `the rollout 20261121-0800-7f3a91 of tenants.yaml …`. */
-  fullName({ id, spec }: Pick<RolloutRecord, "id" | "spec">): string {
-    return `the rollout ${id} of ${spec.source} (journal: ${this.#journalName()})`;
+  formatFullName({ id, spec }: Pick<RolloutRecord, "id" | "spec">): string {
+    return `the rollout ${id} of ${spec.source} (journal: ${this.#getJournalName()})`;
   }
 
   /** Whether a run holds the rollout now. */
-  async isHeld(id: string): Promise<boolean> {
-    return await this.#context.isHeld(id);
+  async isLocked(id: string): Promise<boolean> {
+    return await this.#context.isLocked(id);
   }
 
   /**
@@ -183,7 +187,7 @@ export class Rollouts {
    * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if no run holds the rollout.
    */
   async stop(id: string): Promise<void> {
-    if (!(await this.isHeld(id))) {
+    if (!(await this.isLocked(id))) {
       const { commands } = this;
       throw new RolloutError(
         "ERR_ROLLOUT_NOT_FOUND",
@@ -201,7 +205,7 @@ export class Rollouts {
   async abandon(id: string): Promise<void> {
     const { journal, commands } = this;
     // Prevents another run from resuming the rollout in the meantime.
-    const lock = await journal.database.hold(`rollout-${id}`, () => {});
+    const lock = await journal.database.lock(`rollout-${id}`, () => {});
     if (lock === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
@@ -209,7 +213,7 @@ export class Rollouts {
       );
     }
     try {
-      using locks = this.#context.marks((await journal.record(id)).spec);
+      using locks = this.#context.openLocks((await journal.getRollout(id)).spec);
       const reason = "A person abandoned it.";
       await locks.close(id, { state: "abandoned", reason }, async () => await journal.abandon(id, reason));
     } finally {
@@ -223,15 +227,15 @@ export class Rollouts {
    * @param file the targets file, which determines the state backend.
    * @returns the number of stacks in which the effect of the rollout is unknown. Undefined if there is no such rollout.
    */
-  async abandonElsewhere(id: string, file: string): Promise<number | undefined> {
-    using locks = this.#context.marks(readStackSource(file));
-    return await locks.abandonElsewhere(id);
+  async abandonForeign(id: string, file: string): Promise<number | undefined> {
+    using locks = this.#context.openLocks(readStackSource(file));
+    return await locks.abandonForeign(id);
   }
 
   /** Lists the unfinished rollouts that this journal doesn't know, by the locks that they left beside the stacks. */
-  async elsewhere(file: string): Promise<readonly (Mark | UnreadableMark)[]> {
-    using locks = this.#context.marks(readStackSource(file));
-    return await locks.elsewhere();
+  async listForeignLocks(file: string): Promise<readonly (RolloutLock | UnreadableLock)[]> {
+    using locks = this.#context.openLocks(readStackSource(file));
+    return await locks.listForeignLocks();
   }
 
   /**
@@ -239,25 +243,25 @@ export class Rollouts {
    *
    * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
    */
-  async find(id: string | undefined, purpose: Purpose): Promise<RolloutRecord> {
-    return await whichRollout(this.journal, id, purpose, {
-      place: this.#journalName(),
+  async find(id: string | undefined, purpose: RolloutAction): Promise<RolloutRecord> {
+    return await selectRollout(this.journal, id, purpose, {
+      journalLocation: this.#getJournalName(),
       commands: this.commands,
-      isHeld: async (rolloutId) => await this.isHeld(rolloutId),
+      isLocked: async (rolloutId) => await this.isLocked(rolloutId),
       log: (line) => this.#context.log(line),
     });
   }
 
-  #journalName(): string {
+  #getJournalName(): string {
     const { database } = this.#context;
-    return isPostgres(database) ? (withoutCredentials(database) ?? "the database") : database;
+    return isPostgresUrl(database) ? (stripPostgresCredentials(database) ?? "the database") : database;
   }
 }
 
 /** Whether a file has this content. False if it is no longer a regular file. */
 function hasContent(file: string, content: Uint8Array): boolean {
   try {
-    return readPlainFile(file).equals(content);
+    return readRegularFile(file).equals(content);
   } catch {
     return false;
   }
@@ -266,7 +270,7 @@ function hasContent(file: string, content: Uint8Array): boolean {
 /** The location of the stacks according to a targets file. Without key variables if the file is missing or invalid. */
 function readStackSource(file: string): Pick<RolloutSpec, "source" | "keyVariables"> {
   try {
-    return { source: file, keyVariables: keyVariablesOf(readTargets(file).targets) };
+    return { source: file, keyVariables: getKeyVariables(readTargets(file).targets) };
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
     return { source: file };

@@ -1,19 +1,19 @@
 import { hostname } from "node:os";
-import { leanEnvironment } from "../machine/child-environment";
+import { minimalEnv } from "../machine/child-environment";
 import { quote } from "../settings/text";
-import { openDatabase } from "./database/open-database";
+import { openJournalDatabase } from "./database/open-database";
 import { EnginePool } from "./engine/engine-pool";
-import { isOfStorage } from "./execution/journaled-job";
-import { tenantJob } from "./execution/tenant-job";
-import { WorkPlaces } from "./execution/work-places";
+import { isStorageError } from "./execution/journaled-job";
+import { createTenantJob } from "./execution/tenant-job";
+import { WorkspaceCache } from "./execution/workspace-cache";
 import { Journal } from "./journal/journal";
-import { engineCapacity } from "./model/capacity";
+import { getEngineCapacity } from "./model/capacity";
 import type { ServiceLimit } from "./model/target";
 import type { TenantState } from "./model/wave";
 import { AddressHealth } from "./probing/address-health";
-import { checkReach, lookWith, type Reach } from "./probing/target-client";
-import type { DoJob } from "./queue/lane";
-import { PermitOffice } from "./rate-limit/permit-office";
+import { assertRequestEnvironment, createProbe, type RequestContext } from "./probing/target-client";
+import type { JobHandler } from "./queue/job-queue";
+import { RateLimitBroker } from "./rate-limit/rate-limit-broker";
 
 /** The options of {@link runWorker}. */
 export interface WorkerOptions {
@@ -43,60 +43,60 @@ export interface WorkerOptions {
  */
 export async function runWorker({
   database,
-  concurrency = engineCapacity(),
+  concurrency = getEngineCapacity(),
   environment = process.env,
   log,
   stopping,
   aborted,
 }: WorkerOptions): Promise<void> {
-  checkReach(environment, []);
-  const journal = await Journal.open(await openDatabase(database));
-  // The import has to wait until `openDatabase` has found the package installed.
-  const { workOnPgBoss } = await import("./queue/work-on-pg-boss.js");
-  const broker = new PermitOffice(journal.database);
+  assertRequestEnvironment(environment, []);
+  const journal = await Journal.open(await openJournalDatabase(database));
+  // The import has to wait until `openJournalDatabase` has found the package installed.
+  const { runPgBossWorker } = await import("./queue/pg-boss-worker.js");
+  const broker = new RateLimitBroker(journal.database);
   // Only each rollout names the variables that hold keys. A minimal environment can't contain any of them.
-  const enginePool = new EnginePool(leanEnvironment(environment));
-  const workspaces = new WorkPlaces(journal, environment);
+  const enginePool = new EnginePool(minimalEnv(environment));
+  const workspaces = new WorkspaceCache(journal, environment);
   // The limits of each service address, as declared by the rollouts whose jobs this worker takes.
   const limits = new Map<string, ServiceLimit>();
-  const getTokens: Reach["permits"] = ({ baseUrl }, isAllowed) =>
-    broker.permits(baseUrl, limits.get(baseUrl), isAllowed);
-  const addresses = new AddressHealth({
-    look: lookWith({ environment, permits: getTokens, signal: aborted }),
+  const getTokens: RequestContext["getTokens"] = ({ baseUrl }, isAllowed) =>
+    broker.getTokens(baseUrl, limits.get(baseUrl), isAllowed);
+  const addressHealth = new AddressHealth({
+    probe: createProbe({ environment, getTokens, signal: aborted }),
   });
   const worker = `${hostname()}:${process.pid}`;
-  const getWorkspace = (rollout: string) => workspaces.of(rollout);
-  const changeTenant = tenantJob({
+  const getWorkspace = (rollout: string) => workspaces.get(rollout);
+  const changeTenant = createTenantJob({
     journal,
     pool: enginePool,
-    office: broker,
-    addresses,
+    rateLimitBroker: broker,
+    addressHealth,
     environment,
     log,
     worker,
-    workFolder: getWorkspace,
+    getWorkspace,
   });
-  const runJob: DoJob = async (job, signal) => {
+  const runJob: JobHandler = async (job, signal) => {
     const tenantName = quote(job.tenant);
     // If this machine lacks something, the tenant has not failed: another worker may succeed, so this one ends.
     await getWorkspace(job.rollout).catch((error: unknown) => {
       // An unreachable database is a reason to wait, not to end the worker.
-      if (!isOfStorage(error)) unsuitable.abort(error);
+      if (!isStorageError(error)) unsuitable.abort(error);
       throw error;
     });
-    const { services } = (await journal.record(job.rollout)).spec;
+    const { services } = (await journal.getRollout(job.rollout)).spec;
     for (const [address, limit] of services) limits.set(address, limit);
     log(`${tenantName}: begins, for the rollout ${job.rollout}`);
     await changeTenant(job, signal);
     if (signal.aborted) log(`${tenantName}: let go of. ${(signal.reason as Error).message}`);
-    else log(`${tenantName}: ${formatOutcome(await journal.stateOf(job))}`);
+    else log(`${tenantName}: ${formatOutcome(await journal.getTenantState(job))}`);
   };
   const unsuitable = new AbortController();
   const killEngines = (): void => enginePool.kill();
   aborted.addEventListener("abort", killEngines);
   try {
     log(`The worker ${worker} takes up to ${concurrency} tenants at once.`);
-    await workOnPgBoss(database, runJob, {
+    await runPgBossWorker(database, runJob, {
       concurrency,
       stopping: AbortSignal.any([stopping, unsuitable.signal]),
       aborted,

@@ -1,15 +1,15 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
-import { Refusal } from "./contract/errors";
+import { SandboxHttpError } from "./contract/errors";
 import type { SandboxHooks, ServiceRequest, ServiceResponse } from "./options";
 import type { RateLimiter } from "./rate-limit";
 import type { RequestLog } from "./request-log";
 import { describeService } from "./routes/openapi";
-import { parse, positiveInteger, type Route } from "./routes/route";
+import { parseRequestPart, positiveIntegerSchema, type Route } from "./routes/route";
 import type { Store } from "./store";
 import type { Caller } from "./store/tenants";
 
-export interface AppParts {
+export interface AppDependencies {
   store: Store;
   routes: Route[];
   log: RequestLog;
@@ -24,7 +24,7 @@ type Env = { Variables: { request: ServiceRequest; caller: Caller | undefined } 
  * Creates the HTTP application. Every request passes, in this order: the log, the hooks, the API key check, the rate
  * limit, the route, and the route's schemas.
  */
-export function createApp({ store, routes, log, hooks, clock, limiter }: AppParts): Hono<Env> {
+export function createApp({ store, routes, log, hooks, clock, limiter }: AppDependencies): Hono<Env> {
   const app = new Hono<Env>();
   app.onError((error) => createErrorResponse(error));
   app.notFound((context) => createJsonResponse(404, { error: `there is no ${getPath(context)}` }));
@@ -37,8 +37,8 @@ export function createApp({ store, routes, log, hooks, clock, limiter }: AppPart
   app.get("/sandbox/requests", () => createJsonResponse(200, log.summary()));
   app.get("/sandbox/audit", (context) => {
     const { tenantId } = requireCaller(findCaller(store, context));
-    const { limit } = parse(auditQuery, context.req.query());
-    const items = store.audit.latest(tenantId, limit);
+    const { limit } = parseRequestPart(auditQuery, context.req.query());
+    const items = store.audit.readLatest(tenantId, limit);
     return createJsonResponse(200, { status: 200, results: { items, total: store.audit.count(tenantId) } });
   });
 
@@ -70,8 +70,8 @@ export function createApp({ store, routes, log, hooks, clock, limiter }: AppPart
         caller,
         at: clock().toISOString(),
         params: context.req.param(),
-        query: route.query && parse(route.query, context.req.query()),
-        body: route.body && parse(route.body, requireJson(context)),
+        query: route.query && parseRequestPart(route.query, context.req.query()),
+        body: route.body && parseRequestPart(route.body, requireJson(context)),
       });
       return createJsonResponse(result.status, result);
     });
@@ -81,7 +81,7 @@ export function createApp({ store, routes, log, hooks, clock, limiter }: AppPart
   for (const [path, methods] of groupMethodsByPath(routes)) {
     app.all(path, (context) => {
       const allow = methods.join(", ");
-      throw new Refusal(405, `${getPath(context)} takes ${allow}, not ${context.req.method}`, {
+      throw new SandboxHttpError(405, `${getPath(context)} takes ${allow}, not ${context.req.method}`, {
         headers: { Allow: allow },
       });
     });
@@ -89,16 +89,17 @@ export function createApp({ store, routes, log, hooks, clock, limiter }: AppPart
   return app;
 }
 
-const auditQuery = z.object({ limit: positiveInteger(1000).default(100) });
+const auditQuery = z.object({ limit: positiveIntegerSchema(1000).default(100) });
 
 function findCaller(store: Store, context: Context): Caller | undefined {
   const key = context.req.header("x-api-key");
-  return key === undefined ? undefined : store.tenants.byKey(key);
+  return key === undefined ? undefined : store.tenants.findCaller(key);
 }
 
 /** @throws Refusal 401 (reference, "Authentication"). */
 function requireCaller(caller: Caller | undefined): Caller {
-  if (caller === undefined) throw new Refusal(401, "the X-Api-Key header is missing or holds no valid API key");
+  if (caller === undefined)
+    throw new SandboxHttpError(401, "the X-Api-Key header is missing or holds no valid API key");
   return caller;
 }
 
@@ -117,9 +118,9 @@ async function readRequest(context: Context): Promise<ServiceRequest> {
 /** Returns the JSON body. The reference says: "requests with a body use Content-Type: application/json". */
 function requireJson(context: Context<Env>): unknown {
   const type = context.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json") throw new Refusal(400, "Content-Type must be application/json");
+  if (type !== "application/json") throw new SandboxHttpError(400, "Content-Type must be application/json");
   const { body } = context.get("request");
-  if (body === undefined) throw new Refusal(400, "the body is not valid JSON");
+  if (body === undefined) throw new SandboxHttpError(400, "the body is not valid JSON");
   return body;
 }
 
@@ -142,7 +143,7 @@ function groupMethodsByPath(routes: Route[]): Map<string, string[]> {
 }
 
 function createErrorResponse(error: unknown): Response {
-  if (error instanceof Refusal) {
+  if (error instanceof SandboxHttpError) {
     return createJsonResponse(error.status, { error: error.message, ...error.details }, error.headers);
   }
   const reason = error instanceof Error ? error.message : String(error);

@@ -10,7 +10,7 @@ import { serve } from "@hono/node-server";
 import { createApp } from "./app";
 import { SandboxError } from "./contract/errors";
 import type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./contract/schemas";
-import { behaviourOf, mailOptionsOf, type SandboxOptions } from "./options";
+import { resolveBehaviour, resolveMailOptions, type SandboxOptions } from "./options";
 import { RateLimiter } from "./rate-limit";
 import { type RecordedRequest, RequestLog } from "./request-log";
 import { allowDenyEntryRoutes } from "./routes/allow-deny-entries";
@@ -18,10 +18,10 @@ import { metricRoutes } from "./routes/metrics";
 import { phishingReportRoutes } from "./routes/phishing-reports";
 import { threatRoutes } from "./routes/threats";
 import { vipEmployeeRoutes } from "./routes/vip-employees";
-import { apiKeysOf } from "./scenarios/scenario";
+import { getApiKeys } from "./scenarios/scenario";
 import { openStore } from "./store";
 import type { AuditRow } from "./store/audit-log";
-import { lookBack } from "./store/timeline";
+import { getLookBackPeriod } from "./store/timeline";
 
 export type { SandboxBehaviour } from "./contract/behaviour";
 export { SandboxError, type SandboxErrorCode } from "./contract/errors";
@@ -94,8 +94,8 @@ const CLOSING_GRACE_MS = 500;
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, data, scenario, clock = () => new Date(), newId = randomId } = options;
   assertPort(port);
-  const behaviour = behaviourOf(options);
-  const mail = mailOptionsOf(options);
+  const behaviour = resolveBehaviour(options);
+  const mail = resolveMailOptions(options);
   const limiter = options.rateLimit && new RateLimiter(options.rateLimit);
   const log = new RequestLog();
   const store = openStore({
@@ -122,12 +122,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 
   const getTenantId = (name: string): number => {
-    const id = store.tenants.idOf(name);
+    const id = store.tenants.findId(name);
     if (id !== undefined) return id;
-    const names = store.tenants.names().join(", ");
+    const names = store.tenants.listNames().join(", ");
     throw new SandboxError("ERR_SANDBOX_TENANT", `There is no tenant ${name}. The tenants are: ${names}.`);
   };
-  const getFullPeriod = () => lookBack(clock().toISOString(), Number.MAX_SAFE_INTEGER);
+  const getFullPeriod = () => getLookBackPeriod(clock().toISOString(), Number.MAX_SAFE_INTEGER);
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= stopServer(server).finally(() => store.close());
@@ -138,8 +138,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: log.requests,
     clearRequests: () => log.clear(),
-    tenants: store.tenants.names().map((name) => ({ name, apiKeys: apiKeysOf(name) })),
-    audit: (tenant) => store.audit.latest(getTenantId(tenant), NO_PAGING.limit),
+    tenants: store.tenants.listNames().map((name) => ({ name, apiKeys: getApiKeys(name) })),
+    audit: (tenant) => store.audit.readLatest(getTenantId(tenant), NO_PAGING.limit),
     allowDenyEntries: (tenant) => store.allowDenyEntries.page(getTenantId(tenant), NO_PAGING).items,
     vips: (tenant) => store.vipEmployees.page(getTenantId(tenant), { sort: "desc", ...NO_PAGING }).items,
     exclusions: (tenant) => store.vipEmployees.exclusions(getTenantId(tenant)),

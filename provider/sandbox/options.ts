@@ -63,7 +63,7 @@ export interface SandboxHooks {
 }
 
 /** Returns the {@link SandboxBehaviour} with all defaults filled in. */
-export function behaviourOf(options: SandboxOptions): Required<SandboxBehaviour> {
+export function resolveBehaviour(options: SandboxOptions): Required<SandboxBehaviour> {
   return {
     notInOrgStatus: options.notInOrgStatus ?? 400,
     notInOrgShape: options.notInOrgShape ?? "results",
@@ -80,7 +80,7 @@ const MAX_THREATS = 1_000_000;
  *
  * @throws SandboxError `ERR_SANDBOX_OPTION` if a number is invalid.
  */
-export function mailOptionsOf({ threats, seed = 1 }: SandboxOptions): {
+export function resolveMailOptions({ threats, seed = 1 }: SandboxOptions): {
   threats: number | undefined;
   seed: number;
 } {

@@ -1,4 +1,4 @@
-import { Refusal, SandboxError } from "./contract/errors";
+import { SandboxError, SandboxHttpError } from "./contract/errors";
 
 /** The rate limit of each tenant. The reference, "Limits", says "Requests are rate limited" but gives no numbers. */
 export interface RateLimit {
@@ -45,15 +45,15 @@ export class RateLimiter {
     // Rounding errors of many small refills can leave slightly less than one token.
     if (bucket.tokens < 1 - 1e-9) {
       const waitMs = ((1 - bucket.tokens) / perSecond) * 1_000;
-      throw new Refusal(429, `too many requests: the limit is ${perSecond} a second`, {
-        headers: this.#retryAfter(nowMs, waitMs),
+      throw new SandboxHttpError(429, `too many requests: the limit is ${perSecond} a second`, {
+        headers: this.#buildRetryAfterHeader(nowMs, waitMs),
       });
     }
     bucket.tokens = Math.max(0, bucket.tokens - 1);
   }
 
   /** Both forms have a resolution of one second, so the delay is rounded up. */
-  #retryAfter(nowMs: number, waitMs: number): Record<string, string> {
+  #buildRetryAfterHeader(nowMs: number, waitMs: number): Record<string, string> {
     switch (this.#limit.retryAfter) {
       case "none":
         return {};

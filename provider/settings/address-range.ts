@@ -41,14 +41,14 @@ export function parseAddressRange(text: string): AddressRange | undefined {
     last,
     canonical: formatCanonicalRange({ width, first, last }),
     includes: (address) => {
-      const number = addressNumber(address);
+      const number = parseAddressNumber(address);
       return number?.width === width && first <= number.value && number.value <= last;
     },
   };
 }
 
 /** Converts an address to a number; an IPv4-mapped address counts as IPv4. Undefined if the text isn't a valid address. */
-export function addressNumber(text: string): { readonly width: number; readonly value: bigint } | undefined {
+export function parseAddressNumber(text: string): { readonly width: number; readonly value: bigint } | undefined {
   const parsed = parsePlainAddress(text);
   if (parsed === undefined) return undefined;
   const plain = unmapIPv4(parsed);

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "./assumptions";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "./assumptions";
 import { parseEntryValue, parseMailbox } from "./entry-value";
-import { nearestName } from "./nearest-name";
+import { findNearestName } from "./nearest-name";
 import type { OwnDomains } from "./own-domains";
-import { refusalOf } from "./risk";
-import { canonicalComment, harmIn, isPrintable, quote } from "./text";
+import { describeRisks } from "./risk";
+import { canonicalizeComment, findHarmfulText, isPrintable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
 /** One reason why arguments can't be accepted, on the argument it is about. */
@@ -17,14 +17,14 @@ export interface ArgumentFailure {
 export type RawArguments = Readonly<Record<string, unknown>>;
 
 /** Why a comment can't be accepted: it could do something where it is printed. Undefined when it can. */
-export function commentRefusal(text: string): string | undefined {
-  const harmfulText = harmIn(text);
+export function validateComment(text: string): string | undefined {
+  const harmfulText = findHarmfulText(text);
   if (harmfulText === undefined) return undefined;
   return `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harmfulText}. Take it out`;
 }
 
 const printableText = z.string({ error: (issue) => `must be text, not ${quote(issue.input)}` }).check((context) => {
-  const message = commentRefusal(context.value);
+  const message = validateComment(context.value);
   if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
 });
 
@@ -51,11 +51,11 @@ const mailbox = z
 /** The arguments of one allow/deny entry (reference, section Allow/deny list). */
 export const allowDenyEntryArguments = z.strictObject({
   list: z
-    .enum(LISTS, { error: (issue) => describeExpected(issue.input, oneOf(LISTS)) })
+    .enum(ENTRY_LISTS, { error: (issue) => describeExpected(issue.input, formatAllowedValues(ENTRY_LISTS)) })
     .describe("Which of the two lists."),
   value: entryValue,
   entryType: z
-    .enum(ENTRY_TYPES, { error: (issue) => describeExpected(issue.input, oneOf(ENTRY_TYPES)) })
+    .enum(ENTRY_TYPES, { error: (issue) => describeExpected(issue.input, formatAllowedValues(ENTRY_TYPES)) })
     .describe("What the value is. Inferred from it when left out.")
     .optional(),
   verdictScope: z
@@ -75,7 +75,7 @@ export const allowDenyEntryArguments = z.strictObject({
     .describe("Whether an entry that exists with other arguments is taken over and changed.")
     .optional(),
   acceptRisk: printableText
-    .refine(isReason, "is empty; say why the risk is accepted, or leave it out")
+    .refine(isMeaningfulText, "is empty; say why the risk is accepted, or leave it out")
     .describe("Why a risky entry is meant all the same. For the review: it is never sent to the service.")
     .optional(),
 });
@@ -84,7 +84,7 @@ export const allowDenyEntryArguments = z.strictObject({
 export const allowDenyEntryQuery = allowDenyEntryArguments.pick({ list: true }).partial();
 
 /** Whether a text says anything: invisible characters alone don't. */
-export function isReason(text: string): boolean {
+export function isMeaningfulText(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(text);
 }
 
@@ -96,7 +96,9 @@ export const vipEmployeeArguments = z.strictObject({
   email: mailbox,
   comment,
   onDelete: z
-    .enum(ON_DELETE, { error: (issue) => `must be ${oneOf(ON_DELETE)}, not ${quote(issue.input)}` })
+    .enum(ON_DELETE, {
+      error: (issue) => `must be ${formatAllowedValues(ON_DELETE)}, not ${quote(issue.input)}`,
+    })
     .describe('What deleting does: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
     .optional(),
 });
@@ -115,7 +117,7 @@ type Complete<Schema extends z.ZodObject, Name extends keyof z.infer<Schema>> = 
 /** What is left out is absent, not undefined. */
 type Exact<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
-export interface Checked {
+export interface CheckedArguments {
   /** The arguments without what is empty. Holds {@link UNKNOWN} where the given ones did. */
   readonly inputs: Record<string, unknown>;
   /** Every reason at once; empty when the arguments are good. */
@@ -127,13 +129,13 @@ export interface Checked {
  *
  * @param ownDomains the tenant's own domains, where they are known, to refuse what is risky with them.
  */
-export function checkAllowDenyEntry(raw: RawArguments, ownDomains?: OwnDomains): Checked {
+export function checkAllowDenyEntry(raw: RawArguments, ownDomains?: OwnDomains): CheckedArguments {
   const { inputs, failures } = checkEntryArguments(raw, allowDenyEntryArguments);
   const { list, value, acceptRisk } = inputs;
   const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
-  if (parsed?.ok && isOneOf(LISTS, list) && acceptRisk === undefined) {
+  if (parsed?.ok && isOneOf(ENTRY_LISTS, list) && acceptRisk === undefined) {
     const { entryType, canonical } = parsed.value;
-    const riskProblem = refusalOf({ list, value: canonical, entryType }, ownDomains);
+    const riskProblem = describeRisks({ list, value: canonical, entryType }, ownDomains);
     if (riskProblem !== undefined) failures.push({ property: "value", reason: riskProblem });
   }
   return { inputs, failures };
@@ -144,8 +146,8 @@ export function checkEntryArguments(
   raw: RawArguments,
   schema: z.ZodObject,
 ): { readonly inputs: Record<string, unknown>; readonly failures: ArgumentFailure[] } {
-  const failures = validate(schema, raw);
-  const inputs = withoutEmpty(raw);
+  const failures = validateArguments(schema, raw);
+  const inputs = omitEmpty(raw);
   const { value, entryType: declaredType } = inputs;
   const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
   if (parsed?.ok && declaredType !== undefined && isOneOf(ENTRY_TYPES, declaredType)) {
@@ -173,13 +175,13 @@ export function completeAllowDenyEntry(inputs: RawArguments): AllowDenyEntryInpu
 }
 
 /** Checks the arguments of a VIP employee. */
-export function checkVipEmployee(raw: RawArguments, schema: z.ZodObject = vipEmployeeArguments): Checked {
-  return { inputs: withoutEmpty(raw), failures: validate(schema, raw) };
+export function checkVipEmployee(raw: RawArguments, schema: z.ZodObject = vipEmployeeArguments): CheckedArguments {
+  return { inputs: omitEmpty(raw), failures: validateArguments(schema, raw) };
 }
 
 /** Every reason why arguments are not what the schema says, each on its property. What is not known yet passes. */
-export function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
-  const result = schema.safeParse(withoutEmpty(raw));
+export function validateArguments(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
+  const result = schema.safeParse(omitEmpty(raw));
   if (result.success) return [];
   const failures: ArgumentFailure[] = [];
   for (const issue of result.error.issues) {
@@ -207,18 +209,18 @@ function formatPath(path: readonly PropertyKey[]): string {
 
 function describeUnknownArgument(key: string, schema: z.ZodObject): string {
   const known = Object.keys(schema.shape);
-  const suggestion = nearestName(key, known);
+  const suggestion = findNearestName(key, known);
   return suggestion === undefined
     ? `is not an argument; the arguments are ${known.join(", ")}`
     : `is not an argument; write ${suggestion}`;
 }
 
 /** Leaves out what is null, undefined or an empty comment, so that they are the same as not written. */
-export function withoutEmpty(raw: RawArguments): Record<string, unknown> {
+export function omitEmpty(raw: RawArguments): Record<string, unknown> {
   const isPresent = ([key, value]: [string, unknown]): boolean =>
     value !== undefined &&
     value !== null &&
-    !(key === "comment" && typeof value === "string" && canonicalComment(value) === "");
+    !(key === "comment" && typeof value === "string" && canonicalizeComment(value) === "");
   // Not by assignment: a key named __proto__ must stay a key.
   return Object.fromEntries(Object.entries(raw).filter(isPresent));
 }
@@ -235,7 +237,7 @@ function describeExpected(input: unknown, expected: string): string {
 }
 
 /** The values to choose from, for a message. */
-export function oneOf(values: readonly string[]): string {
+export function formatAllowedValues(values: readonly string[]): string {
   const quoted = values.map((value) => `"${value}"`);
   return [...quoted.slice(0, -2), quoted.slice(-2).join(" or ")].join(", ");
 }

@@ -7,7 +7,7 @@
 export const ENTRY_TYPES = ["domain", "ip", "email_address"] as const;
 
 /** The two lists. The list is always sent on create, and always asked for when reading. */
-export const LISTS = ["allow", "deny"] as const;
+export const ENTRY_LISTS = ["allow", "deny"] as const;
 
 /** The verdict scopes known today. Others are carried as they are. */
 export const KNOWN_VERDICT_SCOPES = ["global", "graymail"] as const;
@@ -55,7 +55,7 @@ export const THREAT_PAGE_SIZE = 100;
 /** What an entry's value is. */
 export type EntryType = (typeof ENTRY_TYPES)[number];
 /** The allow list or the deny list. */
-export type List = (typeof LISTS)[number];
+export type List = (typeof ENTRY_LISTS)[number];
 
 /** A verdict scope: the known ones complete in an editor, any other is accepted. */
 export type VerdictScope = (typeof KNOWN_VERDICT_SCOPES)[number] | (string & {});

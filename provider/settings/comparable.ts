@@ -1,24 +1,24 @@
-import { comparisonText } from "./text";
+import { toComparisonText } from "./text";
 
 /*
  * Compares arguments in a diff, and with the service's rows. A value unknown during a preview passes through unchanged and differs from
  * everything.
  */
 
-export function comparable(value: unknown, canonical: (text: string) => string): unknown {
+export function toComparable(value: unknown, canonical: (text: string) => string): unknown {
   return typeof value === "string" ? canonical(value) : value;
 }
 
 /** Returns a comment in the form used for comparison. An empty comment counts as missing. */
-export function comparableComment(comment: unknown): unknown {
-  return comparable(comment, comparisonText) || undefined;
+export function toComparableComment(comment: unknown): unknown {
+  return toComparable(comment, toComparisonText) || undefined;
 }
 
-export function sameComment(one: string | undefined, other: string | undefined): boolean {
-  return one === other || comparisonText(one) === comparisonText(other);
+export function isSameComment(one: string | undefined, other: string | undefined): boolean {
+  return one === other || toComparisonText(one) === toComparisonText(other);
 }
 
 /** Whether two texts of a keyed list are equivalent. White space in comments may differ. */
-export function sameListText(one: string, other: string): boolean {
-  return one === other || comparisonText(one) === comparisonText(other);
+export function isSameListText(one: string, other: string): boolean {
+  return one === other || toComparisonText(one) === toComparisonText(other);
 }

@@ -1,4 +1,4 @@
-import { addressNumber, parseAddressRange } from "./address-range";
+import { parseAddressNumber, parseAddressRange } from "./address-range";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
 
 /**
@@ -8,7 +8,7 @@ import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
  *
  * @param value in canonical form. An IP address has no covering values.
  */
-export function coveringValues(value: string): string[] {
+export function listCoveringValues(value: string): string[] {
   const atSign = value.lastIndexOf("@");
   if (atSign < 0 && (value.includes(":") || /^[\d.]+$/.test(value))) return [];
   const domain = value.slice(atSign + 1);
@@ -33,7 +33,7 @@ export interface WildcardScope {
   /** Empty if the wildcard covers all domains. */
   readonly domain: string;
   /** Whether the wildcard covers the domain itself (`*@wild.example`) instead of its subdomains. */
-  readonly isOfDomain: boolean;
+  readonly isDomainCovered: boolean;
 }
 
 /**
@@ -44,7 +44,7 @@ export interface WildcardScope {
 export function parseWildcard(value: string): WildcardScope | undefined {
   const [, subdomainPrefix, domain = ""] = /^(?:\*@)?(\*(?:\.|$))?(.*)$/s.exec(value) ?? [];
   if (!isWildcard(value) || domain.includes("*")) return undefined;
-  return { domain, isOfDomain: subdomainPrefix === undefined };
+  return { domain, isDomainCovered: subdomainPrefix === undefined };
 }
 
 /** An IP address to look up, or a range of addresses, as numbers. */
@@ -58,7 +58,7 @@ interface NumberedRange {
  * Finds the values that an entry covers. Values are indexed by their covering values and sorted by address. Each entry therefore costs one
  * map lookup or one binary search.
  */
-export class CoveredValues {
+export class CoverageIndex {
   readonly #byCovering = new Map<string, string[]>();
   /** Keyed by width in bits, sorted by first address in ascending order. */
   readonly #addresses: ReadonlyMap<number, readonly NumberedRange[]>;
@@ -67,7 +67,7 @@ export class CoveredValues {
   constructor(values: Iterable<string>) {
     const addresses = new Map<number, NumberedRange[]>();
     for (const value of values) {
-      const address = addressNumber(value);
+      const address = parseAddressNumber(value);
       const range =
         address === undefined
           ? isRangeLike(value) && parseAddressRange(value)
@@ -79,7 +79,7 @@ export class CoveredValues {
         sameWidth.push({ value, first, last });
         continue;
       }
-      for (const coveringValue of coveringValues(value)) {
+      for (const coveringValue of listCoveringValues(value)) {
         const covered = this.#byCovering.get(coveringValue);
         if (covered === undefined) this.#byCovering.set(coveringValue, [value]);
         else covered.push(value);
@@ -98,7 +98,7 @@ export class CoveredValues {
    *
    * @param entryValue in canonical form.
    */
-  coveredBy(entryValue: string): readonly string[] {
+  findCovered(entryValue: string): readonly string[] {
     const covered = this.#byCovering.get(entryValue);
     if (covered !== undefined) return covered;
     if (this.#addresses.size === 0 || !isRangeLike(entryValue)) return NO_VALUES;

@@ -10,8 +10,8 @@ export interface Transition {
 
 interface DangerKind {
   readonly rank: number;
-  readonly one: string;
-  readonly many: string;
+  readonly singular: string;
+  readonly plural: string;
   readonly matches: (transition: Transition) => boolean;
 }
 
@@ -19,32 +19,32 @@ interface DangerKind {
 const DANGER_KINDS: readonly DangerKind[] = [
   {
     rank: 0,
-    one: "deny turned into an allow",
-    many: "denies turned into allows",
+    singular: "deny turned into an allow",
+    plural: "denies turned into allows",
     matches: ({ from, to }) => from === "deny" && to === "allow",
   },
   {
     rank: 1,
-    one: "new allow",
-    many: "new allows",
+    singular: "new allow",
+    plural: "new allows",
     matches: ({ from, to, isLingering }) => to === "allow" && from !== "allow" && isLingering !== true,
   },
   {
     rank: 1,
-    one: "removed deny",
-    many: "removed denies",
+    singular: "removed deny",
+    plural: "removed denies",
     matches: ({ from, to }) => from === "deny" && to !== "deny",
   },
   {
     rank: 1,
-    one: "removed VIP",
-    many: "removed VIPs",
+    singular: "removed VIP",
+    plural: "removed VIPs",
     matches: ({ from, to }) => from === "vip" && to === undefined,
   },
   {
     rank: 2,
-    one: "allow that should be gone",
-    many: "allows that should be gone",
+    singular: "allow that should be gone",
+    plural: "allows that should be gone",
     matches: ({ to, isLingering }) => to === "allow" && isLingering === true,
   },
 ];
@@ -54,7 +54,7 @@ const BLOCKING = 3;
 const HARMLESS = 4;
 
 /** Returns the danger rank of a transition. Rank 0 is the most dangerous: a deny that becomes an allow. */
-export function dangerRank(transition: Transition): number {
+export function getDangerRank(transition: Transition): number {
   const kind = DANGER_KINDS.find(({ matches }) => matches(transition));
   if (kind !== undefined) return kind.rank;
   const { from, to } = transition;
@@ -63,25 +63,25 @@ export function dangerRank(transition: Transition): number {
 }
 
 /** Returns the inverse of a transition. It also describes the state after a transition that was not carried out. */
-export function inverse({ from, to }: Transition): Transition {
+export function invertTransition({ from, to }: Transition): Transition {
   return { from: to, to: from };
 }
 
 /** Whether a transition may let blocked mail in or remove a person's protection. */
 export function isDangerous(transition: Transition): boolean {
-  return dangerRank(transition) < BLOCKING;
+  return getDangerRank(transition) < BLOCKING;
 }
 
 /** Sorts the most dangerous items first. The sort is stable. */
 export function sortByDanger<T>(items: readonly T[], getTransition: (item: T) => Transition): T[] {
   return items
-    .map((item) => ({ one: item, rank: dangerRank(getTransition(item)) }))
+    .map((item) => ({ one: item, rank: getDangerRank(getTransition(item)) }))
     .sort((a, b) => a.rank - b.rank)
     .map(({ one }) => one);
 }
 
 /** Counts the dangerous transitions by kind: `2 new allows and 1 removed deny`. Undefined if there are none. */
-export function countDangers(transitions: readonly Transition[]): string | undefined {
+export function formatDangerCounts(transitions: readonly Transition[]): string | undefined {
   const counts = new Map<DangerKind, number>();
   for (const transition of transitions) {
     const kind = DANGER_KINDS.find(({ matches }) => matches(transition));
@@ -89,13 +89,13 @@ export function countDangers(transitions: readonly Transition[]): string | undef
   }
   const parts = [...counts]
     .sort(([singular], [other]) => DANGER_KINDS.indexOf(singular) - DANGER_KINDS.indexOf(other))
-    .map(([{ one, many }, count]) => `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`);
+    .map(([{ singular, plural }, count]) => `${count.toLocaleString("en-US")} ${count === 1 ? singular : plural}`);
   return parts.length < 2 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
 
 /** Describes the dangerous transitions that a truncated list hides: `among them 2 new allows`. */
 export function describeDangers(hidden: readonly Transition[]): string {
-  const dangers = countDangers(hidden);
+  const dangers = formatDangerCounts(hidden);
   return dangers === undefined ? "none of them a new allow, a removed deny or a removed VIP" : `among them ${dangers}`;
 }
 
@@ -105,23 +105,23 @@ export function describeHidden(hidden: readonly Transition[]): string {
 }
 
 /** A truncated list. The hidden items are never more dangerous than the shown ones. */
-export interface CutList<T> {
+export interface TruncatedList<T> {
   /** The most dangerous first. */
-  readonly shown: readonly T[];
+  readonly visible: readonly T[];
   /** Describes the hidden items, see {@link describeHidden}. Undefined if nothing is hidden. */
-  readonly more: string | undefined;
+  readonly hiddenText: string | undefined;
 }
 
 /** Truncates a list to its most dangerous items. */
-export function cutByDanger<T>(
+export function truncateByDanger<T>(
   items: readonly T[],
   maxItems: number,
   getTransition: (singular: T) => Transition,
-): CutList<T> {
+): TruncatedList<T> {
   const ordered = sortByDanger(items, getTransition);
   const hidden = ordered.slice(maxItems);
   return {
-    shown: ordered.slice(0, maxItems),
-    more: hidden.length === 0 ? undefined : describeHidden(hidden.map(getTransition)),
+    visible: ordered.slice(0, maxItems),
+    hiddenText: hidden.length === 0 ? undefined : describeHidden(hidden.map(getTransition)),
   };
 }

@@ -16,7 +16,7 @@ export class EmailSecurityError extends Error {
 }
 
 /** Formats a failure for people. The first line includes the error code, so that people can search for it in the docs. */
-export function withCode(error: unknown): string {
+export function formatErrorWithCode(error: unknown): string {
   if (!(error instanceof EmailSecurityError)) return error instanceof Error ? error.message : String(error);
   const [firstLine = "", ...remainingLines] = error.message.split("\n");
   return [`${firstLine} [${error.code}]`, ...remainingLines].join("\n");

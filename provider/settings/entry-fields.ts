@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { AllowDenyEntryInputs, allowDenyEntryArguments, vipEmployeeArguments } from "./arguments";
-import { DEFAULT_VERDICT_SCOPE, LISTS } from "./assumptions";
-import { comparable, comparableComment } from "./comparable";
-import { canonicalMailbox, canonicalValue } from "./entry-value";
-import { text } from "./json-fields";
-import { canonicalComment, harmless, printable } from "./text";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "./assumptions";
+import { toComparable, toComparableComment } from "./comparable";
+import { canonicalizeMailbox, canonicalizeValue } from "./entry-value";
+import { jsonTextField } from "./json-fields";
+import { canonicalizeComment, sanitizeLine, sanitizeMultiline } from "./text";
 
 /** Describes one field of an entry or a VIP, for code that iterates over the fields. */
-export interface Field {
+export interface FieldDefinition {
   /**
    * The name in requests and responses (API reference, sections "Allow/deny list" and "VIP employees"). Absent if the field is never sent.
    */
@@ -36,32 +36,32 @@ export interface Field {
 
 const plainText = {
   listedIn: "text",
-  canonical: (text) => (typeof text === "string" && canonicalComment(text)) || undefined,
-  comparable: comparableComment,
-} as const satisfies Partial<Field>;
+  canonical: (text) => (typeof text === "string" && canonicalizeComment(text)) || undefined,
+  comparable: toComparableComment,
+} as const satisfies Partial<FieldDefinition>;
 
 const comment = {
   ...plainText,
   wire: "comment",
   change: "in place",
   cleared: "",
-  shown: harmless,
+  shown: sanitizeMultiline,
 } as const;
 
 /** The arguments of an allow/deny entry. A missing argument is a compile error. */
-export const ENTRY_FIELDS = {
+export const ENTRY_FIELD_DEFINITIONS = {
   value: {
     listedIn: "key",
     wire: "value",
     change: "replace",
-    comparable: (value) => comparable(value, canonicalValue),
+    comparable: (value) => toComparable(value, canonicalizeValue),
   },
   entryType: { listedIn: "key", wire: "entry_type", change: "replace", isImplied: () => true },
   list: {
     listedIn: "text",
     wire: "list",
     change: "in place",
-    canonical: (list) => LISTS.find((known) => known === list),
+    canonical: (list) => ENTRY_LISTS.find((known) => known === list),
   },
   verdictScope: {
     listedIn: "key",
@@ -73,21 +73,21 @@ export const ENTRY_FIELDS = {
   comment,
   acceptRisk: { ...plainText, change: "in place", bracket: "risk accepted" },
   adopt: { change: "none" },
-} as const satisfies Record<keyof z.infer<typeof allowDenyEntryArguments>, Field>;
+} as const satisfies Record<keyof z.infer<typeof allowDenyEntryArguments>, FieldDefinition>;
 
 /** The arguments of a VIP. A missing argument is a compile error. */
-export const VIP_FIELDS = {
+export const VIP_FIELD_DEFINITIONS = {
   email: {
     listedIn: "key",
     wire: "email",
     change: "replace",
-    comparable: (email) => comparable(email, canonicalMailbox),
+    comparable: (email) => toComparable(email, canonicalizeMailbox),
   },
   comment,
   onDelete: { change: "in place" },
-} as const satisfies Record<keyof z.infer<typeof vipEmployeeArguments>, Field>;
+} as const satisfies Record<keyof z.infer<typeof vipEmployeeArguments>, FieldDefinition>;
 
-type EntryFields = typeof ENTRY_FIELDS;
+type EntryFields = typeof ENTRY_FIELD_DEFINITIONS;
 
 /** The names of the fields that the text of a whole list holds. The VIP fields are a subset. */
 type EntryStateField = {
@@ -95,18 +95,18 @@ type EntryStateField = {
 }[keyof EntryFields];
 
 /** The state of an entry or a VIP without its key, as the text of a whole list holds it. */
-export type Standing = Readonly<Partial<Pick<AllowDenyEntryInputs, EntryStateField>>>;
+export type EntryState = Readonly<Partial<Pick<AllowDenyEntryInputs, EntryStateField>>>;
 
 /** An element of a settings file: its value or mailbox, and the other fields by name. */
-export type Element = Readonly<Record<string, NonNullable<Standing[EntryStateField]>>> & {
+export type SettingsElement = Readonly<Record<string, NonNullable<EntryState[EntryStateField]>>> & {
   readonly [Name in "value" | "email" | "scope" | "acceptRisk"]?: string;
 };
 
-/** The JSON schema of {@link Standing}. A missing field is a compile error. */
-export const standingJson = {
-  list: z.enum(LISTS).describe("Only of entries.").exactOptional(),
+/** The JSON schema of {@link EntryState}. A missing field is a compile error. */
+export const entryStateShape = {
+  list: z.enum(ENTRY_LISTS).describe("Only of entries.").exactOptional(),
   comment: z.string().exactOptional(),
-  acceptRisk: text("Why its risk is accepted.").exactOptional(),
+  acceptRisk: jsonTextField("Why its risk is accepted.").exactOptional(),
 } satisfies Record<EntryStateField, z.ZodType>;
 
 /**
@@ -116,33 +116,35 @@ type SentField = {
   [Name in EntryStateField]: EntryFields[Name] extends { readonly wire: infer Wire } ? Wire : never;
 }[EntryStateField];
 
-type Fields = Readonly<Record<string, Field>>;
+type Fields = Readonly<Record<string, FieldDefinition>>;
 type Values = Readonly<Record<string, unknown>>;
 
-/** The fields of a {@link Standing}, computed once because lists have thousands of entries. */
-const ENTRY_STATE_FIELDS = Object.entries<Field>(ENTRY_FIELDS).filter(([, { listedIn }]) => listedIn === "text");
+/** The fields of a {@link EntryState}, computed once because lists have thousands of entries. */
+const ENTRY_STATE_FIELDS = Object.entries<FieldDefinition>(ENTRY_FIELD_DEFINITIONS).filter(
+  ([, { listedIn }]) => listedIn === "text",
+);
 const SENT_FIELDS = ENTRY_STATE_FIELDS.filter(([, { wire }]) => wire !== undefined);
 
 /** The JSON schema of the part that is sent to the service. */
-export const sentJson = pick(
-  standingJson,
+export const sentFieldsShape = pick(
+  entryStateShape,
   SENT_FIELDS.map(([name]) => name),
-) as Pick<typeof standingJson, SentField>;
+) as Pick<typeof entryStateShape, SentField>;
 
 /** Returns the state of a declared item or a service row without its key, in the form shown in a plan. */
-export function standingOf(source: object): Standing {
+export function pickEntryState(source: object): EntryState {
   return pickCanonicalValues(ENTRY_STATE_FIELDS, source);
 }
 
 /** Returns the part of a state that is sent to the service. */
-export function sentOf(entryState: object): Pick<Standing, SentField> {
+export function pickSentFields(entryState: object): Pick<EntryState, SentField> {
   return pickCanonicalValues(SENT_FIELDS, entryState);
 }
 
 type SentState = { readonly [Name in SentField]?: unknown };
 
 /** Whether the service treats two states as equal. Each may be declared or a row of the service. */
-export function isSameStanding(one: SentState | undefined, other: SentState | undefined): boolean {
+export function isSameEntryState(one: SentState | undefined, other: SentState | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   return SENT_FIELDS.every(([name, field]) => isSameValue(field, (one as Values)[name], (other as Values)[name]));
 }
@@ -153,16 +155,16 @@ export type DetailName = Exclude<SentField, "list">;
 export const DETAIL_NAMES = SENT_FIELDS.flatMap(([name]) => (name === "list" ? [] : [name as DetailName]));
 
 /** Returns the names of the details that differ. */
-export function differingDetails(one: SentState, other: SentState): readonly DetailName[] {
-  return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELDS[name], one[name], other[name]));
+export function findDifferingDetails(one: SentState, other: SentState): readonly DetailName[] {
+  return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELD_DEFINITIONS[name], one[name], other[name]));
 }
 
 /** Returns the values sent to the service, in the form used for comparison. A missing value becomes an empty text. */
-export function comparedValues(entryState: SentState): readonly unknown[] {
+export function getComparableValues(entryState: SentState): readonly unknown[] {
   return SENT_FIELDS.map(([name, { comparable = returnUnchanged }]) => comparable((entryState as Values)[name]) ?? "");
 }
 
-function pickCanonicalValues(fields: typeof ENTRY_STATE_FIELDS, values: object): Standing {
+function pickCanonicalValues(fields: typeof ENTRY_STATE_FIELDS, values: object): EntryState {
   const entryState: Record<string, unknown> = {};
   for (const [name, { canonical = returnUnchanged }] of fields) {
     const value = canonical((values as Values)[name]);
@@ -172,12 +174,12 @@ function pickCanonicalValues(fields: typeof ENTRY_STATE_FIELDS, values: object):
 }
 
 /** Whether two values of a field are equal. A value unknown during a preview differs from every other value. */
-export function isSameValue({ comparable = returnUnchanged }: Field, one: unknown, other: unknown): boolean {
+export function isSameValue({ comparable = returnUnchanged }: FieldDefinition, one: unknown, other: unknown): boolean {
   return one === other || comparable(one) === comparable(other);
 }
 
 /** Returns the names of the fields whose values differ, without options of the run. */
-export function differingFields(fields: Fields, one: Values, other: Values): readonly string[] {
+export function findDifferingFields(fields: Fields, one: Values, other: Values): readonly string[] {
   return filterFieldNames(
     fields,
     (field, name) => field.change !== "none" && !isSameValue(field, one[name], other[name]),
@@ -185,10 +187,10 @@ export function differingFields(fields: Fields, one: Values, other: Values): rea
 }
 
 /** Returns the values that are set, without options of the run. An empty comment counts as not set. */
-export function valuesOf(
+export function pickValues(
   fields: Fields,
   values: Values,
-  isIncluded: (field: Field, value: unknown) => boolean = () => true,
+  isIncluded: (field: FieldDefinition, value: unknown) => boolean = () => true,
 ): Record<string, unknown> {
   const names = filterFieldNames(
     fields,
@@ -198,35 +200,35 @@ export function valuesOf(
 }
 
 /** Returns the values that a program declares, without defaults and inferred values. */
-export function declaredValues(fields: Fields, values: Values): Record<string, unknown> {
-  return valuesOf(fields, values, ({ isImplied }, value) => isImplied?.(value) !== true);
+export function pickDeclaredValues(fields: Fields, values: Values): Record<string, unknown> {
+  return pickValues(fields, values, ({ isImplied }, value) => isImplied?.(value) !== true);
 }
 
 /** Returns the values that are never sent to the service. */
-export function unsentValues(fields: Fields, values: Values): Record<string, unknown> {
-  return valuesOf(fields, values, ({ wire }) => wire === undefined);
+export function pickUnsentValues(fields: Fields, values: Values): Record<string, unknown> {
+  return pickValues(fields, values, ({ wire }) => wire === undefined);
 }
 
 /**
  * Returns a state with the arguments that take effect without a request: fields that are never sent, and a new spelling of fields that
  * require replacement.
  */
-export function withArguments<State extends object>(fields: Fields, state: State, inputs: object): State {
+export function applyArguments<State extends object>(fields: Fields, state: State, inputs: object): State {
   const names = filterFieldNames(fields, ({ wire, change }) => wire === undefined || change === "replace");
   const otherFields = Object.entries(state).filter(([name]) => !names.includes(name));
-  const argumentValues = valuesOf(
-    Object.fromEntries(names.map((name) => [name, fields[name] as Field])),
+  const argumentValues = pickValues(
+    Object.fromEntries(names.map((name) => [name, fields[name] as FieldDefinition])),
     inputs as Values,
   );
   return { ...Object.fromEntries(otherFields), ...argumentValues } as State;
 }
 
 /** Whether two sets of arguments agree in every field that an in-place change sends. */
-export function isSentAlike(fields: Fields, one: Values, other: Values): boolean {
-  return !differingFields(fields, one, other).some((name) => isSentInChange(fields[name] as Field));
+export function areSentFieldsEqual(fields: Fields, one: Values, other: Values): boolean {
+  return !findDifferingFields(fields, one, other).some((name) => isSentInChange(fields[name] as FieldDefinition));
 }
 
-function isSentInChange({ wire, change }: Field): boolean {
+function isSentInChange({ wire, change }: FieldDefinition): boolean {
   return wire !== undefined && change === "in place";
 }
 
@@ -239,7 +241,7 @@ export function isSameRow(fields: Fields, one: object, other: object): boolean {
 }
 
 /** Builds the request body that changes the stored state to the declared state. */
-export function changeBody(fields: Fields, stored: Values, inputs: Values): Record<string, unknown> {
+export function buildChangeBody(fields: Fields, stored: Values, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
     if (field.wire === undefined || !isSentInChange(field)) continue;
@@ -254,7 +256,7 @@ export function changeBody(fields: Fields, stored: Values, inputs: Values): Reco
  * Builds the request body that creates a declared item. Fields that require replacement are sent in canonical form, because a service that
  * compares values literally would treat another spelling as another row.
  */
-export function createBody(fields: Fields, inputs: Values): Record<string, unknown> {
+export function buildCreateBody(fields: Fields, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, { wire, change, comparable = returnUnchanged }] of Object.entries(fields)) {
     const value = comparable(inputs[name]);
@@ -268,7 +270,7 @@ export function createBody(fields: Fields, inputs: Values): Record<string, unkno
  *
  * @param declared the declared values, or those in the state.
  */
-export function valuesOfRow(fields: Fields, row: Values, declared: Values): Record<string, unknown> {
+export function pickRowValues(fields: Fields, row: Values, declared: Values): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
     if (field.wire === undefined) continue;
@@ -279,11 +281,11 @@ export function valuesOfRow(fields: Fields, row: Values, declared: Values): Reco
   return values;
 }
 
-function formatRowValue({ shown = printable }: Field, value: unknown): unknown {
+function formatRowValue({ shown = sanitizeLine }: FieldDefinition, value: unknown): unknown {
   return typeof value === "string" ? shown(value) : value;
 }
 
-function isEmptyValue({ comparable = returnUnchanged }: Field, value: unknown): boolean {
+function isEmptyValue({ comparable = returnUnchanged }: FieldDefinition, value: unknown): boolean {
   return comparable(value) === undefined;
 }
 
@@ -291,8 +293,11 @@ function returnUnchanged(value: unknown): unknown {
   return value;
 }
 
-function filterFieldNames(fields: Fields, isSelected: (field: Field, name: string) => boolean): readonly string[] {
-  return Object.keys(fields).filter((name) => isSelected(fields[name] as Field, name));
+function filterFieldNames(
+  fields: Fields,
+  isSelected: (field: FieldDefinition, name: string) => boolean,
+): readonly string[] {
+  return Object.keys(fields).filter((name) => isSelected(fields[name] as FieldDefinition, name));
 }
 
 function pick(values: Values, names: readonly string[]): Record<string, unknown> {

@@ -4,7 +4,7 @@
  */
 
 /** Whether the ids are sequential numbers, which other tenants can have as well. */
-export function areCounters(ids: readonly string[]): boolean {
+export function areSequentialIds(ids: readonly string[]): boolean {
   const isPrefixed = ids.every((id) => PREFIX_PATTERN.test(id));
   const parts = ids.map((id) => extractSignificantPart(isPrefixed ? id.replace(PREFIX_PATTERN, "") : id));
   const kinds = Map.groupBy(parts, classifyPart);

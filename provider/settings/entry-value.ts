@@ -27,7 +27,7 @@ export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok
 export function parseEntryValue(text: string): Parsed<EntryValue> {
   const parsed = parseExactly(text);
   if (parsed.ok) return parsed;
-  const suggestion = probableValue(text);
+  const suggestion = suggestValue(text);
   return suggestion === undefined ? parsed : buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`);
 }
 
@@ -35,7 +35,7 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
 export function parseMailbox(text: string): Parsed<string> {
   const parsed = parseMailboxExactly(text);
   if (parsed.ok) return parsed;
-  const suggestion = probableValue(text);
+  const suggestion = suggestValue(text);
   const isUsable = suggestion !== undefined && parseMailboxExactly(suggestion).ok;
   return isUsable ? buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`) : parsed;
 }
@@ -44,7 +44,7 @@ export function parseMailbox(text: string): Parsed<string> {
  * Returns the form in which values of the same type are compared. Never fails. A service may hold address ranges and wildcards, although
  * they can't be declared; these have a canonical form too. Any other text that can't be parsed becomes lower case.
  */
-export function canonicalValue(value: string): string {
+export function canonicalizeValue(value: string): string {
   const text = value.trim();
   const parsed = parseExactly(text);
   return parsed.ok ? parsed.value.canonical : (canonicalPattern(text) ?? text.toLowerCase());
@@ -66,15 +66,15 @@ function canonicalPattern(text: string): string | undefined {
 }
 
 /** Returns the form in which mailboxes are compared. Never fails. */
-export function canonicalMailbox(email: string): string {
+export function canonicalizeMailbox(email: string): string {
   const text = email.trim();
   const parsed = parseMailboxExactly(text);
   return parsed.ok ? parsed.value : text.toLowerCase();
 }
 
 /** Returns the type and canonical value, which are equal for duplicate entries. */
-export function naturalKey(entryType: string, value: string): string {
-  return `${entryType}:${canonicalValue(value)}`;
+export function buildNaturalKey(entryType: string, value: string): string {
+  return `${entryType}:${canonicalizeValue(value)}`;
 }
 
 function buildParseFailure(reason: string): { ok: false; reason: string } {
@@ -219,7 +219,7 @@ function parseDomain(text: string): Parsed<string> {
 const MAX_EXPLAINED_LENGTH = 4000;
 
 /** Returns the value that the author probably meant, if a common mistake explains the text. */
-export function probableValue(text: string): string | undefined {
+export function suggestValue(text: string): string | undefined {
   if (text.trim().length > MAX_EXPLAINED_LENGTH) return undefined;
   // Removing a break would join several values into one.
   if (BREAK_CHARACTER.test(text.trim())) return undefined;

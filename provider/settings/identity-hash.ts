@@ -1,5 +1,5 @@
 import * as crypto from "node:crypto";
-import { canonicalMailbox } from "./entry-value";
+import { canonicalizeMailbox } from "./entry-value";
 import type { RowHistory } from "./row-history";
 
 /* What is kept of a reading of a tenant: hashes, which are stored in journals and states. How they are made never changes. */
@@ -46,7 +46,7 @@ export function hashEntry({ id, entry_type, value, created_at, created_by }: Ide
 
 /** Returns the hash of a VIP; undefined if it has no mailbox. */
 export function hashMailbox(mailbox: string | null | undefined): string | undefined {
-  return mailbox == null || mailbox === "" ? undefined : hashParts("vip", canonicalMailbox(mailbox));
+  return mailbox == null || mailbox === "" ? undefined : hashParts("vip", canonicalizeMailbox(mailbox));
 }
 
 export function hashParts(...parts: readonly string[]): string {

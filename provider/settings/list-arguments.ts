@@ -4,36 +4,36 @@ import {
   allowDenyEntryArguments,
   checkEntryArguments,
   checkVipEmployee,
-  commentRefusal,
-  isReason,
+  formatAllowedValues,
+  isMeaningfulText,
   ON_DELETE,
-  oneOf,
   type RawArguments,
+  validateComment,
   vipEmployeeArguments,
 } from "./arguments";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
-import { type Standing, standingOf } from "./entry-fields";
-import { type Parsed, parseEntryValue, parseMailbox } from "./entry-value";
 import {
-  asDeclared,
+  decodeEntry,
+  decodeVip,
+  type EncodedList,
+  encodeEntry,
+  encodeEntryKey,
+  encodeVip,
+  encodeVipKey,
+  getKeyBaseName,
   isPlainEntry,
   isUnmanaged,
-  type KeyedList,
-  keyOfEntry,
-  keyOfVip,
-  nameOfKey,
-  readEntry,
-  readVip,
-  textOfEntry,
-  textOfVip,
+  stripUnmanaged,
   type UnknownFields,
-} from "./keyed-list";
+} from "./encoded-list";
+import { type EntryState, pickEntryState } from "./entry-fields";
+import { type Parsed, parseEntryValue, parseMailbox } from "./entry-value";
 import { explainVipMode, LIST_MODES, type ListMode, VIP_LIST_MODES, type VipListMode } from "./list-mode";
 import type { OwnDomains } from "./own-domains";
-import { type PatternTarget, parsePattern } from "./pattern";
+import { type PatternTarget, parseListPattern } from "./pattern";
 import type { RemovalLimits } from "./removal-guard";
-import { refusalOf } from "./risk";
-import { canonicalComment, quote } from "./text";
+import { describeRisks } from "./risk";
+import { canonicalizeComment, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
 /** What every list takes beside its content. */
@@ -45,20 +45,20 @@ export interface ListOptions extends RemovalLimits {
 
 /** The complete arguments of a whole allow/deny list. */
 export interface AllowDenyListInputs extends ListOptions {
-  readonly entries: KeyedList;
+  readonly entries: EncodedList;
   readonly adopt?: boolean;
 }
 
 /** The complete arguments of a whole VIP list. */
 export interface VipListInputs extends ListOptions {
   readonly mode?: VipListMode;
-  readonly members: KeyedList;
+  readonly members: EncodedList;
   readonly onDelete?: (typeof ON_DELETE)[number];
 }
 
 const patternsSchema = z.array(
   z.string({ error: (issue) => `must be text, not ${quote(issue.input)}` }).check((context) => {
-    const parsed = parsePattern(context.value);
+    const parsed = parseListPattern(context.value);
     if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
   }),
   { error: (issue) => `must be a list of patterns, not ${quote(issue.input)}` },
@@ -93,7 +93,9 @@ const contentSchema = z.unknown().optional();
 export const allowDenyListArguments = z.strictObject({
   entries: contentSchema.describe("The entries, as an array or keyed by value."),
   mode: z
-    .enum(LIST_MODES, { error: (issue) => `must be ${oneOf(LIST_MODES)}, not ${quote(issue.input)}` })
+    .enum(LIST_MODES, {
+      error: (issue) => `must be ${formatAllowedValues(LIST_MODES)}, not ${quote(issue.input)}`,
+    })
     .describe(
       "What becomes of the rest: additive leaves it alone, exclusive-allows removes allow entries that are not declared, exclusive removes all that is not declared.",
     )
@@ -110,7 +112,8 @@ export const vipListArguments = z.strictObject({
   members: contentSchema.describe("The members, as an array or keyed by mailbox."),
   mode: z
     .enum(VIP_LIST_MODES, {
-      error: ({ input }) => explainVipMode(input) ?? `must be ${oneOf(VIP_LIST_MODES)}, not ${quote(input)}`,
+      error: ({ input }) =>
+        explainVipMode(input) ?? `must be ${formatAllowedValues(VIP_LIST_MODES)}, not ${quote(input)}`,
     })
     .describe("What becomes of the rest: additive leaves it alone, exclusive removes what is not declared.")
     .optional(),
@@ -131,70 +134,70 @@ export interface ListKind {
   readonly noun: readonly [one: string, many: string];
   readonly schema: z.ZodObject;
   /** Whether a map is the keyed list already, in the form that almost all have; for others each element is read. */
-  readonly isKeyed: (contentSchema: Readonly<Record<string, unknown>>) => boolean;
+  readonly isEncoded: (contentSchema: Readonly<Record<string, unknown>>) => boolean;
   /** Reads one element: of an array, or of a map with its key. */
-  readonly readElement: (raw: unknown, key: string | undefined) => Element;
+  readonly parseElement: (raw: unknown, key: string | undefined) => ParsedListElement;
   /** What a pattern is held against. */
-  readonly target: (key: string, text: string) => PatternTarget;
+  readonly getPatternTarget: (key: string, text: string) => PatternTarget;
   /** What one of it is called in a plan. */
   readonly subjectKind: "entry" | "vip";
   /** What a text says of a key, as a plan tells it; undefined for what is not there. */
-  readonly standing: (key: string, text: string | undefined) => Standing | undefined;
+  readonly decodeState: (key: string, text: string | undefined) => EntryState | undefined;
   /** How a person would call it: "deny evil.example". */
   readonly describe: (key: string, text: string) => string;
   /** A key as a person may write it, in the form in which the state holds it; undefined for what names nothing. */
-  readonly keyAsHeld: (key: string) => string | undefined;
+  readonly normalizeKey: (key: string) => string | undefined;
   /** A key, for messages. */
   readonly exampleKey: string;
   /** What two of one key, or of keys that exclude each other, share. */
-  readonly subject: (key: string) => string;
+  readonly getSubject: (key: string) => string;
   /** What is wrong with two of one subject, if anything is; `first` and `second` are told with their places. */
-  readonly clash: (first: Placed, second: Placed) => string | undefined;
+  readonly describeClash: (first: LocatedElement, second: LocatedElement) => string | undefined;
   /** Why one is refused as long as nobody accepts its risk, if there is any. */
-  readonly refusal?: (key: string, text: string, ownDomains: OwnDomains) => string | undefined;
+  readonly describeRisk?: (key: string, text: string, ownDomains: OwnDomains) => string | undefined;
 }
 
 /** An element that was read: its key and text, nothing yet, or what is wrong with it. */
-export type Element =
+export type ParsedListElement =
   | {
       readonly key: string;
       readonly text: string | typeof UNKNOWN;
       /** The text without what is not known yet, such as a comment. */
       readonly knownText?: string;
-      readonly written: string;
+      readonly sourceText: string;
     }
   | typeof UNKNOWN
   | readonly ArgumentFailure[];
 
 /** What is declared, and where. */
-export interface Placed {
+export interface LocatedElement {
   readonly key: string;
   readonly text: string | typeof UNKNOWN;
-  readonly place: string;
+  readonly location: string;
   /** The value as it was written. */
-  readonly written: string;
+  readonly sourceText: string;
 }
 
 const listEntryArguments = allowDenyEntryArguments.omit({ adopt: true });
 
 /** The kind of the allow/deny list. */
-export const ENTRIES: ListKind = {
+export const ENTRY_LIST_KIND: ListKind = {
   property: "entries",
   noun: ["entry", "entries"],
   schema: allowDenyListArguments,
-  isKeyed(contentSchema) {
+  isEncoded(contentSchema) {
     for (const key of Object.keys(contentSchema)) {
       const text = contentSchema[key];
       if (typeof text !== "string" || !isPlainEntry(key, text)) return false;
     }
     return true;
   },
-  readElement(raw, key) {
+  parseElement(raw, key) {
     if (typeof raw === "string" && key !== undefined) {
-      if (isPlainEntry(key, raw)) return { key, text: raw, written: key };
-      const refusal = commentRefusal(raw);
+      if (isPlainEntry(key, raw)) return { key, text: raw, sourceText: key };
+      const refusal = validateComment(raw);
       if (refusal !== undefined) return [{ property: "", reason: refusal }];
-      const entry = readEntry(key, raw);
+      const entry = decodeEntry(key, raw);
       if (entry === undefined || isUnmanaged(raw)) return [{ property: "", reason: describeInvalidEntryText(raw) }];
       if (entry.unknown !== undefined) return [{ property: "", reason: describeUnknownFields(raw, entry.unknown) }];
       const { entryType: _inferred, ...rest } = entry;
@@ -205,31 +208,31 @@ export const ENTRIES: ListKind = {
     }
     return parseElementObject(key === undefined ? raw : { value: key, ...raw }, key);
   },
-  target(key, text) {
-    const { value, list } = readEntry(key, text) ?? { value: key };
+  getPatternTarget(key, text) {
+    const { value, list } = decodeEntry(key, text) ?? { value: key };
     return list === undefined ? { value } : { value, list };
   },
   subjectKind: "entry",
-  standing(key, text) {
-    const entry = text === undefined ? undefined : readEntry(key, text);
-    return entry && standingOf(entry);
+  decodeState(key, text) {
+    const entry = text === undefined ? undefined : decodeEntry(key, text);
+    return entry && pickEntryState(entry);
   },
-  keyAsHeld(key) {
-    const name = nameOfKey(key);
+  normalizeKey(key) {
+    const name = getKeyBaseName(key);
     const parsed = parseEntryValue(name);
     if (!parsed.ok) return undefined;
     const { canonical: value, entryType } = parsed.value;
-    return keyOfEntry({ value, entryType, verdictScope: DEFAULT_VERDICT_SCOPE }) + key.slice(name.length);
+    return encodeEntryKey({ value, entryType, verdictScope: DEFAULT_VERDICT_SCOPE }) + key.slice(name.length);
   },
   exampleKey: "evil.example",
-  subject: nameOfKey,
+  getSubject: getKeyBaseName,
   describe(key, text) {
-    const list = /^\w+/.exec(asDeclared(text))?.[0] ?? "";
+    const list = /^\w+/.exec(stripUnmanaged(text))?.[0] ?? "";
     return `${list} ${key}`;
   },
-  clash(first, second) {
+  describeClash(first, second) {
     const lists = [first, second].map(({ key, text }) =>
-      text === UNKNOWN ? undefined : readEntry(key, text as string)?.list,
+      text === UNKNOWN ? undefined : decodeEntry(key, text as string)?.list,
     );
     const isContradiction = lists[0] !== undefined && lists[1] !== undefined && lists[0] !== lists[1];
     if (!isContradiction && first.key !== second.key) return undefined;
@@ -237,13 +240,15 @@ export const ENTRIES: ListKind = {
       ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${describeLocation(first, second)}; a value can't be on both. Keep one of the two`
       : `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`;
   },
-  refusal(key, text, ownDomains) {
-    const entry = readEntry(key, text);
-    return entry === undefined || isReason(entry.acceptRisk ?? "") ? undefined : refusalOf(entry, ownDomains);
+  describeRisk(key, text, ownDomains) {
+    const entry = decodeEntry(key, text);
+    return entry === undefined || isMeaningfulText(entry.acceptRisk ?? "")
+      ? undefined
+      : describeRisks(entry, ownDomains);
   },
 };
 
-function parseElementObject(raw: RawArguments, mapKey?: string): Element {
+function parseElementObject(raw: RawArguments, mapKey?: string): ParsedListElement {
   const valueMismatch = describeKeyMismatch(mapKey, raw["value"], parseEntryValue);
   if (valueMismatch !== undefined) return [{ property: "value", reason: valueMismatch }];
   const plainResult = parsePlainElement(raw);
@@ -255,18 +260,18 @@ function parseElementObject(raw: RawArguments, mapKey?: string): Element {
   const parsed = parseEntryValue(value as string);
   // It was checked just now.
   if (!parsed.ok) return UNKNOWN;
-  const key = keyOfEntry({
+  const key = encodeEntryKey({
     ...parsed.value,
     value: parsed.value.canonical,
     verdictScope: verdictScope as string,
   });
   const sourceText = value as string;
   const knownInputs = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
-  const text = textOfEntry({ list: list as string, ...knownInputs });
-  if (Object.keys(knownInputs).length === Object.keys(inputs).length) return { key, text, written: sourceText };
+  const text = encodeEntry({ list: list as string, ...knownInputs });
+  if (Object.keys(knownInputs).length === Object.keys(inputs).length) return { key, text, sourceText };
   // Without the reason, it could seem that nobody accepts the risk.
   const isRiskKnown = inputs["acceptRisk"] !== UNKNOWN;
-  return { key, text: UNKNOWN, ...(isRiskKnown ? { knownText: text } : {}), written: sourceText };
+  return { key, text: UNKNOWN, ...(isRiskKnown ? { knownText: text } : {}), sourceText };
 }
 
 /** What is wrong with a value that stands under a key which names another one: one of the two is a slip. */
@@ -284,18 +289,18 @@ function describeKeyMismatch(
 }
 
 /** An element as almost all are, read without a check that is made to explain every mistake. */
-function parsePlainElement(raw: RawArguments): Element | undefined {
+function parsePlainElement(raw: RawArguments): ParsedListElement | undefined {
   const { list, value, comment, ...rest } = raw;
   if (typeof value !== "string" || (list !== "allow" && list !== "deny")) return undefined;
   if (comment !== undefined && typeof comment !== "string") return undefined;
   if (Object.keys(rest).length > 0) return undefined;
   const text = comment === undefined ? list : `${list}: ${comment}`;
-  return isPlainEntry(value, text) ? { key: value, text, written: value } : undefined;
+  return isPlainEntry(value, text) ? { key: value, text, sourceText: value } : undefined;
 }
 
 function describeInvalidEntryText(raw: string): string {
   if (isUnmanaged(raw)) {
-    return `is ${quote(raw)}, which is how a refresh shows an entry that nobody declared; to declare it, write ${quote(asDeclared(raw), 500)}`;
+    return `is ${quote(raw)}, which is how a refresh shows an entry that nobody declared; to declare it, write ${quote(stripUnmanaged(raw), 500)}`;
   }
   if (raw.includes("(risk accepted")) {
     return `is ${quote(raw)}; write "allow (risk accepted: why): comment", a lone bracket in the reason as \\( or \\)`;
@@ -312,12 +317,12 @@ function describeUnknownFields(raw: string, unknown: UnknownFields): string {
 const memberArguments = vipEmployeeArguments.omit({ onDelete: true });
 
 /** The kind of the VIP list. */
-export const MEMBERS: ListKind = {
+export const VIP_LIST_KIND: ListKind = {
   property: "members",
   noun: ["VIP", "VIPs"],
   schema: vipListArguments,
-  isKeyed: () => false,
-  readElement(raw, key) {
+  isEncoded: () => false,
+  parseElement(raw, key) {
     const sourceText = typeof raw === "string" ? parseMemberText(raw, key) : raw;
     if (typeof raw === "string" && Array.isArray(sourceText)) return sourceText;
     if (!isObject(sourceText)) {
@@ -332,36 +337,37 @@ export const MEMBERS: ListKind = {
     if (failures.length > 0) return failures;
     const { email } = inputs;
     if (email === UNKNOWN) return UNKNOWN;
-    const text = Object.values(inputs).includes(UNKNOWN) ? UNKNOWN : textOfVip(inputs);
-    return { key: keyOfVip(email as string), text, written: email as string };
+    const text = Object.values(inputs).includes(UNKNOWN) ? UNKNOWN : encodeVip(inputs);
+    return { key: encodeVipKey(email as string), text, sourceText: email as string };
   },
-  target: (key) => ({ value: key }),
+  getPatternTarget: (key) => ({ value: key }),
   subjectKind: "vip",
-  standing: (key, text) => (text === undefined ? undefined : standingOf(readVip(key, text))),
-  keyAsHeld(key) {
+  decodeState: (key, text) => (text === undefined ? undefined : pickEntryState(decodeVip(key, text))),
+  normalizeKey(key) {
     const parsed = parseMailbox(key);
-    return parsed.ok ? keyOfVip(parsed.value) : undefined;
+    return parsed.ok ? encodeVipKey(parsed.value) : undefined;
   },
   exampleKey: "ceo@company.example",
-  subject: (key) => key,
+  getSubject: (key) => key,
   describe: (key) => key,
-  clash: (first, second) => `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`,
+  describeClash: (first, second) =>
+    `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`,
 };
 
 /** A member whose element is a text: a mailbox, or what a keyed list says of one. */
 function parseMemberText(raw: string, key: string | undefined): RawArguments | readonly ArgumentFailure[] {
   if (key === undefined) return { email: raw };
   if (isUnmanaged(raw)) {
-    const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(raw.slice(0, raw.length - asDeclared(raw).length).trim())}`;
+    const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(raw.slice(0, raw.length - stripUnmanaged(raw).length).trim())}`;
     return [{ property: "comment", reason }];
   }
-  const { comment, unknown } = readVip(key, raw);
+  const { comment, unknown } = decodeVip(key, raw);
   if (unknown !== undefined) return [{ property: "", reason: describeUnknownFields(raw, unknown) }];
-  return { email: key, comment: comment === canonicalComment(raw) ? raw : comment };
+  return { email: key, comment: comment === canonicalizeComment(raw) ? raw : comment };
 }
 
-function describeLocation(first: Placed, second: Placed): string {
-  return first.written === second.written ? first.place : `${first.place}, as ${quote(first.written)}`;
+function describeLocation(first: LocatedElement, second: LocatedElement): string {
+  return first.sourceText === second.sourceText ? first.location : `${first.location}, as ${quote(first.sourceText)}`;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

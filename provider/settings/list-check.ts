@@ -1,10 +1,16 @@
-import { type ArgumentFailure, type Checked, type RawArguments, validate, withoutEmpty } from "./arguments";
-import { type KeyedList, sortedByKey } from "./keyed-list";
-import { type Element, isObject, type ListKind, type Placed } from "./list-arguments";
-import { prunes } from "./list-mode";
-import { judge } from "./list-safeguards";
+import {
+  type ArgumentFailure,
+  type CheckedArguments,
+  omitEmpty,
+  type RawArguments,
+  validateArguments,
+} from "./arguments";
+import { type EncodedList, sortListByKey } from "./encoded-list";
+import { isObject, type ListKind, type LocatedElement, type ParsedListElement } from "./list-arguments";
+import { canPrune } from "./list-mode";
+import { validateSafeguards } from "./list-safeguards";
 import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
-import { keyPath } from "./property-path";
+import { formatKeyPath } from "./property-path";
 import { quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
@@ -25,9 +31,9 @@ export function checkList(
   previous: RawArguments = {},
   ownDomains: OwnDomains = NO_OWN_DOMAINS,
   maxFailures = MAX_FAILURES,
-): Checked {
-  const presentArguments = withoutEmpty(raw);
-  const failures = validate(kind.schema, presentArguments);
+): CheckedArguments {
+  const presentArguments = omitEmpty(raw);
+  const failures = validateArguments(kind.schema, presentArguments);
   const content = presentArguments[kind.property];
   if (content === undefined) {
     failures.push({
@@ -38,7 +44,7 @@ export function checkList(
   const contentResult = content === undefined ? { keyed: {}, failures: [] } : parseContent(kind, content, ownDomains);
   failures.push(...contentResult.failures);
   const inputs = { ...presentArguments, [kind.property]: contentResult.keyed };
-  if (prunes(presentArguments["mode"], undefined) && presentArguments["onDelete"] === "keep") {
+  if (canPrune(presentArguments["mode"], undefined) && presentArguments["onDelete"] === "keep") {
     failures.push({
       property: "onDelete",
       reason: `can't be "keep" in mode ${quote(presentArguments["mode"])}, which removes what is not declared; leave one of the two out`,
@@ -47,7 +53,7 @@ export function checkList(
   // Values unknown during a preview are checked in the update, before any write.
   const isKnown = !Object.values(inputs).includes(UNKNOWN) && !Object.values(contentResult.keyed).includes(UNKNOWN);
   if (failures.length === 0 && isKnown) {
-    failures.push(...judge(kind, inputs, contentResult.keyed as KeyedList, previous));
+    failures.push(...validateSafeguards(kind, inputs, contentResult.keyed as EncodedList, previous));
   }
   return { inputs, failures: limitFailures(failures, maxFailures) };
 }
@@ -56,10 +62,10 @@ export function checkList(
  * Returns the content of a list in its keyed form. Undefined if it has mistakes or unknown values; {@link checkList} then reports the
  * reasons.
  */
-export function keyedContent(kind: ListKind, content: unknown): KeyedList | undefined {
+export function encodeListContent(kind: ListKind, content: unknown): EncodedList | undefined {
   const { keyed, failures } = parseContent(kind, content);
   if (failures.length > 0 || keyed === UNKNOWN) return undefined;
-  return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
+  return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as EncodedList);
 }
 
 /** @param ownDomains undefined if the program encodes its own list. {@link checkList} then reports the risks. */
@@ -72,18 +78,19 @@ function parseContent(
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
   const checkRisk = (key: string, text: string | typeof UNKNOWN, location: () => string): void => {
-    const reason = ownDomains === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, ownDomains);
+    const reason =
+      ownDomains === undefined || text === UNKNOWN ? undefined : kind.describeRisk?.(key, text, ownDomains);
     if (reason !== undefined) failures.push({ property: location(), reason });
   };
-  if (isObject(content) && kind.isKeyed(content)) {
-    for (const key of Object.keys(content)) checkRisk(key, content[key] as string, () => keyPath(property, key));
-    return { keyed: sortedByKey(content), failures };
+  if (isObject(content) && kind.isEncoded(content)) {
+    for (const key of Object.keys(content)) checkRisk(key, content[key] as string, () => formatKeyPath(property, key));
+    return { keyed: sortListByKey(content), failures };
   }
-  const byKey = new Map<string, Placed>();
-  const bySubject = new Map<string, readonly Placed[]>();
+  const byKey = new Map<string, LocatedElement>();
+  const bySubject = new Map<string, readonly LocatedElement[]>();
   let isKnown = true;
   const addElement = (raw: unknown, location: string, key: string | undefined): void => {
-    const element = raw === UNKNOWN ? UNKNOWN : kind.readElement(raw, key);
+    const element = raw === UNKNOWN ? UNKNOWN : kind.parseElement(raw, key);
     if (element === UNKNOWN) {
       isKnown = false;
     } else if (isFailureList(element)) {
@@ -92,26 +99,28 @@ function parseContent(
         failures.push({ property: at, reason: failure.reason });
       }
     } else {
-      const located = { ...element, place: location };
-      const subject = kind.subject(element.key);
+      const located = { ...element, location };
+      const subject = kind.getSubject(element.key);
       const sameSubject = bySubject.get(subject) ?? [];
-      const clash = sameSubject.map((first) => kind.clash(first, located)).find((reason) => reason !== undefined);
+      const clash = sameSubject
+        .map((first) => kind.describeClash(first, located))
+        .find((reason) => reason !== undefined);
       bySubject.set(subject, [...sameSubject, located]);
       if (clash === undefined) byKey.set(element.key, located);
-      else failures.push({ property: location, reason: `${quote(element.written)} ${clash}` });
+      else failures.push({ property: location, reason: `${quote(element.sourceText)} ${clash}` });
       checkRisk(element.key, element.knownText ?? element.text, () => location);
     }
   };
   if (Array.isArray(content)) {
     for (const [path, raw] of content.entries()) addElement(raw, `${property}[${path}]`, undefined);
   } else if (isObject(content)) {
-    for (const [key, raw] of Object.entries(content)) addElement(raw, keyPath(property, key), key);
+    for (const [key, raw] of Object.entries(content)) addElement(raw, formatKeyPath(property, key), key);
   } else {
     failures.push({ property, reason: `must be an array or a map, not ${quote(content)}` });
   }
   if (!isKnown) return { keyed: UNKNOWN, failures };
   const encoded = Object.fromEntries([...byKey.values()].map(({ key, text }) => [key, text]));
-  return { keyed: sortedByKey(encoded), failures };
+  return { keyed: sortListByKey(encoded), failures };
 }
 
 function limitFailures(failures: readonly ArgumentFailure[], maxFailures: number): ArgumentFailure[] {
@@ -125,11 +134,11 @@ function limitFailures(failures: readonly ArgumentFailure[], maxFailures: number
   ];
 }
 
-function isFailureList(element: Element): element is readonly ArgumentFailure[] {
+function isFailureList(element: ParsedListElement): element is readonly ArgumentFailure[] {
   return Array.isArray(element);
 }
 
 /** Formats one step of a property path. */
 function formatPathStep(property: string): string {
-  return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : keyPath("", property);
+  return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : formatKeyPath("", property);
 }

@@ -26,12 +26,12 @@ const PRUNED_LISTS = {
  * @param mode as a program or a file has it; one that is missing or unknown prunes nothing.
  * @param list the list that the entry is on; undefined for a VIP.
  */
-export function prunes(mode: unknown, list: string | undefined): boolean {
+export function canPrune(mode: unknown, list: string | undefined): boolean {
   return getPrunedLists(mode).includes(list);
 }
 
 /** Whether a list in this mode removes anything that nobody declares. */
-export function prunesAny(mode: unknown): boolean {
+export function canPruneAny(mode: unknown): boolean {
   return getPrunedLists(mode).length > 0;
 }
 

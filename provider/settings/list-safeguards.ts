@@ -1,28 +1,28 @@
 import type { ArgumentFailure, ON_DELETE, RawArguments } from "./arguments";
-import { isUnmanaged, type KeyedList } from "./keyed-list";
+import { type EncodedList, isUnmanaged } from "./encoded-list";
 import type { ListKind, ListOptions } from "./list-arguments";
-import { prunes, prunesAny } from "./list-mode";
-import { type Pattern, parsePattern } from "./pattern";
-import { guardRemovals } from "./removal-guard";
-import { printable, quote } from "./text";
+import { canPrune, canPruneAny } from "./list-mode";
+import { type Pattern, parseListPattern } from "./pattern";
+import { validateRemovals } from "./removal-guard";
+import { quote, sanitizeLine } from "./text";
 
 /** Checks well-formed content against the safeguards of a list: ignored and protected entries, and the removal guard. */
-export function judge(
+export function validateSafeguards(
   kind: ListKind,
   inputs: RawArguments,
-  encoded: KeyedList,
+  encoded: EncodedList,
   previous: RawArguments,
 ): ArgumentFailure[] {
   const { property } = kind;
   const options = inputs as ListOptions;
   const failures: ArgumentFailure[] = [];
-  const ignoredPatterns = readPatterns(options.ignore);
-  const protectedPatterns = readPatterns(options.protect);
+  const ignoredPatterns = parseValidPatterns(options.ignore);
+  const protectedPatterns = parseValidPatterns(options.protect);
   // Skips the work for long lists without patterns.
   const declared = ignoredPatterns.length + protectedPatterns.length === 0 ? [] : Object.entries(encoded);
   const matchNames = (pattern: Pattern, candidates: readonly (readonly [string, unknown])[]): string[] =>
     candidates
-      .filter(([key, text]) => pattern.matches(kind.target(key, String(text))))
+      .filter(([key, text]) => pattern.matches(kind.getPatternTarget(key, String(text))))
       .map(([key, text]) => kind.describe(key, String(text)));
   for (const pattern of ignoredPatterns) {
     const declaredMatches = matchNames(pattern, declared);
@@ -32,8 +32,8 @@ export function judge(
       reason: `holds ${quote(pattern.text)}, which names what is declared too (${formatFewNames(declaredMatches)}). What is ignored is never touched: narrow the pattern, or take the declaration away`,
     });
   }
-  const previousContent = (previous[property] ?? {}) as KeyedList;
-  const removedEntries = removals(kind, previousContent, encoded, options);
+  const previousContent = (previous[property] ?? {}) as EncodedList;
+  const removedEntries = findRemovals(kind, previousContent, encoded, options);
   for (const pattern of protectedPatterns) {
     if (matchNames(pattern, declared).length === 0) {
       failures.push({
@@ -50,14 +50,14 @@ export function judge(
     });
   }
   const previousConfirmation = previous["confirmRemovals"];
-  const guardProblem = guardRemovals(
+  const guardProblem = validateRemovals(
     {
-      removed: removedEntries.map(([key, text]) => ({
+      removedItems: removedEntries.map(([key, text]) => ({
         name: kind.describe(key, text),
-        from: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
+        from: kind.subjectKind === "vip" ? "vip" : kind.decodeState(key, text)?.list,
       })),
-      before: countRemovable(kind, previousContent, options),
-      after: Object.keys(encoded).length,
+      countBefore: countRemovable(kind, previousContent, options),
+      countAfter: Object.keys(encoded).length,
       noun: kind.noun,
     },
     options,
@@ -71,15 +71,15 @@ export function judge(
  * Lists the keys that a run removes, with their previous texts. These are keys that are no longer declared, and unmanaged keys in a mode
  * that prunes them. Ignored keys are never removed.
  */
-export function removals(
+export function findRemovals(
   kind: ListKind,
-  previousContent: KeyedList,
-  declared: KeyedList,
+  previousContent: EncodedList,
+  declared: EncodedList,
   options: Pick<ListOptions, "mode" | "ignore"> & { readonly onDelete?: (typeof ON_DELETE)[number] },
 ): [key: string, text: string][] {
   if (options.onDelete === "keep") return [];
-  const isIgnored = ignoring(kind, options);
-  const isPruned = pruning(kind, options);
+  const isIgnored = createIgnoreFilter(kind, options);
+  const isPruned = createPruneFilter(kind, options);
   const removedEntries: [key: string, text: string][] = [];
   for (const key of Object.keys(previousContent)) {
     const text = previousContent[key] ?? "";
@@ -90,41 +90,41 @@ export function removals(
 }
 
 /** Returns a predicate for the keys that a list ignores. */
-export function ignoring(
+export function createIgnoreFilter(
   kind: ListKind,
   { ignore }: Pick<ListOptions, "ignore">,
 ): (key: string, text: string) => boolean {
-  const ignoredPatterns = readPatterns(ignore);
-  return (key, text) => ignoredPatterns.some((pattern) => pattern.matches(kind.target(key, text)));
+  const ignoredPatterns = parseValidPatterns(ignore);
+  return (key, text) => ignoredPatterns.some((pattern) => pattern.matches(kind.getPatternTarget(key, text)));
 }
 
 /** Returns a predicate for the unmanaged keys that a list prunes. */
-export function pruning(
+export function createPruneFilter(
   kind: ListKind,
   options: Pick<ListOptions, "mode" | "ignore">,
 ): (key: string, text: string) => boolean {
-  if (!prunesAny(options.mode)) return () => false;
-  const isIgnored = ignoring(kind, options);
-  return (key, text) => prunes(options.mode, kind.target(key, text).list) && !isIgnored(key, text);
+  if (!canPruneAny(options.mode)) return () => false;
+  const isIgnored = createIgnoreFilter(kind, options);
+  return (key, text) => canPrune(options.mode, kind.getPatternTarget(key, text).list) && !isIgnored(key, text);
 }
 
 /** Counts the keys that a run could remove. Unmanaged keys count only if the mode prunes them. */
-function countRemovable(kind: ListKind, before: KeyedList, { mode }: ListOptions): number {
+function countRemovable(kind: ListKind, before: EncodedList, { mode }: ListOptions): number {
   const isRemovable = ([key, text]: [string, string]): boolean =>
-    !isUnmanaged(text) || prunes(mode, kind.target(key, text).list);
+    !isUnmanaged(text) || canPrune(mode, kind.getPatternTarget(key, text).list);
   return Object.entries(before).filter(isRemovable).length;
 }
 
 /** Parses the valid patterns. The check of the arguments has already reported invalid ones. */
-export function readPatterns(texts: readonly string[] | undefined): Pattern[] {
+export function parseValidPatterns(texts: readonly string[] | undefined): Pattern[] {
   if (!Array.isArray(texts)) return [];
   return texts.flatMap((text) => {
-    const parsed = typeof text === "string" ? parsePattern(text) : undefined;
+    const parsed = typeof text === "string" ? parseListPattern(text) : undefined;
     return parsed?.ok ? [parsed.value] : [];
   });
 }
 
 function formatFewNames(matchNames: readonly string[]): string {
-  const visibleNames = matchNames.slice(0, 5).map(printable).join(", ");
+  const visibleNames = matchNames.slice(0, 5).map(sanitizeLine).join(", ");
   return matchNames.length > 5 ? `${visibleNames} and ${matchNames.length - 5} more` : visibleNames;
 }

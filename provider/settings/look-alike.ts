@@ -8,13 +8,13 @@ export interface DomainName {
   readonly name: string;
   readonly suffix: string;
   /** The name with look-alike characters replaced by the ASCII letters that they resemble. */
-  readonly looks: string;
+  readonly appearance: string;
   /** The same as `looks`, without hyphens. */
-  readonly shape: string;
+  readonly bareAppearance: string;
 }
 
 /** Parses a domain in canonical form. Undefined if it is only a suffix. */
-export function readDomainName(domain: string): DomainName | undefined {
+export function parseDomainName(domain: string): DomainName | undefined {
   // Below a suffix such as github.io, every name has a different owner.
   const options = { allowPrivateDomains: true, extractHostname: false, validateHostname: false };
   const { domain: registrable, domainWithoutSuffix: name, publicSuffix: suffix } = parse(domain, options);
@@ -24,8 +24,8 @@ export function readDomainName(domain: string): DomainName | undefined {
     registrable,
     name,
     suffix,
-    looks: appearance,
-    shape: appearance.includes("-") ? appearance.replaceAll("-", "") : appearance,
+    appearance,
+    bareAppearance: appearance.includes("-") ? appearance.replaceAll("-", "") : appearance,
   };
 }
 
@@ -44,32 +44,35 @@ const BAIT_WORDS = new Set(
  * or by words such as `login`, or by a single typing error.
  */
 export function isLookAlike(one: DomainName, ownName: DomainName): boolean {
-  if (one.shape === ownName.shape) {
-    return ownName.shape.length >= MIN_LENGTHS.ofAnotherSuffix || one.name !== ownName.name;
+  if (one.bareAppearance === ownName.bareAppearance) {
+    return ownName.bareAppearance.length >= MIN_LENGTHS.ofAnotherSuffix || one.name !== ownName.name;
   }
   return hasAddedWords(one, ownName) || isOneEditAway(one, ownName);
 }
 
-function hasAddedWords({ looks, shape }: DomainName, ownName: DomainName): boolean {
-  if (!shape.includes(ownName.shape)) return false;
-  const { length } = ownName.shape;
-  if (length >= MIN_LENGTHS.asWord && `-${looks}-`.includes(`-${ownName.looks}-`)) return true;
+function hasAddedWords({ appearance, bareAppearance }: DomainName, ownName: DomainName): boolean {
+  if (!bareAppearance.includes(ownName.bareAppearance)) return false;
+  const { length } = ownName.bareAppearance;
+  if (length >= MIN_LENGTHS.asWord && `-${appearance}-`.includes(`-${ownName.appearance}-`)) return true;
   if (length < MIN_LENGTHS.withBait) return false;
   const isBaited =
-    looks.includes("-") && looks.split("-").every((word) => word === ownName.shape || BAIT_WORDS.has(word));
-  if (isBaited && looks.split("-").includes(ownName.shape)) return true;
+    appearance.includes("-") &&
+    appearance.split("-").every((word) => word === ownName.bareAppearance || BAIT_WORDS.has(word));
+  if (isBaited && appearance.split("-").includes(ownName.bareAppearance)) return true;
   if (length < MIN_LENGTHS.ofAnotherSuffix) return false;
-  if (shape.startsWith(ownName.shape)) return BAIT_WORDS.has(shape.slice(length));
-  return shape.endsWith(ownName.shape) && BAIT_WORDS.has(shape.slice(0, -length));
+  if (bareAppearance.startsWith(ownName.bareAppearance)) return BAIT_WORDS.has(bareAppearance.slice(length));
+  return bareAppearance.endsWith(ownName.bareAppearance) && BAIT_WORDS.has(bareAppearance.slice(0, -length));
 }
 
 function isOneEditAway(one: DomainName, ownName: DomainName): boolean {
-  const shortest = Math.min(one.shape.length, ownName.shape.length);
-  if (shortest < MIN_LENGTHS.oneEditAway || Math.abs(one.shape.length - ownName.shape.length) > 1) return false;
-  const isWord = one.shape.length === ownName.shape.length && shortest < MIN_LENGTHS.oneSubstitutionAway;
+  const shortest = Math.min(one.bareAppearance.length, ownName.bareAppearance.length);
+  if (shortest < MIN_LENGTHS.oneEditAway || Math.abs(one.bareAppearance.length - ownName.bareAppearance.length) > 1)
+    return false;
+  const isWord =
+    one.bareAppearance.length === ownName.bareAppearance.length && shortest < MIN_LENGTHS.oneSubstitutionAway;
   // Many four-letter words differ in one letter, so a different suffix rules out suspicion.
   if (isWord && one.suffix !== ownName.suffix) return false;
-  return isOneEdit(one.shape, ownName.shape);
+  return isOneEdit(one.bareAppearance, ownName.bareAppearance);
 }
 
 /** Whether one edit turns one text into the other: one character added, removed or changed, or two neighbours swapped. */

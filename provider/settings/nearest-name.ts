@@ -6,7 +6,7 @@ import leven, { closestMatch } from "leven";
  *
  * @param aliases names by their common alternatives, in lower case, without hyphens and underscores.
  */
-export function nearestName(
+export function findNearestName(
   input: string,
   known: readonly string[],
   aliases: Readonly<Record<string, string>> = {},
@@ -25,8 +25,8 @@ export function nearestName(
 }
 
 /** Finds a near-certain match. Use it if the unknown name may be intentional, such as a name that belongs to someone else. */
-export function slipOf(input: string, known: readonly string[]): string | undefined {
-  const suggestion = nearestName(input, known);
+export function findLikelyTypo(input: string, known: readonly string[]): string | undefined {
+  const suggestion = findNearestName(input, known);
   if (suggestion === undefined) return undefined;
   const [one, other] = [normalizeBareName(input), normalizeBareName(suggestion)];
   const maxEdits = Math.max(1, Math.floor(Math.max(one.length, other.length) / 4));
@@ -45,12 +45,12 @@ function normalizeBareName(name: string): string {
 }
 
 /** Formats a hint for an unknown name: the name that was probably meant, or else all known names. */
-export function meantOrKnown(
+export function formatNameSuggestion(
   input: string,
   known: readonly string[],
   aliases: Readonly<Record<string, string>> = {},
 ): string {
-  const suggestion = nearestName(input, known, aliases);
+  const suggestion = findNearestName(input, known, aliases);
   if (suggestion !== undefined) return `did you mean ${suggestion}?`;
   return known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;
 }

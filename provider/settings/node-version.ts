@@ -1,8 +1,8 @@
-import { nodeTooOld } from "./node-requirement";
+import { getNodeVersionProblem } from "./node-requirement";
 
 /*
  * The library modules import this first. On an older Node.js, later imports fail with misleading errors.
  */
 
-const nodeProblem = nodeTooOld();
+const nodeProblem = getNodeVersionProblem();
 if (nodeProblem !== undefined) throw new Error(nodeProblem);

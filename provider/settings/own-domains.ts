@@ -1,6 +1,6 @@
 import { parse } from "tldts";
 import { type Parsed, parseEntryValue } from "./entry-value";
-import { type DomainName, isLookAlike, readDomainName } from "./look-alike";
+import { type DomainName, isLookAlike, parseDomainName } from "./look-alike";
 import { quote } from "./text";
 
 interface OwnDomain {
@@ -22,12 +22,12 @@ export class OwnDomains {
   constructor(domains: readonly string[]) {
     this.#domains = new Set(domains);
     this.#parsedDomains = domains.flatMap((domain) => {
-      const name = readDomainName(domain);
+      const name = parseDomainName(domain);
       return name === undefined ? [] : [{ domain, dotted: `.${domain}.`, name }];
     });
     this.#registrables = new Set(this.#parsedDomains.map(({ name }) => name.registrable));
     for (const domain of domains)
-      for (const parent of domainsAbove(domain)) this.#subdomainByParent.set(parent, domain);
+      for (const parent of getParentDomains(domain)) this.#subdomainByParent.set(parent, domain);
   }
 
   /** The own domains in canonical form; empty if none are configured. */
@@ -39,7 +39,7 @@ export class OwnDomains {
   holding(domain: string): string | undefined {
     if (this.#domains.size === 0) return undefined;
     if (this.#domains.has(domain)) return domain;
-    return domainsAbove(domain).find((parent) => this.#domains.has(parent));
+    return getParentDomains(domain).find((parent) => this.#domains.has(parent));
   }
 
   /** Returns the own domain below a domain, if any. */
@@ -50,7 +50,7 @@ export class OwnDomains {
   /** Returns the own domain that a domain could be mistaken for, if any. */
   lookAlikeOf(domain: string): string | undefined {
     if (this.#parsedDomains.length === 0) return undefined;
-    const name = readDomainName(domain);
+    const name = parseDomainName(domain);
     if (name === undefined || this.#registrables.has(name.registrable)) return undefined;
     // As in acme.example.evil.example: a narrow column shows only the beginning.
     const dotted = `.${domain}`;
@@ -108,7 +108,7 @@ function parseJsonList(text: string): readonly string[] | undefined {
 }
 
 /** Returns `acme.example` and `example` for `mail.acme.example`. */
-export function domainsAbove(domain: string): string[] {
+export function getParentDomains(domain: string): string[] {
   const parents: string[] = [];
   for (let dot = domain.indexOf("."); dot >= 0; dot = domain.indexOf(".", dot + 1)) {
     parents.push(domain.slice(dot + 1));

@@ -1,7 +1,7 @@
 import { domainToASCII } from "node:url";
 import { parseAddressRange, parseSingleAddress } from "./address-range";
-import { LISTS, type List } from "./assumptions";
-import { canonicalValue, type Parsed } from "./entry-value";
+import { ENTRY_LISTS, type List } from "./assumptions";
+import { canonicalizeValue, type Parsed } from "./entry-value";
 import { quote } from "./text";
 
 /** The item that a pattern is matched against: a canonical value, and its list if the resource has two lists. */
@@ -20,13 +20,13 @@ export interface Pattern {
  * Parses a pattern: a value (`partner.example`), a value with `*` for any characters (`*.partner.example`, `*@board.example`), or a range
  * of IP addresses (`192.0.2.0/24`). A prefix limits a pattern to one list (`allow:*`). Patterns match canonical forms and ignore case.
  */
-export function parsePattern(text: string): Parsed<Pattern> {
+export function parseListPattern(text: string): Parsed<Pattern> {
   if (text.trim() === "" || text !== text.trim()) {
     const reason = text.trim() === "" ? "is empty" : `${quote(text)} has white space around it`;
     return { ok: false, reason: `${reason}; write a value, a value with *, or a range such as 192.0.2.0/24` };
   }
   const [, list, valueText = text] = /^(allow|deny):(.*)$/is.exec(text) ?? [];
-  const restrictedList = LISTS.find((candidate) => candidate === list?.toLowerCase());
+  const restrictedList = ENTRY_LISTS.find((candidate) => candidate === list?.toLowerCase());
   if (valueText === "") return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
   const matchesRange = valueText.includes("/") ? createRangeMatcher(valueText) : undefined;
   if (valueText.includes("/") && matchesRange === undefined) {
@@ -57,7 +57,7 @@ function createRangeMatcher(text: string): ValueMatcher | undefined {
 
 function createValueGlob(text: string): ValueMatcher {
   if (!text.includes("*")) {
-    const canonical = canonicalValue(text);
+    const canonical = canonicalizeValue(text);
     return (value) => value === canonical;
   }
   const [start = "", ...pieces] = toAscii(text.toLowerCase()).split("*");

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { comparedValues, type Standing } from "./entry-fields";
+import { type EntryState, getComparableValues } from "./entry-fields";
 
 /** A planned change of one entry or VIP. A missing item has no state. */
-export interface Touched {
+export interface DigestedChange {
   readonly kind: string;
   readonly key: string;
   readonly before?: DigestedState | undefined;
@@ -11,14 +11,14 @@ export interface Touched {
   readonly mayReplace?: readonly { readonly key: string; readonly before: DigestedState }[] | undefined;
 }
 
-interface DigestedState extends Standing {
+interface DigestedState extends EntryState {
   /** The author of the existing item, with the creation time in `at`. */
   readonly by?: string | undefined;
   readonly at?: string | undefined;
 }
 
 /** The parts of a digest, each a hash of 16 hexadecimal digits. */
-export interface DigestParts {
+export interface PlanDigestParts {
   /** The tenant: the service's host and the stack. */
   readonly tenant: string;
   /** The whole desired state, with its metadata in the files, the rules of the files, and the options of the lists. */
@@ -31,41 +31,41 @@ export interface DigestParts {
 const VERSION = "v2";
 
 /** Formats the digest of a plan: `v2-<tenant>-<desired>-<observed>`. Separate parts show which of them changed. */
-export function digestOf({ tenant, desired, observed }: DigestParts): string {
+export function formatPlanDigest({ tenant, desired, observed }: PlanDigestParts): string {
   return [VERSION, tenant, desired, observed].join("-");
 }
 
 /** Parses a digest. Undefined if the text isn't a valid digest. */
-export function partsOfDigest(digest: string): DigestParts | undefined {
+export function parsePlanDigest(digest: string): PlanDigestParts | undefined {
   const [, tenant = "", desired = "", observed = ""] =
     /^v2-([0-9a-f]{16})-([0-9a-f]{16})-([0-9a-f]{16})$/.exec(digest.trim()) ?? [];
   return tenant === "" ? undefined : { tenant, desired, observed };
 }
 
 /** Whether a digest comes from an earlier release. Such a digest covers less than the plan shows. */
-export function isOldDigest(digest: string): boolean {
+export function isLegacyDigest(digest: string): boolean {
   return /^v1(?:-[0-9a-f]{16}){3}$/.test(digest.trim());
 }
 
 /** Hashes a tenant: the service's host and the stack that applies its settings, if any. */
-export function hashOfTenant(host: string, stack: string | undefined): string {
-  return hashOf([host, stack ?? ""]);
+export function hashTenant(host: string, stack: string | undefined): string {
+  return hashJson([host, stack ?? ""]);
 }
 
 /** Hashes the changes of a plan, regardless of their order. */
-export function hashOfTouched(changes: readonly Touched[]): string {
+export function hashChanges(changes: readonly DigestedChange[]): string {
   const lines = changes.flatMap(({ kind, key, before, after, mayReplace = [] }) => [
     JSON.stringify([kind, key, encodeState(before), encodeState(after)]),
     ...mayReplace.map((other) => JSON.stringify([kind, key, "replaces", other.key, encodeState(other.before)])),
   ]);
-  return hashOf(lines.sort());
+  return hashJson(lines.sort());
 }
 
 /** Returns a short hash of plain data. The order of properties and items matters. */
-export function hashOf(data: unknown): string {
+export function hashJson(data: unknown): string {
   return createHash("sha256").update(JSON.stringify(data)).digest("hex").slice(0, 16);
 }
 
 function encodeState(state: DigestedState | undefined): readonly unknown[] | null {
-  return state === undefined ? null : [...comparedValues(state), state.by ?? "", state.at ?? ""];
+  return state === undefined ? null : [...getComparableValues(state), state.by ?? "", state.at ?? ""];
 }

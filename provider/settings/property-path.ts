@@ -1,5 +1,5 @@
 /** Formats the path of a key in a map property, as Pulumi writes it: only quotes are escaped. */
-export function keyPath(property: string, key: string): string {
+export function formatKeyPath(property: string, key: string): string {
   return `${property}["${key.replaceAll('"', '\\"')}"]`;
 }
 
@@ -7,17 +7,17 @@ export function keyPath(property: string, key: string): string {
  * Whether Pulumi can parse a path back. A key that ends in a backslash can't be written as a path. Pulumi mistakes its end for an escaped
  * quote and fails the whole run.
  */
-export function isReadablePath(path: string): boolean {
+export function isParsablePath(path: string): boolean {
   return !path.endsWith('\\"]');
 }
 
 /** Returns the top-level property of a path, whatever keys the path contains. */
-export function propertyOfPath(path: string): string {
+export function getTopLevelProperty(path: string): string {
   return /^[^.[]*/.exec(path)?.[0] ?? path;
 }
 
 /** Parses a path into steps, as Pulumi does. Undefined if the path isn't valid. */
-export function stepsOfPath(path: string): readonly (string | number)[] | undefined {
+export function parsePropertyPath(path: string): readonly (string | number)[] | undefined {
   const steps: (string | number)[] = [];
   let position = 0;
   while (position < path.length) {

@@ -1,14 +1,14 @@
 import { isIP } from "node:net";
 import { parse as parseHost } from "tldts";
-import { type EntryValue, type Parsed, parseEntryValue, probableValue } from "./entry-value";
+import { type EntryValue, type Parsed, parseEntryValue, suggestValue } from "./entry-value";
 import { quote } from "./text";
 
 /** A value as somebody passed it on, with its parsed form. */
-export interface Refanged extends EntryValue {
+export interface RefangedValue extends EntryValue {
   /** The original text. */
-  readonly written: string;
+  readonly originalText: string;
   /** Whether parsing changed more than white space and case: for example, it removed a URL's path or the brackets around a dot. */
-  readonly isMended: boolean;
+  readonly isCorrected: boolean;
 }
 
 /**
@@ -18,20 +18,20 @@ export interface Refanged extends EntryValue {
  * Rejects ambiguous text with the reason: a range of addresses, a mailbox followed by a path, a URL without https:// that has an @ in its
  * path.
  */
-export function refang(input: string): Parsed<Refanged> {
+export function refang(input: string): Parsed<RefangedValue> {
   const text = input.trim();
   const exact = parseEntryValue(text);
   if (exact.ok && exact.value.entryType === "email_address" && startsLikeUrl(text)) {
     const reason = `${quote(text)} may be a URL or a mailbox; write https:// before a URL, or its domain alone`;
     return { ok: false, reason };
   }
-  if (exact.ok) return { ok: true, value: { ...exact.value, written: input, isMended: false } };
-  const suggestion = probableValue(text);
+  if (exact.ok) return { ok: true, value: { ...exact.value, originalText: input, isCorrected: false } };
+  const suggestion = suggestValue(text);
   if (suggestion === undefined) return exact;
   const parsed = parseEntryValue(suggestion);
   // A single mailbox must not turn into its whole domain.
   if (!parsed.ok || (parsed.value.entryType !== "email_address" && hasMailboxPart(text))) return exact;
-  return { ok: true, value: { ...parsed.value, written: input, isMended: true } };
+  return { ok: true, value: { ...parsed.value, originalText: input, isCorrected: true } };
 }
 
 /** Whether the text has a local part before an @. User names in URLs don't count, because they are there to deceive. */

@@ -1,5 +1,5 @@
-import { cutByDanger } from "./danger";
-import { printable } from "./text";
+import { truncateByDanger } from "./danger";
+import { sanitizeLine } from "./text";
 
 /** Limits on how much of a list one run may remove. */
 export interface RemovalLimits {
@@ -23,11 +23,11 @@ const MAX_SHOWN_NAMES = 5;
 /** The removals of a run. */
 export interface Removals {
   /** The removed items: a name such as "deny evil.example", and the list that holds the item. */
-  readonly removed: readonly { readonly name: string; readonly from?: string | undefined }[];
+  readonly removedItems: readonly { readonly name: string; readonly from?: string | undefined }[];
   /** The number of items on the list before the run. */
-  readonly before: number;
+  readonly countBefore: number;
   /** The number of declared items on the list after the run. */
-  readonly after: number;
+  readonly countAfter: number;
   /** The singular and plural noun for the items. */
   readonly noun: readonly [one: string, many: string];
 }
@@ -39,12 +39,12 @@ export interface Removals {
  * @param previousConfirmation the `confirmRemovals` of the previous run, which was valid for that run only.
  * @returns the reason to block the run, in plain words for a person under pressure. Undefined if the run may continue.
  */
-export function guardRemovals(
+export function validateRemovals(
   removals: Removals,
   limits: RemovalLimits,
   previousConfirmation?: number,
 ): string | undefined {
-  const count = removals.removed.length;
+  const count = removals.removedItems.length;
   if (count === 0) return undefined;
   const { confirmRemovals } = limits;
   const isUsed = confirmRemovals !== undefined && confirmRemovals === previousConfirmation;
@@ -52,18 +52,18 @@ export function guardRemovals(
   const limit = findExceededLimit(removals, limits);
   if (limit === undefined) return undefined;
 
-  const share = Math.round((count / removals.before) * 100);
-  const countText = `${count} of ${removals.before} ${removals.noun[1]}`;
-  const truncated = cutByDanger(removals.removed, MAX_SHOWN_NAMES, ({ from }) => ({ from }));
-  const visibleLines = truncated.shown.map(({ name }) => `  - ${printable(name)}`);
-  const hiddenLines = truncated.more === undefined ? [] : [`  … and ${truncated.more}`];
+  const share = Math.round((count / removals.countBefore) * 100);
+  const countText = `${count} of ${removals.countBefore} ${removals.noun[1]}`;
+  const truncated = truncateByDanger(removals.removedItems, MAX_SHOWN_NAMES, ({ from }) => ({ from }));
+  const visibleLines = truncated.visible.map(({ name }) => `  - ${sanitizeLine(name)}`);
+  const hiddenLines = truncated.hiddenText === undefined ? [] : [`  … and ${truncated.hiddenText}`];
   const confirmationText = isUsed
     ? `(confirmRemovals: ${count} was used by the last run, and is good for one run only: take it away.)`
     : confirmRemovals === undefined
       ? `confirmRemovals: ${count}   lets this one run do it; take it away afterwards.`
       : `confirmRemovals: ${count}   lets this one run do it; ${confirmRemovals} is written now, which is another number than is removed.`;
   return [
-    `would lose ${countText} (${share} %)${removals.after === 0 ? ", all there are" : ""}. ${limit.why}`,
+    `would lose ${countText} (${share} %)${removals.countAfter === 0 ? ", all there are" : ""}. ${limit.reason}`,
     ...visibleLines,
     ...hiddenLines,
     "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
@@ -74,36 +74,42 @@ export function guardRemovals(
 }
 
 interface ExceededLimit {
-  readonly why: string;
+  readonly reason: string;
   readonly remedies: readonly string[];
 }
 
-function findExceededLimit({ removed, before, after }: Removals, limits: RemovalLimits): ExceededLimit | undefined {
-  const count = removed.length;
+function findExceededLimit(
+  { removedItems, countBefore, countAfter }: Removals,
+  limits: RemovalLimits,
+): ExceededLimit | undefined {
+  const count = removedItems.length;
   const { maxRemovals, maxRemovalFraction } = limits;
-  const fraction = count / before;
+  const fraction = count / countBefore;
   const raisedFraction = Math.min(1, Math.ceil(fraction * 100) / 100);
   const remedyTexts = {
     count: `maxRemovals: ${count}   lets every run remove as many.`,
     fraction: `maxRemovalFraction: ${raisedFraction}   lets every run remove as large a share.`,
   };
   if (maxRemovals !== undefined && count > maxRemovals) {
-    return { why: `At most ${maxRemovals} may go in one run (maxRemovals).`, remedies: [remedyTexts.count] };
+    return {
+      reason: `At most ${maxRemovals} may go in one run (maxRemovals).`,
+      remedies: [remedyTexts.count],
+    };
   }
   if (maxRemovalFraction !== undefined && fraction > maxRemovalFraction) {
     return {
-      why: `At most ${formatPercent(maxRemovalFraction)} may go in one run (maxRemovalFraction).`,
+      reason: `At most ${formatPercent(maxRemovalFraction)} may go in one run (maxRemovalFraction).`,
       remedies: [remedyTexts.fraction],
     };
   }
-  if (after === 0 && maxRemovalFraction !== 1) {
+  if (countAfter === 0 && maxRemovalFraction !== 1) {
     const remedies = ["maxRemovalFraction: 1   lets every run remove all there is."];
-    return { why: "A list is never emptied without being told so.", remedies };
+    return { reason: "A list is never emptied without being told so.", remedies };
   }
   if (maxRemovals !== undefined || maxRemovalFraction !== undefined) return undefined;
   if (count < MIN_GUARDED_REMOVALS || fraction <= DEFAULT_MAX_REMOVAL_FRACTION) return undefined;
   return {
-    why: `At most ${formatPercent(DEFAULT_MAX_REMOVAL_FRACTION)} may go in one run.`,
+    reason: `At most ${formatPercent(DEFAULT_MAX_REMOVAL_FRACTION)} may go in one run.`,
     remedies: [remedyTexts.count, remedyTexts.fraction],
   };
 }

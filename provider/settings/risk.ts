@@ -86,7 +86,7 @@ export function risksOf({ list, value, entryType }: RiskSubject, ownDomains: Own
 }
 
 /** Returns why an entry is refused until a person accepts its risk. Undefined if it has no risk. */
-export function refusalOf(entry: RiskSubject, ownDomains: OwnDomains = NO_OWN_DOMAINS): string | undefined {
+export function describeRisks(entry: RiskSubject, ownDomains: OwnDomains = NO_OWN_DOMAINS): string | undefined {
   const risks = risksOf(entry, ownDomains);
   if (risks.length === 0) return undefined;
   const reasons = risks.map(({ code, ownDomain }) => {

@@ -39,17 +39,17 @@ const MAX_BYTES = 1_024;
 /** With this many bits per row, most rows of another tenant hit an unset bit. */
 const BITS_PER_ROW = 16;
 
-export class RowHistoryReader {
+export class RowHistoryBuilder {
   readonly #hashes: number[] = [];
   #oldest: (readonly [second: number, hash: number])[] = [];
   #smallest: (readonly [hash: number, second: number])[] = [];
   #newestS: number | undefined;
-  #hasUndated = false;
+  #hasUndatedRows = false;
 
   add({ id, created_at: createdAt }: DatedRow): void {
     const second = parseSecond(createdAt);
     if (second === undefined) {
-      this.#hasUndated = true;
+      this.#hasUndatedRows = true;
       return;
     }
     const hash = crypto.hash("sha256", `${second} ${id}`, "buffer").readUInt32BE(0);
@@ -66,8 +66,8 @@ export class RowHistoryReader {
    *
    * @param serviceTimeMs the service's clock when the reading began. Default: the newest creation date, which can't be later.
    */
-  history(serviceTimeMs: number | undefined): RowHistory | undefined {
-    if (this.#hashes.length === 0 && this.#hasUndated) return undefined;
+  build(serviceTimeMs: number | undefined): RowHistory | undefined {
+    if (this.#hashes.length === 0 && this.#hasUndatedRows) return undefined;
     const atMs = serviceTimeMs ?? (this.#newestS === undefined ? undefined : this.#newestS * 1_000);
     if (atMs === undefined) return undefined;
     this.#trimOldest();
@@ -119,7 +119,7 @@ export function countForeignRows(current: RowHistory, earlier: RowHistory): numb
 }
 
 /** Whether {@link countForeignRows} may have reached its limit, so that there can be more rows. */
-export function isCountCut({ oldest }: RowHistory): boolean {
+export function isCountTruncated({ oldest }: RowHistory): boolean {
   return oldest.length >= MAX_OLDEST;
 }
 

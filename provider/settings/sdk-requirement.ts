@@ -9,7 +9,7 @@ export const SDK_RANGE = ">=3.150.0 <4";
  * Explains in one sentence why a version of `@pulumi/pulumi` isn't supported, and which are. Undefined for supported versions and their
  * development builds.
  */
-export function sdkUnfit(version: string): string | undefined {
+export function getSdkVersionProblem(version: string): string | undefined {
   const baseVersion = coerce(version);
   if (baseVersion !== null && satisfies(baseVersion, SDK_RANGE)) return undefined;
   return `pulumi-email-security needs @pulumi/pulumi ${SDK_RANGE}, and this program has ${version}: run \`npm install @pulumi/pulumi@3\`.`;

@@ -8,7 +8,7 @@ const MIN_CHARACTERS = 6;
  * Collects the secrets of an environment, so that they can be masked in output. These are the values of variables with a secret name, and
  * the passwords in addresses, such as that of the state backend. Passwords are included as written and percent-decoded.
  */
-export function secretsIn(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+export function collectSecrets(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   const secrets = Object.entries(environment).flatMap(([name, value = ""]) => [
     ...(SECRET_NAME.test(name) ? [value] : []),
     ...findPasswords(value),
@@ -35,11 +35,11 @@ export function hasPassword(address: string): boolean {
 }
 
 /** Replaces the password in an address. */
-export function withoutPassword(address: string, replacement: string): string {
+export function replacePassword(address: string, replacement: string): string {
   return address.replace(PASSWORD_PATTERN, (password) => (password === "" ? "" : replacement));
 }
 
 /** Masks the secrets in a text. */
-export function without(secrets: readonly string[], text: string): string {
+export function maskSecrets(secrets: readonly string[], text: string): string {
   return secrets.filter((secret) => secret !== "").reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
 }

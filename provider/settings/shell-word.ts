@@ -1,4 +1,4 @@
 /** Quotes a word for the shell if necessary. */
-export function shellWord(text: string): string {
+export function quoteShellWord(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,5 @@
 import { alignSamples, compareVips, countAllShared, countShared, listHashes } from "./compare-samples";
-import { areCounters } from "./entry-id";
+import { areSequentialIds } from "./entry-id";
 import {
   HASH_LENGTH,
   hashEntry,
@@ -10,7 +10,7 @@ import {
   SMALL_SAMPLE_SIZE,
   type TenantIdentity,
 } from "./identity-hash";
-import { countForeignRows, isCountCut, RowHistoryReader, shrinkHistory } from "./row-history";
+import { countForeignRows, isCountTruncated, RowHistoryBuilder, shrinkHistory } from "./row-history";
 
 /*
  * An API key doesn't identify its tenant. Two readings are therefore compared by data from the service: the ids and creation dates of
@@ -27,12 +27,12 @@ const SMALL_HISTORY_BYTES = 128;
 const MIN_SHARED_FRACTION = 0.8;
 
 /** Builds an identity from rows as they are read. Keeps only samples of hashes, a few dates and the row history. */
-export class IdentityReader {
+export class IdentityBuilder {
   /** Hashes, each followed by the id of its row. */
   readonly #rows = new Sample();
   readonly #ids = new Sample();
   readonly #dates = new Set<string>();
-  readonly #history = new RowHistoryReader();
+  readonly #history = new RowHistoryBuilder();
   readonly #vips = new Sample();
   readonly #wanted: ReadonlySet<string>;
   readonly #held = new Set<string>();
@@ -44,7 +44,7 @@ export class IdentityReader {
     this.#wanted = new Set(earlier === undefined ? [] : listHashes(earlier));
   }
 
-  entry(row: IdentifyingEntry): void {
+  addEntry(row: IdentifyingEntry): void {
     const { id, created_at } = row;
     this.#entries += 1;
     this.#history.add(row);
@@ -57,11 +57,11 @@ export class IdentityReader {
   }
 
   /** Records that VIPs are read, even if there are none. */
-  readsPeople(): void {
+  markVipsRead(): void {
     this.#areVipsRead = true;
   }
 
-  person(mailbox: string | null | undefined): void {
+  addVip(mailbox: string | null | undefined): void {
     this.#areVipsRead = true;
     const hash = hashMailbox(mailbox);
     if (hash === undefined) return;
@@ -78,11 +78,11 @@ export class IdentityReader {
    * @param baseUrl of the service.
    * @param serviceTimeMs the service's clock when the reading began, if known.
    */
-  identity(baseUrl: string, serviceTimeMs?: number): TenantIdentity {
+  build(baseUrl: string, serviceTimeMs?: number): TenantIdentity {
     const rows = this.#rows.hashes().map((row) => [row.slice(0, HASH_LENGTH), row.slice(HASH_LENGTH + 1)] as const);
     const hashes = rows.map(([hash]) => hash);
-    const isCounted = rows.length > 0 && areCounters(rows.map(([, id]) => id));
-    const history = this.#history.history(serviceTimeMs);
+    const isCounted = rows.length > 0 && areSequentialIds(rows.map(([, id]) => id));
+    const history = this.#history.build(serviceTimeMs);
     return {
       address: normalizeAddress(baseUrl),
       entries: this.#entries,
@@ -97,7 +97,7 @@ export class IdentityReader {
 }
 
 /** Returns the identity of a tenant from its complete lists. */
-export function identityOf(
+export function buildTenantIdentity(
   baseUrl: string,
   {
     rows,
@@ -109,17 +109,17 @@ export function identityOf(
     readonly servedAtMs?: number | undefined;
   },
 ): TenantIdentity {
-  const reader = new IdentityReader();
-  reader.readsPeople();
-  for (const row of rows) reader.entry(row);
-  for (const mailbox of mailboxes) reader.person(mailbox);
-  return reader.identity(baseUrl, servedAtMs);
+  const reader = new IdentityBuilder();
+  reader.markVipsRead();
+  for (const row of rows) reader.addEntry(row);
+  for (const mailbox of mailboxes) reader.addVip(mailbox);
+  return reader.build(baseUrl, servedAtMs);
 }
 
 /**
  * Reduces an identity to what these rows and mailboxes still hold of it. Unlike a sample of them, this doesn't depend on what was added since.
  */
-export function retainHeld(
+export function retainPresent(
   earlier: TenantIdentity,
   rows: readonly IdentifyingEntry[],
   mailboxes: readonly (string | undefined)[],
@@ -166,7 +166,7 @@ export function findSameTenants<T>(readings: ReadonlyMap<T, TenantIdentity>): re
 }
 
 /** Whether a reading contains nothing that identifies a tenant. */
-export function isNothing({ entries, people = [] }: TenantIdentity): boolean {
+export function isEmptyIdentity({ entries, people = [] }: TenantIdentity): boolean {
   return entries + people.length === 0;
 }
 
@@ -176,7 +176,7 @@ export function identifiesNone(identity: TenantIdentity): boolean {
 }
 
 /** Reduces an identity to its VIPs. */
-export function peopleAlone({ address, people = [] }: TenantIdentity): TenantIdentity {
+export function pickVipIdentity({ address, people = [] }: TenantIdentity): TenantIdentity {
   return { address, entries: 0, unique: [], counted: [], numbers: [], dates: 0, people };
 }
 
@@ -224,7 +224,7 @@ export function isTenantOfReading(
 ): boolean | undefined {
   // The service may have moved to another address and kept its ids.
   const before = { ...earlier, address: current.address };
-  if (identifiesNone(before) || isNothing(current)) return undefined;
+  if (identifiesNone(before) || isEmptyIdentity(current)) return undefined;
   if (isStillTenant(current, before)) return true;
   const { unique, counted, people = [] } = retain(before);
   // No other tenant has any of these ids or mailboxes, however much has changed.
@@ -242,20 +242,20 @@ export function isReplacedBy(current: TenantIdentity, earlier: TenantIdentity, o
  * Explains why a reading belongs to another tenant than an earlier reading, for the middle of a sentence. Undefined without proof. After a
  * tenant was emptied, or all its entries were replaced, it has only new entries. Old entries are therefore proof of another tenant.
  */
-export function provesOtherTenant(current: TenantIdentity, earlier: TenantIdentity): string | undefined {
+export function describeOtherTenantProof(current: TenantIdentity, earlier: TenantIdentity): string | undefined {
   if (current.history === undefined || earlier.history === undefined || current.address !== earlier.address)
     return undefined;
   if (countAllShared(current, earlier) > 0) return undefined;
   const foreignCount = countForeignRows(current.history, earlier.history);
   if (foreignCount === 0) return undefined;
   const timeText = `${earlier.history.at.slice(0, 16).replace("T", " ")} UTC`;
-  const earlierText = isNothing(earlier)
+  const earlierText = isEmptyIdentity(earlier)
     ? `it was empty on ${timeText}`
     : `it holds nothing of what was read on ${timeText}`;
   const countText =
     foreignCount === 1
       ? "1 entry that was created before"
-      : `${foreignCount}${isCountCut(current.history) ? " or more" : ""} entries that were created before`;
+      : `${foreignCount}${isCountTruncated(current.history) ? " or more" : ""} entries that were created before`;
   return `${earlierText}, and now holds ${countText}`;
 }
 

@@ -33,7 +33,7 @@ export function parseTerm(text: string, today: string): Term {
 }
 
 /** Returns the number of days in `90d` or `12w`. Undefined for any other text, and for more than ten years. */
-export function daysOfTerm(text: string): number | undefined {
+export function parseTermDays(text: string): number | undefined {
   const days = parseDays(text);
   return days === undefined || days > MAX_DAYS ? undefined : days;
 }

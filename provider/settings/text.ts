@@ -17,17 +17,17 @@ function addQuotes(text: string): string {
 
 /** Returns the first `limit` characters of a text from outside, without quotes and with control characters escaped. */
 export function excerpt(text: string, limit = 120): string {
-  return printable(shorten(text, limit));
+  return sanitizeLine(shorten(text, limit));
 }
 
 /**
  * Shortens sentences between words. Anything that a person types, such as a variable's name, is therefore complete or absent. Text without
  * white space is cut anywhere.
  */
-export function excerptOfSentences(text: string, limit: number): string {
-  if (text.length <= limit) return printable(text);
+export function excerptSentences(text: string, limit: number): string {
+  if (text.length <= limit) return sanitizeLine(text);
   const shortened = text.slice(0, limit + 1).replace(/\s+\S*$/, "");
-  return shortened.length > limit ? excerpt(text, limit) : `${printable(shortened)} …`;
+  return shortened.length > limit ? excerpt(text, limit) : `${sanitizeLine(shortened)} …`;
 }
 
 function shorten(text: string, limit: number): string {
@@ -66,27 +66,27 @@ const HARMFUL_PATTERN = new RegExp(
  * Makes text from outside safe to print on one line. It escapes control, format and line-breaking characters and half surrogate pairs. It
  * also escapes text that the engine or a build pipeline would treat as a command.
  */
-export function printable(text: string): string {
+export function sanitizeLine(text: string): string {
   return text.replace(UNPRINTABLE_PATTERN, escapeCharacter);
 }
 
-/** Percent-encodes the characters that {@link printable} escapes, so that the text can be decoded. Half a surrogate pair is lost. */
-export function percentEncoded(text: string): string {
+/** Percent-encodes the characters that {@link sanitizeLine} escapes, so that the text can be decoded. Half a surrogate pair is lost. */
+export function percentEncodeUnprintable(text: string): string {
   return text.toWellFormed().replace(UNPRINTABLE_PATTERN, encodeURIComponent);
 }
 
-/** Escapes the characters that {@link printable} escapes in JSON text, without changing its meaning. */
-export function printableJson(json: string): string {
+/** Escapes the characters that {@link sanitizeLine} escapes in JSON text, without changing its meaning. */
+export function escapeUnprintableJson(json: string): string {
   return json.replace(UNPRINTABLE_PATTERN, (character) => (character === "\n" ? character : escapeUnicode(character)));
 }
 
-/** Formats the JSON output of a command: indented, escaped as in {@link printableJson}, with a newline at the end. */
+/** Formats the JSON output of a command: indented, escaped as in {@link escapeUnprintableJson}, with a newline at the end. */
 export function formatJson<T>(value: T): string {
-  return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
+  return `${escapeUnprintableJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
 /** Returns the first harmful part of a comment, with some context. Undefined if the comment is harmless. */
-export function harmIn(comment: string): string | undefined {
+export function findHarmfulText(comment: string): string | undefined {
   const lines = comment.replaceAll("\r\n", "\n");
   const index = lines.search(HARMFUL_PATTERN);
   return index < 0 ? undefined : quote(lines.slice(Math.max(0, index - 10), index + 30));
@@ -94,7 +94,7 @@ export function harmIn(comment: string): string | undefined {
 
 /** Whether a value can be printed unchanged: nothing in it needs escaping, and no text is very long. */
 export function isPrintable(value: unknown): boolean {
-  if (typeof value === "string") return value.length <= MAX_PRINTABLE_LENGTH && printable(value) === value;
+  if (typeof value === "string") return value.length <= MAX_PRINTABLE_LENGTH && sanitizeLine(value) === value;
   if (typeof value !== "object" || value === null) return true;
   return Object.entries(value).every(([key, inner]) => isPrintable(key) && isPrintable(inner));
 }
@@ -105,7 +105,7 @@ const MAX_PRINTABLE_LENGTH = 1_000;
  * Makes text of several lines, such as a comment, safe to print line by line, as Pulumi's engine does. Line ends and tabs stay. Text that
  * affects a terminal or a pipeline is escaped.
  */
-export function harmless(text: string): string {
+export function sanitizeMultiline(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(HARMFUL_PATTERN, escapeCharacter);
 }
 
@@ -131,11 +131,11 @@ const NOT_PLAIN_PATTERN = /[^ -~]|<\{|##|::|[\da-fA-F]{8}-/;
  * Returns the canonical form of a comment: line ends as `\n`, composed Unicode, no surrounding white space, harmless. Lists send and store
  * comments in this form, and so does state for undeclared entries. An empty comment equals a missing one.
  */
-export function canonicalComment(comment: string | null | undefined): string {
+export function canonicalizeComment(comment: string | null | undefined): string {
   // A fast path: most entries have no comment.
   if (comment == null || comment === "") return "";
   if (isPlainText(comment)) return comment;
-  return harmless(comment).normalize("NFC").trim();
+  return sanitizeMultiline(comment).normalize("NFC").trim();
 }
 
 /**
@@ -143,8 +143,8 @@ export function canonicalComment(comment: string | null | undefined): string {
  * white space as one space. A service may collapse white space and normalize Unicode without a visible change. Requests and state keep the
  * text as written.
  */
-export function comparisonText(text: string | null | undefined): string {
-  const canonical = canonicalComment(text);
+export function toComparisonText(text: string | null | undefined): string {
+  const canonical = canonicalizeComment(text);
   const isSimple = !canonical.includes("  ") && isPlainText(canonical);
   return isSimple ? canonical : canonical.normalize("NFKC").replace(/\s+/g, " ").trim();
 }
@@ -152,7 +152,7 @@ export function comparisonText(text: string | null | undefined): string {
 /** Describes how a stored text differs from the sent text, for the middle of a sentence. */
 export function describeTextChange(sent: string, stored: string): string {
   if (stored === "") return "keeps no comment";
-  const [sentText, storedText] = [comparisonText(sent), comparisonText(stored)];
+  const [sentText, storedText] = [toComparisonText(sent), toComparisonText(stored)];
   if (sentText.startsWith(storedText)) return `keeps the first ${stored.length} characters only`;
   let index = 0;
   while (sentText[index] === storedText[index]) index += 1;

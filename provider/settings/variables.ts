@@ -1,9 +1,9 @@
-import { slipOf } from "./nearest-name";
+import { findLikelyTypo } from "./nearest-name";
 
 const PREFIX = "EMAIL_SECURITY_";
 
 /** All environment variables that this package, its rollouts and its tests read or set, without the prefix. */
-export const VARIABLES: readonly string[] = [
+export const ENVIRONMENT_VARIABLES: readonly string[] = [
   "ACCEPT_EMPTY_TENANT",
   "ALLOW_INSECURE_HTTP",
   "API_KEY",
@@ -42,21 +42,23 @@ export const VARIABLES: readonly string[] = [
 ];
 
 /** A misspelt variable, and the name that was probably meant. */
-export interface MisspeltVariable {
-  readonly written: string;
-  readonly meant: string;
+export interface MisspelledVariable {
+  readonly name: string;
+  readonly suggestion: string;
 }
 
 /**
  * Finds variables that are probably misspelt, if the variable they resemble isn't set. Other names may be intentional, such as one tenant's
  * key in `EMAIL_SECURITY_API_KEY_ACME`.
  */
-export function misspeltVariables(environment: Readonly<Record<string, string | undefined>>): MisspeltVariable[] {
+export function findMisspelledVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+): MisspelledVariable[] {
   return Object.keys(environment).flatMap((actualName) => {
     if (!actualName.toUpperCase().startsWith(PREFIX) || !environment[actualName]) return [];
     const name = actualName.slice(PREFIX.length);
-    const suggestion = slipOf(name, VARIABLES);
+    const suggestion = findLikelyTypo(name, ENVIRONMENT_VARIABLES);
     if (suggestion === undefined || name.startsWith(`${suggestion}_`) || environment[PREFIX + suggestion]) return [];
-    return [{ written: actualName, meant: PREFIX + suggestion }];
+    return [{ name: actualName, suggestion: PREFIX + suggestion }];
   });
 }

@@ -1,12 +1,19 @@
 import type { AllowDenyEntryRow, SettingsClient } from "../client";
-import { LISTS, type List } from "../settings/assumptions";
-import { ENTRY_FIELDS, isSameRow } from "../settings/entry-fields";
-import { type EntryValue, naturalKey } from "../settings/entry-value";
-import { type ConfirmOptions, readLater, readSurely } from "./confirmation";
-import { type EntryQuery, entryIn, type KeyedQuery, keyOfValue, ofValue, withKey } from "./matching";
+import { ENTRY_LISTS, type List } from "../settings/assumptions";
+import { ENTRY_FIELD_DEFINITIONS, isSameRow } from "../settings/entry-fields";
+import { buildNaturalKey, type EntryValue } from "../settings/entry-value";
+import {
+  addQueryKey,
+  type EntryQuery,
+  findEntriesByValue,
+  findMatchingEntry,
+  getRowNaturalKey,
+  type KeyedQuery,
+} from "./matching";
+import { type ConfirmOptions, readConfirmedRows, refetchIfLagging } from "./read-confirmed";
+import type { ReadWriteLock } from "./read-write-lock";
 import type { Rows } from "./rows";
-import { readWhole, Snapshot, type SnapshotOptions } from "./snapshot";
-import type { Turns } from "./turns";
+import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 
 /** The snapshots of the allow list and the deny list. */
 export class EntrySnapshots {
@@ -16,14 +23,14 @@ export class EntrySnapshots {
 
   constructor(
     client: SettingsClient,
-    readWriteLock: Turns,
+    readWriteLock: ReadWriteLock,
     clock: Pick<SnapshotOptions<AllowDenyEntryRow>, "now" | "sleep">,
   ) {
     const entries = (list: List) =>
       new Snapshot<AllowDenyEntryRow>({
-        read: () => readWriteLock.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
-        key: (row) => row.id,
-        name: keyOfValue,
+        read: () => readWriteLock.read(() => readListRows((options) => client.allowDenyEntries.readAll(list, options))),
+        getKey: (row) => row.id,
+        getName: getRowNaturalKey,
         isShown: (row, rows) => isSameEntry(rows.get(row.id), row),
         ...clock,
       });
@@ -31,81 +38,81 @@ export class EntrySnapshots {
   }
 
   /** Returns all entries of the latest snapshots; undefined if a list was never read. Sends no request. */
-  newest(): readonly AllowDenyEntryRow[] | undefined {
-    const lists = this.#getBoth().map((snapshot) => snapshot.newest()?.all());
+  getLatestRows(): readonly AllowDenyEntryRow[] | undefined {
+    const lists = this.#getBoth().map((snapshot) => snapshot.getLatestRows()?.getAll());
     const rowsRead = lists.filter((rows) => rows !== undefined);
     return rowsRead.length < lists.length ? undefined : rowsRead.flat();
   }
 
-  known(id: string): AllowDenyEntryRow | undefined {
-    return this.#snapshots.allow.known(id) ?? this.#snapshots.deny.known(id);
+  getCached(id: string): AllowDenyEntryRow | undefined {
+    return this.#snapshots.allow.getCached(id) ?? this.#snapshots.deny.getCached(id);
   }
 
   async find(query: KeyedQuery, readSnapshot: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
-    return entryIn(await this.readBoth(readSnapshot), query);
+    return findMatchingEntry(await this.readBoth(readSnapshot), query);
   }
 
-  /** Finds an entry by {@link readSurely}. */
-  async findSurely(
+  /** Finds an entry by {@link readConfirmedRows}. */
+  async findConfirmed(
     query: EntryQuery,
     options: ConfirmOptions<AllowDenyEntryRow>,
   ): Promise<AllowDenyEntryRow | undefined> {
-    const keyedQuery = withKey(query);
+    const keyedQuery = addQueryKey(query);
     const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined => {
-      const row = entryIn(lists, keyedQuery);
+      const row = findMatchingEntry(lists, keyedQuery);
       return query.id === undefined || row?.id === query.id ? row : undefined;
     };
-    return entryIn(await readSurely(this.#getBoth(), find, options), keyedQuery);
+    return findMatchingEntry(await readConfirmedRows(this.#getBoth(), find, options), keyedQuery);
   }
 
-  async ofValue(query: EntryQuery, readSnapshot: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
-    return ofValue(withKey(query), await this.readBoth(readSnapshot));
+  async findByValue(query: EntryQuery, readSnapshot: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
+    return findEntriesByValue(addQueryKey(query), await this.readBoth(readSnapshot));
   }
 
-  /** Finds all entries of a value by {@link readSurely}. */
-  async ofValueSurely(
+  /** Finds all entries of a value by {@link readConfirmedRows}. */
+  async findByValueConfirmed(
     query: EntryQuery,
     isExpectedRow: (row: AllowDenyEntryRow) => boolean,
   ): Promise<readonly AllowDenyEntryRow[]> {
-    const keyedQuery = withKey(query);
+    const keyedQuery = addQueryKey(query);
     const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined =>
-      ofValue(keyedQuery, lists).find(isExpectedRow);
-    return ofValue(keyedQuery, await readSurely(this.#getBoth(), find));
+      findEntriesByValue(keyedQuery, lists).find(isExpectedRow);
+    return findEntriesByValue(keyedQuery, await readConfirmedRows(this.#getBoth(), find));
   }
 
   /** Finds the entry of an id, or all entries of a value; refetches if the snapshot has none. */
-  async named(
+  async findByIdOrValue(
     { id, value }: { readonly id: string; readonly value?: EntryValue | undefined },
     lists: readonly List[],
   ): Promise<readonly AllowDenyEntryRow[]> {
-    const key = value === undefined ? undefined : naturalKey(value.entryType, value.canonical);
+    const key = value === undefined ? undefined : buildNaturalKey(value.entryType, value.canonical);
     const selectRows = (readRows: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
       const row = readRows.map((rows) => rows.get(id)).find((one) => one !== undefined);
       if (row !== undefined) return [row];
-      return key === undefined ? [] : readRows.flatMap((rows) => rows.named(key));
+      return key === undefined ? [] : readRows.flatMap((rows) => rows.getByName(key));
     };
-    const found = selectRows(await this.read(lists, (snapshot) => snapshot.rows()));
+    const found = selectRows(await this.read(lists, (snapshot) => snapshot.getRows()));
     if (found.length > 0) return found;
     const isMissing = (rows: Rows<AllowDenyEntryRow>) => selectRows([rows]).length === 0;
-    return selectRows(await this.read(lists, (snapshot) => snapshot.secondOpinion(isMissing)));
+    return selectRows(await this.read(lists, (snapshot) => snapshot.confirmMissing(isMissing)));
   }
 
   async readBoth(readSnapshot: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
-    return await this.read(LISTS, readSnapshot);
+    return await this.read(ENTRY_LISTS, readSnapshot);
   }
 
   async read(lists: readonly List[], readRows: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
     return await Promise.all(lists.map((list) => readRows(this.#snapshots[list])));
   }
 
-  /** Calls {@link Snapshot.readLater} for both lists. */
-  readLater(): Promise<boolean> {
-    return readLater(this.#getBoth());
+  /** Calls {@link Snapshot.refetchIfLagging} for both lists. */
+  refetchIfLagging(): Promise<boolean> {
+    return refetchIfLagging(this.#getBoth());
   }
 
   put(row: AllowDenyEntryRow): AllowDenyEntryRow {
     this.#removedIds.delete(row.id);
-    for (const list of LISTS) {
+    for (const list of ENTRY_LISTS) {
       if (row.list === list) this.#snapshots[list].put(row);
       else this.#snapshots[list].drop(row.id);
     }
@@ -115,20 +122,20 @@ export class EntrySnapshots {
   /** Records that an entry was removed. */
   drop(id: string): void {
     this.#removedIds.add(id);
-    for (const list of LISTS) this.#snapshots[list].drop(id);
+    for (const list of ENTRY_LISTS) this.#snapshots[list].drop(id);
   }
 
-  isDropped(id: string): boolean {
+  hasDropped(id: string): boolean {
     return this.#removedIds.has(id);
   }
 
   /** Records that the service doesn't know an entry. Later readings show whether it is gone. */
   forget(id: string): void {
-    for (const list of LISTS) this.#snapshots[list].forget(id);
+    for (const list of ENTRY_LISTS) this.#snapshots[list].forget(id);
   }
 
   #getBoth(): readonly Snapshot<AllowDenyEntryRow>[] {
-    return LISTS.map((list) => this.#snapshots[list]);
+    return ENTRY_LISTS.map((list) => this.#snapshots[list]);
   }
 }
 
@@ -136,5 +143,5 @@ type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<Allo
 
 /** Whether a list shows an entry as it was written. */
 function isSameEntry(listed: AllowDenyEntryRow | undefined, written: AllowDenyEntryRow): boolean {
-  return listed !== undefined && isSameRow(ENTRY_FIELDS, listed, written);
+  return listed !== undefined && isSameRow(ENTRY_FIELD_DEFINITIONS, listed, written);
 }

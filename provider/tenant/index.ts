@@ -1,14 +1,14 @@
-export { readConfirmed } from "./confirmation";
 export {
   type EntryQuery,
-  isAbout,
-  isAutomatic,
-  isStored,
-  keyOfValue,
-  rowThatCounts,
-  writtenSoFirst,
+  getRowNaturalKey,
+  hasNaturalKey,
+  isAutoDetected,
+  isStoredRow,
+  selectEffectiveRow,
+  sortBySpelling,
 } from "./matching";
+export { readConfirmed } from "./read-confirmed";
 export { readUntil } from "./read-until";
-export { Tenant } from "./tenant";
-export { TimeIsOverError, TimeLimit } from "./time-limit";
+export { TenantCache } from "./tenant-cache";
+export { OperationTimeoutError, TimeLimit } from "./time-limit";
 export type { CreatedEntry, Deletion } from "./write-results";

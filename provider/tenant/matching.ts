@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import type { List } from "../settings/assumptions";
-import { canonicalMailbox, naturalKey } from "../settings/entry-value";
+import { buildNaturalKey, canonicalizeMailbox } from "../settings/entry-value";
 import type { Rows } from "./rows";
 
 /*
@@ -27,30 +27,33 @@ export interface KeyedQuery extends EntryQuery {
   readonly key: string;
 }
 
-export function withKey(query: EntryQuery): KeyedQuery {
-  return { ...query, key: naturalKey(query.entryType, query.value) };
+export function addQueryKey(query: EntryQuery): KeyedQuery {
+  return { ...query, key: buildNaturalKey(query.entryType, query.value) };
 }
 
 /** Returns the row that matches a query, from the snapshots of both lists. */
-export function entryIn(lists: readonly Rows<AllowDenyEntryRow>[], query: KeyedQuery): AllowDenyEntryRow | undefined {
-  const rows = ofValue(query, lists);
+export function findMatchingEntry(
+  lists: readonly Rows<AllowDenyEntryRow>[],
+  query: KeyedQuery,
+): AllowDenyEntryRow | undefined {
+  const rows = findEntriesByValue(query, lists);
   // An entry of another scope is a different entry. An entry without a scope may match any.
   const isOfScope = (row: AllowDenyEntryRow) => (row.verdict_scope ?? query.verdictScope) === query.verdictScope;
   return rows.find(({ id }) => id === query.id) ?? rows.find(isOfScope);
 }
 
 /** Returns the entries of a value: those of the preferred list first, and within a list those with the same spelling first. */
-export function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
-  const entries = lists.flatMap((rows) => rows.named(query.key));
+export function findEntriesByValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
+  const entries = lists.flatMap((rows) => rows.getByName(query.key));
   if (entries.length < 2) return entries;
-  return writtenSoFirst(
+  return sortBySpelling(
     [...entries.filter((row) => row.list === query.list), ...entries.filter((row) => row.list !== query.list)],
     query.value,
   );
 }
 
 /** Sorts rows with the same spelling before others of their list, since a service may hold both. */
-export function writtenSoFirst(rows: readonly AllowDenyEntryRow[], value: string): AllowDenyEntryRow[] {
+export function sortBySpelling(rows: readonly AllowDenyEntryRow[], value: string): AllowDenyEntryRow[] {
   const byList = Map.groupBy(rows, ({ list }) => list);
   return [...byList.values()].flatMap((listRows) =>
     listRows.toSorted((one, other) => Number(other.value === value) - Number(one.value === value)),
@@ -58,35 +61,35 @@ export function writtenSoFirst(rows: readonly AllowDenyEntryRow[], value: string
 }
 
 /** Returns the key of an entry's type and value, which are immutable at the service. */
-export function keyOfValue({ entry_type, value }: Pick<AllowDenyEntryRow, "entry_type" | "value">): string {
-  return naturalKey(entry_type, value);
+export function getRowNaturalKey({ entry_type, value }: Pick<AllowDenyEntryRow, "entry_type" | "value">): string {
+  return buildNaturalKey(entry_type, value);
 }
 
 /** Whether a row has exactly this value. */
-export function isAbout(row: AllowDenyEntryRow, key: string): boolean {
-  return keyOfValue(row) === key;
+export function hasNaturalKey(row: AllowDenyEntryRow, key: string): boolean {
+  return getRowNaturalKey(row) === key;
 }
 
 /** Returns the effective row of a mailbox. */
-export function vipIn(rows: Rows<VipEmployeeRow>, email: string): VipEmployeeRow | undefined {
-  return rowThatCounts(rows.named(canonicalMailbox(email)), email);
+export function findEffectiveVip(rows: Rows<VipEmployeeRow>, email: string): VipEmployeeRow | undefined {
+  return selectEffectiveRow(rows.getByName(canonicalizeMailbox(email)), email);
 }
 
 /**
  * Returns the effective row among those of one mailbox. A stored row precedes an automatically detected one, then the same
  * spelling wins, then the last row.
  */
-export function rowThatCounts(rows: readonly VipEmployeeRow[], email: string): VipEmployeeRow | undefined {
-  const getRank = (row: VipEmployeeRow) => (isStored(row) ? 2 : 0) + (row.email === email ? 1 : 0);
+export function selectEffectiveRow(rows: readonly VipEmployeeRow[], email: string): VipEmployeeRow | undefined {
+  const getRank = (row: VipEmployeeRow) => (isStoredRow(row) ? 2 : 0) + (row.email === email ? 1 : 0);
   return rows.toSorted((one, other) => getRank(one) - getRank(other)).at(-1);
 }
 
 /** Whether a VIP was added or edited by a person; otherwise only automatic detection lists it. */
-export function isStored(row: VipEmployeeRow): boolean {
+export function isStoredRow(row: VipEmployeeRow): boolean {
   return Boolean(row.added_by || row.comment);
 }
 
 /** Whether a row comes from automatic detection alone; false if the service marks it otherwise. */
-export function isAutomatic(row: VipEmployeeRow): boolean {
-  return !isStored(row) && row.source !== "manual";
+export function isAutoDetected(row: VipEmployeeRow): boolean {
+  return !isStoredRow(row) && row.source !== "manual";
 }

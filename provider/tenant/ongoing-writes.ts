@@ -6,7 +6,7 @@ export class OngoingWrites {
   readonly #removals = new Map<string, Promise<unknown>>();
 
   /** Serializes writes to one entry, since the second depends on the result of the first. */
-  async inSequence<T>(id: string, write: () => Promise<T>): Promise<T> {
+  async runInSequence<T>(id: string, write: () => Promise<T>): Promise<T> {
     const previousWrite = this.#writesById.get(id);
     const currentWrite = previousWrite === undefined ? write() : previousWrite.then(write, write);
     this.#writesById.set(id, currentWrite);
@@ -18,7 +18,7 @@ export class OngoingWrites {
   }
 
   /** Removes something, and has it noted until it is known what came of it. */
-  async remove<T>(key: string, removeNow: () => Promise<T>): Promise<T> {
+  async trackRemoval<T>(key: string, removeNow: () => Promise<T>): Promise<T> {
     const removal = removeNow().finally(() => this.#removals.delete(key));
     this.#removals.set(key, removal);
     return await removal;

@@ -2,7 +2,7 @@ import { LIST_LAG_MS } from "../settings/assumptions";
 import { realSleep, type Sleep } from "./time";
 
 /** The delay before the first refetch of a list, in milliseconds; it doubles each time. */
-export const FIRST_PAUSE_MS = 100;
+export const INITIAL_BACKOFF_MS = 100;
 
 /**
  * Reads until the result is as expected, since the service's lists may lag behind its own answers. The first reading is
@@ -18,7 +18,7 @@ export async function readUntil<T>(
 ): Promise<T> {
   let result = await read();
   let remainingMs = LIST_LAG_MS;
-  for (let pauseMs = FIRST_PAUSE_MS; remainingMs > 0 && !isExpected(result); pauseMs *= 2) {
+  for (let pauseMs = INITIAL_BACKOFF_MS; remainingMs > 0 && !isExpected(result); pauseMs *= 2) {
     const waitMs = Math.min(pauseMs, remainingMs);
     await sleep(waitMs);
     remainingMs -= waitMs;

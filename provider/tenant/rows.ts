@@ -18,12 +18,12 @@ export class Rows<Row> {
   }
 
   /** The rows of that name, in the order they came in. */
-  named(getName: string): readonly Row[] {
+  getByName(getName: string): readonly Row[] {
     return this.#getKeys(getName).flatMap((key) => this.#byKey.get(key) ?? []);
   }
 
   /** All rows, in the order their keys came in. */
-  all(): Row[] {
+  getAll(): Row[] {
     return [...this.#byKey.values()];
   }
 
@@ -40,7 +40,7 @@ export class Rows<Row> {
   }
 
   /** Takes out all rows of that name. */
-  deleteNamed(getName: string): void {
+  deleteByName(getName: string): void {
     for (const key of this.#getKeys(getName)) this.delete(key);
   }
 

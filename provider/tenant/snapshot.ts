@@ -1,16 +1,16 @@
 import type { ReadAllOptions } from "../client";
-import { bounded } from "../client/bound";
+import { runWithDeadline } from "../client/deadline";
 import { LIST_LAG_MS } from "../settings/assumptions";
-import { FIRST_PAUSE_MS } from "./read-until";
+import { INITIAL_BACKOFF_MS } from "./read-until";
 import { Rows } from "./rows";
 import { realSleep, type Sleep } from "./time";
 
 export interface SnapshotOptions<Row> {
-  readonly read: () => Promise<WholeList<Row>>;
+  readonly read: () => Promise<ListReading<Row>>;
   /** Returns the key of a row; undefined for a row that has none and is left out. */
-  readonly key: (row: Row) => string | undefined;
+  readonly getKey: (row: Row) => string | undefined;
   /** Returns the secondary name of a row; several rows may share one. Default: no names. */
-  readonly name?: (row: Row) => string;
+  readonly getName?: (row: Row) => string;
   /** The current time in milliseconds; only differences matter. */
   readonly now: () => number;
   /** Waits for a number of milliseconds. Default: the process's own timers. */
@@ -20,14 +20,14 @@ export interface SnapshotOptions<Row> {
   /** Lays a written row over a later reading that does not show it yet. Default: sets it by its key. */
   readonly overlay?: (row: Row, getRows: Rows<Row>) => void;
   /** Begins a reading once those who ask at the same time have asked. Default: in the next turn of the event loop. */
-  readonly soon?: (start: () => void) => void;
+  readonly scheduleRead?: (start: () => void) => void;
 }
 
 /** The rows of a list from one reading. */
-export interface WholeList<Row> {
+export interface ListReading<Row> {
   readonly rows: readonly Row[];
   /** Whether a single response held all rows. If not, another writer's change may have shifted a row out of the pages. */
-  readonly isOneMoment: boolean;
+  readonly isSinglePage: boolean;
 }
 
 /** A snapshot expires after this long without a call. */
@@ -60,7 +60,7 @@ export class Snapshot<Row> {
   readonly #pendingWrites = new Map<string, PendingWrite<Row>>();
   /** How long the list may still hide a write from before this process. */
   #remainingLagMs = LIST_LAG_MS;
-  #nextPauseMs = FIRST_PAUSE_MS;
+  #nextPauseMs = INITIAL_BACKOFF_MS;
   #pausedRead: Promise<void> | undefined;
 
   constructor(options: SnapshotOptions<Row>) {
@@ -68,14 +68,14 @@ export class Snapshot<Row> {
   }
 
   /** Returns the rows by key, from the snapshot if it is fresh, otherwise from a new reading. */
-  async rows(): Promise<Rows<Row>> {
+  async getRows(): Promise<Rows<Row>> {
     return (await this.#getShared()).rows;
   }
 
   /** Returns the rows of a reading that begins after this call. All callers that arrive during one reading share the next. */
-  async fresh(): Promise<Rows<Row>> {
+  async refetch(): Promise<Rows<Row>> {
     // One that has begun before this call may be older than what the caller wants to see.
-    if (this.#currentRead?.hasBegun) await this.#currentRead.result.catch(() => undefined);
+    if (this.#currentRead?.hasStarted) await this.#currentRead.result.catch(() => undefined);
     return (await this.#startOrJoinRead()).rows;
   }
 
@@ -88,12 +88,12 @@ export class Snapshot<Row> {
    *
    * @param isMissing whether the rows lack what the caller looks for.
    */
-  async secondOpinion(isMissing: (getRows: Rows<Row>) => boolean): Promise<Rows<Row>> {
-    const { rows, before, isOneMoment, isAsRead } = await this.#getShared();
+  async confirmMissing(isMissing: (getRows: Rows<Row>) => boolean): Promise<Rows<Row>> {
+    const { rows, previousRows, isSinglePage, isAsRead } = await this.#getShared();
     if (!isMissing(rows)) return rows;
-    if (!isAsRead) return await this.fresh();
-    if (isOneMoment) return rows;
-    if (before !== undefined && isMissing(before)) return rows;
+    if (!isAsRead) return await this.refetch();
+    if (isSinglePage) return rows;
+    if (previousRows !== undefined && isMissing(previousRows)) return rows;
     return (await this.#startOrJoinRead()).rows;
   }
 
@@ -103,7 +103,7 @@ export class Snapshot<Row> {
    *
    * @returns whether it was read again. False once a reading began {@link LIST_LAG_MS} after the one before the first delay.
    */
-  async readLater(): Promise<boolean> {
+  async refetchIfLagging(): Promise<boolean> {
     if (this.#remainingLagMs <= 0) return false;
     this.#pausedRead ??= this.#refetchAfterPause().finally(() => {
       this.#pausedRead = undefined;
@@ -113,23 +113,23 @@ export class Snapshot<Row> {
   }
 
   /** Returns the rows of the latest reading with own writes since, if there is one. Sends no request. */
-  newest(): Rows<Row> | undefined {
+  getLatestRows(): Rows<Row> | undefined {
     return this.#latest?.rows;
   }
 
   /** One row of them. */
-  known(getKey: string): Row | undefined {
+  getCached(getKey: string): Row | undefined {
     return this.#latest?.rows.get(getKey);
   }
 
   /** The same for all rows of a name. */
-  knownAs(getName: string): readonly Row[] {
-    return this.#latest?.rows.named(getName) ?? [];
+  getCachedByName(getName: string): readonly Row[] {
+    return this.#latest?.rows.getByName(getName) ?? [];
   }
 
   /** Applies an own write to the readings: the row as the service answered. */
   put(row: Row): void {
-    const getKey = this.#options.key(row);
+    const getKey = this.#options.getKey(row);
     if (getKey === undefined) return;
     const { isShown, overlay } = this.#options;
     this.#applyToReads((getRows) => getRows.set(getKey, row));
@@ -149,11 +149,11 @@ export class Snapshot<Row> {
   }
 
   /** The same for a removal of all that has a name. */
-  dropNamed(getName: string): void {
-    this.#applyToReads((getRows) => getRows.deleteNamed(getName));
+  dropByName(getName: string): void {
+    this.#applyToReads((getRows) => getRows.deleteByName(getName));
     this.#addPendingWrite(getPendingNameKey(getName), {
-      isShown: (getRows) => getRows.named(getName).length === 0,
-      overlay: (getRows) => getRows.deleteNamed(getName),
+      isShown: (getRows) => getRows.getByName(getName).length === 0,
+      overlay: (getRows) => getRows.deleteByName(getName),
     });
   }
 
@@ -164,7 +164,7 @@ export class Snapshot<Row> {
   forget(getKey: string): void {
     this.remove(getKey);
     if (this.#latest !== undefined) this.#latest.isAsRead = false;
-    if (this.#currentRead?.hasBegun) this.#currentRead.isAsRead = false;
+    if (this.#currentRead?.hasStarted) this.#currentRead.isAsRead = false;
   }
 
   /** Takes a row out. Later readings count as they are. */
@@ -174,19 +174,19 @@ export class Snapshot<Row> {
   }
 
   /** What has this name may be there again: later readings count as they are. */
-  expectNamed(getName: string): void {
+  clearRemoval(getName: string): void {
     this.#pendingWrites.delete(getPendingNameKey(getName));
   }
 
   async #refetchAfterPause(): Promise<void> {
     const { now, sleep = realSleep } = this.#options;
     const pauseMs = Math.min(this.#nextPauseMs, this.#remainingLagMs);
-    const startedAt = this.#latest?.beganAt ?? now();
+    const startedAt = this.#latest?.startedAt ?? now();
     await sleep(pauseMs);
-    await this.fresh();
+    await this.refetch();
     this.#nextPauseMs *= 2;
     // A long list takes a while to read: then fewer readings are enough. Of a page, a busy machine doesn't change their number.
-    const spentMs = this.#latest?.isOneMoment ? 0 : (this.#latest?.beganAt ?? startedAt) - startedAt;
+    const spentMs = this.#latest?.isSinglePage ? 0 : (this.#latest?.startedAt ?? startedAt) - startedAt;
     this.#remainingLagMs -= Math.max(pauseMs, spentMs);
   }
 
@@ -203,18 +203,18 @@ export class Snapshot<Row> {
 
   #applyToReads(write: (getRows: Rows<Row>) => void): void {
     if (this.#latest !== undefined) write(this.#latest.rows);
-    if (this.#latest?.before !== undefined) write(this.#latest.before);
+    if (this.#latest?.previousRows !== undefined) write(this.#latest.previousRows);
     // One that has yet to begin shows it, or is overlaid.
-    if (this.#currentRead?.hasBegun) this.#currentRead.writes.push(write);
+    if (this.#currentRead?.hasStarted) this.#currentRead.writes.push(write);
   }
 
   async #getShared(): Promise<SnapshotRead<Row>> {
-    const readResult = this.#getYoung() ?? this.#startOrJoinRead();
+    const readResult = this.#getUnexpired() ?? this.#startOrJoinRead();
     this.#lastUsedAt = this.#options.now();
     return await readResult;
   }
 
-  #getYoung(): SnapshotRead<Row> | undefined {
+  #getUnexpired(): SnapshotRead<Row> | undefined {
     const now = this.#options.now();
     const isYoung =
       this.#latest !== undefined && now - this.#lastUsedAt <= MAX_IDLE_MS && now - this.#latest.readAt <= MAX_AGE_MS;
@@ -228,22 +228,22 @@ export class Snapshot<Row> {
   }
 
   #startRead(): OngoingRead<Row> {
-    const { soon = setImmediate } = this.#options;
-    const youngResult = this.#getYoung();
+    const { scheduleRead = setImmediate } = this.#options;
+    const youngResult = this.#getUnexpired();
     const previousRows = youngResult?.rows;
     const writes: ((getRows: Rows<Row>) => void)[] = [];
-    const scheduled = new Promise<void>((start) => soon(start));
+    const scheduled = new Promise<void>((start) => scheduleRead(start));
     const result = scheduled
       .then(() => {
-        currentRead.hasBegun = true;
+        currentRead.hasStarted = true;
         const pending = new Map(this.#pendingWrites);
         // It is read for all who share it, however short the time of the first of them is.
-        return bounded(undefined, () => this.#read(previousRows, currentRead, pending));
+        return runWithDeadline(undefined, () => this.#read(previousRows, currentRead, pending));
       })
       .finally(() => {
         this.#currentRead = undefined;
       });
-    const currentRead: OngoingRead<Row> = { result, writes, hasBegun: false, isAsRead: true };
+    const currentRead: OngoingRead<Row> = { result, writes, hasStarted: false, isAsRead: true };
     return currentRead;
   }
 
@@ -254,9 +254,9 @@ export class Snapshot<Row> {
   ): Promise<SnapshotRead<Row>> {
     const startedAt = this.#options.now();
     const list = await this.#options.read();
-    const getRows = new Rows(this.#options.name);
+    const getRows = new Rows(this.#options.getName);
     for (const row of list.rows) {
-      const getKey = this.#options.key(row);
+      const getKey = this.#options.getKey(row);
       if (getKey !== undefined) getRows.set(getKey, row);
     }
     const readAt = this.#options.now();
@@ -269,10 +269,10 @@ export class Snapshot<Row> {
     this.#lastUsedAt = readAt;
     this.#latest = {
       rows: getRows,
-      before: previousRows,
-      isOneMoment: list.isOneMoment,
+      previousRows,
+      isSinglePage: list.isSinglePage,
       isAsRead: ongoing.isAsRead,
-      beganAt: startedAt,
+      startedAt,
       readAt,
     };
     return this.#latest;
@@ -282,11 +282,11 @@ export class Snapshot<Row> {
 interface SnapshotRead<Row> {
   readonly rows: Rows<Row>;
   /** The previous reading, if it was still in use when this one was requested. */
-  readonly before: Rows<Row> | undefined;
-  readonly isOneMoment: boolean;
+  readonly previousRows: Rows<Row> | undefined;
+  readonly isSinglePage: boolean;
   /** Whether no row was taken out since that the service doesn't know. */
   isAsRead: boolean;
-  readonly beganAt: number;
+  readonly startedAt: number;
   /** When the previous reading ended. */
   readonly readAt: number;
 }
@@ -295,7 +295,7 @@ interface OngoingRead<Row> {
   readonly result: Promise<SnapshotRead<Row>>;
   /** The own writes meanwhile, in their order. */
   readonly writes: ((getRows: Rows<Row>) => void)[];
-  hasBegun: boolean;
+  hasStarted: boolean;
   isAsRead: boolean;
 }
 
@@ -305,14 +305,14 @@ function getPendingNameKey(getName: string): string {
 }
 
 /** Reads a list, and notes whether one response held all of it. */
-export async function readWhole<Row>(
+export async function readListRows<Row>(
   readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
-): Promise<WholeList<Row>> {
+): Promise<ListReading<Row>> {
   let pages = 0;
   const getRows = await readAll({
     onPage: () => {
       pages += 1;
     },
   });
-  return { rows: getRows, isOneMoment: pages === 1 };
+  return { rows: getRows, isSinglePage: pages === 1 };
 }

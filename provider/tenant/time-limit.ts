@@ -1,20 +1,20 @@
-import { type Bound, bounded } from "../client/bound";
+import { type Deadline, runWithDeadline } from "../client/deadline";
 import { EmailSecurityError } from "../settings/email-security-error";
-import type { Tenant } from "./tenant";
+import type { TenantCache } from "./tenant-cache";
 
 /** The maximum of a timer, in milliseconds; a longer one would fire immediately. */
 const MAX_MS = 2 ** 31 - 1;
 
 /** The methods that ask for nothing, and so need no time; what is done in turn is bounded by itself. */
-const UNBOUNDED_METHODS: ReadonlySet<string | symbol> = new Set<keyof Tenant>([
-  "knownEntry",
-  "knownPeople",
+const UNBOUNDED_METHODS: ReadonlySet<string | symbol> = new Set<keyof TenantCache>([
+  "getCachedEntry",
+  "getCachedMailDomains",
   "hasDeleted",
-  "inTurn",
+  "runExclusive",
 ]);
 
 /** An operation exceeded its time limit; the message says what may have been done. `ERR_CUSTOM_TIMEOUT` */
-export class TimeIsOverError extends EmailSecurityError {
+export class OperationTimeoutError extends EmailSecurityError {
   constructor(message: string) {
     super("ERR_CUSTOM_TIMEOUT", message);
   }
@@ -22,20 +22,20 @@ export class TimeIsOverError extends EmailSecurityError {
 
 /**
  * The time limit of one operation, from construction on. When it expires, whatever the operation waits for fails with a
- * {@link TimeIsOverError}. Shared work, such as a reading, continues for other callers.
+ * {@link OperationTimeoutError}. Shared work, such as a reading, continues for other callers.
  */
 export class TimeLimit {
   readonly #description: string;
   readonly #timeoutCallbacks = new Set<() => void>();
   readonly #timer: NodeJS.Timeout;
-  #hasPassed = false;
+  #isExpired = false;
 
   /** @param of the option that sets the time and the resource, as it reads in the middle of a sentence. */
   constructor({ seconds, of }: { readonly seconds: number; readonly of: string }) {
     this.#description = `the ${seconds} s of ${of} were over`;
     this.#timer = setTimeout(
       () => {
-        this.#hasPassed = true;
+        this.#isExpired = true;
         for (const onTimeout of this.#timeoutCallbacks) onTimeout();
       },
       Math.min(seconds * 1_000, MAX_MS),
@@ -43,27 +43,31 @@ export class TimeLimit {
   }
 
   /** The tenant as the operation sees it: the same readings and batches as all others. */
-  tenant(limitTenant: Tenant): Tenant {
+  wrapTenant(limitTenant: TenantCache): TenantCache {
     return new Proxy(limitTenant, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
         if (UNBOUNDED_METHODS.has(name)) return member.bind(target);
-        return (...args: unknown[]) => this.wait((deadline) => bounded(deadline, () => member.apply(target, args)));
+        return (...args: unknown[]) =>
+          this.run((deadline) => runWithDeadline(deadline, () => member.apply(target, args)));
       },
     });
   }
 
   /** Waits for what is done within the bound, at most until the time is over. */
-  async wait<T>(work: (deadline: Bound) => Promise<T>): Promise<T> {
+  async run<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
     const sentRequests = new Set<string>();
-    if (this.#hasPassed) throw this.#buildError(sentRequests);
+    if (this.#isExpired) throw this.#buildError(sentRequests);
     const timeout = Promise.withResolvers<never>();
     const onTimeout = () => timeout.reject(this.#buildError(sentRequests));
     this.#timeoutCallbacks.add(onTimeout);
     try {
       return await Promise.race([
-        work({ isOver: () => this.#hasPassed, sends: (statusText) => sentRequests.add(statusText) }),
+        work({
+          isExpired: () => this.#isExpired,
+          recordRequest: (statusText) => sentRequests.add(statusText),
+        }),
         timeout.promise,
       ]);
     } finally {
@@ -72,17 +76,17 @@ export class TimeLimit {
   }
 
   /** Ends the time limit when the operation is done. */
-  end(): void {
+  clear(): void {
     clearTimeout(this.#timer);
   }
 
-  #buildError(sentRequests: ReadonlySet<string>): TimeIsOverError {
+  #buildError(sentRequests: ReadonlySet<string>): OperationTimeoutError {
     const [first] = sentRequests;
     const statusText =
       first === undefined
         ? `before this was done: ${this.#description}, and nothing was sent to change it.`
         : `before the service had answered: ${this.#description} when ${[...sentRequests].join(" and ")} was under way, so it may have been done.`;
-    return new TimeIsOverError(
+    return new OperationTimeoutError(
       `The time was up ${statusText} Nothing more is sent. Running again is safe: it looks at what is there and does what is left. Where the service needs longer, allow more.`,
     );
   }

@@ -6,12 +6,12 @@ export { realSleep };
 export type Sleep = (ms: number) => Promise<unknown>;
 
 /** Starts work after concurrent callers have joined. */
-export type Gather = (begin: () => void) => void;
+export type ScheduleBatch = (begin: () => void) => void;
 
 /** How long calls are gathered after the first: the engine's parallel ones arrive over several event-loop turns. */
 const BATCH_WINDOW_MS = 15;
 
 /** Begins {@link BATCH_WINDOW_MS} later. */
-export const gatherForAMoment: Gather = (begin) => {
+export const scheduleBatch: ScheduleBatch = (begin) => {
   setTimeout(begin, BATCH_WINDOW_MS);
 };

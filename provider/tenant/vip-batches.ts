@@ -1,11 +1,11 @@
 import { type AddVipResult, BadRequestError, NotInOrganizationError, type VipEmployees } from "../client";
-import { outsideOrganization } from "../client/vip-employees";
+import { buildNotInOrganizationError } from "../client/vip-employees";
 import { MAX_VIP_ADDITIONS, MAX_VIP_REMOVALS } from "../settings/assumptions";
-import { canonicalMailbox } from "../settings/entry-value";
-import { Gatherer, isWanted, type Member } from "./gatherer";
-import { withKnownOutcome } from "./known-outcome";
-import type { Gather } from "./time";
-import type { Turns } from "./turns";
+import { canonicalizeMailbox } from "../settings/entry-value";
+import { Batcher, type BatchMember, hasActiveCaller } from "./batcher";
+import type { ReadWriteLock } from "./read-write-lock";
+import { resolveOutcome } from "./resolve-outcome";
+import type { ScheduleBatch } from "./time";
 
 /** The maximum number of rounds of an addition; each leaves out the addresses that the service refused in the round before. */
 const MAX_ROUNDS = 5;
@@ -15,12 +15,12 @@ const MAX_HALVINGS = 24;
 
 export interface VipBatchesOptions {
   readonly vips: Pick<VipEmployees, "add" | "remove">;
-  readonly write: Turns["write"];
-  readonly gather: Gather;
+  readonly write: ReadWriteLock["write"];
+  readonly scheduleBatch: ScheduleBatch;
   /** Refetches the list and returns which of the mailboxes are VIPs. */
-  readonly listed: (mailboxes: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly findListed: (mailboxes: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Whether a batch that took no effect may be retried. */
-  readonly mayRepeat: () => boolean;
+  readonly canRetry: () => boolean;
 }
 
 /**
@@ -30,35 +30,35 @@ export interface VipBatchesOptions {
 export class VipBatches {
   readonly #options: VipBatchesOptions;
   /** By comment, exactly as it is sent; none is a group of its own. */
-  readonly #additionBatchers = new Map<string | undefined, Gatherer<AddVipResult>>();
-  readonly #removalBatcher: Gatherer<void>;
+  readonly #additionBatchers = new Map<string | undefined, Batcher<AddVipResult>>();
+  readonly #removalBatcher: Batcher<void>;
 
   constructor(options: VipBatchesOptions) {
     this.#options = options;
-    this.#removalBatcher = new Gatherer({
-      key: (address) => address,
-      most: MAX_VIP_REMOVALS,
+    this.#removalBatcher = new Batcher({
+      getKey: (address) => address,
+      maxSize: MAX_VIP_REMOVALS,
       send: (batch) => this.#sendRemovals(batch),
-      gather: options.gather,
+      scheduleBatch: options.scheduleBatch,
     });
   }
 
   /** @throws {NotInOrganizationError} which names this mailbox alone, if it does not belong to the organization. */
   async add(email: string, comment: string | undefined): Promise<AddVipResult> {
     const batcher = this.#additionBatchers.get(comment) ?? this.#createAdditionBatcher(comment);
-    return await batcher.ask(email);
+    return await batcher.submit(email);
   }
 
   async remove(email: string): Promise<void> {
-    await this.#removalBatcher.ask(email);
+    await this.#removalBatcher.submit(email);
   }
 
-  #createAdditionBatcher(comment: string | undefined): Gatherer<AddVipResult> {
-    const batcher = new Gatherer<AddVipResult>({
-      key: canonicalMailbox,
-      most: MAX_VIP_ADDITIONS,
+  #createAdditionBatcher(comment: string | undefined): Batcher<AddVipResult> {
+    const batcher = new Batcher<AddVipResult>({
+      getKey: canonicalizeMailbox,
+      maxSize: MAX_VIP_ADDITIONS,
       send: (batch) => this.#sendAdditions(batch, comment),
-      gather: this.#options.gather,
+      scheduleBatch: this.#options.scheduleBatch,
     });
     this.#additionBatchers.set(comment, batcher);
     return batcher;
@@ -74,17 +74,17 @@ export class VipBatches {
     comment: string | undefined,
     halvingBudget = { left: MAX_HALVINGS },
   ): Promise<void> {
-    const { vips, write, mayRepeat } = this.#options;
+    const { vips, write, canRetry } = this.#options;
     const remainingMembers = new Map(batch);
     for (let round = 1; remainingMembers.size > 0; round += 1) {
       try {
-        const result = await withKnownOutcome({
+        const result = await resolveOutcome({
           write: () => write(() => vips.add(getEmails(remainingMembers), comment)),
-          look: async () => {
+          readOutcome: async () => {
             await this.#resolveCompleted(remainingMembers, true, NOTHING_ADDED);
             return remainingMembers.size === 0 ? NOTHING_ADDED : undefined;
           },
-          mayRepeat,
+          canRetry,
         });
         await this.#resolveAdded(remainingMembers, result, comment);
         return;
@@ -113,17 +113,17 @@ export class VipBatches {
       return;
     }
     const { vips, write } = this.#options;
-    const isAdded = new Set(otherMailboxes.added.map(canonicalMailbox));
-    for (const { asked, resolve } of unresolved.values()) {
+    const isAdded = new Set(otherMailboxes.added.map(canonicalizeMailbox));
+    for (const { item, resolve } of unresolved.values()) {
       try {
-        const ownResult = await write(() => vips.add([asked], comment));
+        const ownResult = await write(() => vips.add([item], comment));
         const reportedAddresses = [...ownResult.added, ...ownResult.already_vip];
         const [added, alreadyVips] = [
           reportedAddresses.filter(
-            (address) => isAdded.has(canonicalMailbox(address)) || ownResult.added.includes(address),
+            (address) => isAdded.has(canonicalizeMailbox(address)) || ownResult.added.includes(address),
           ),
           reportedAddresses.filter(
-            (address) => !isAdded.has(canonicalMailbox(address)) && !ownResult.added.includes(address),
+            (address) => !isAdded.has(canonicalizeMailbox(address)) && !ownResult.added.includes(address),
           ),
         ];
         resolve({ added, already_vip: alreadyVips, not_in_org: [] });
@@ -148,28 +148,28 @@ export class VipBatches {
   }
 
   async #sendRemovals(batch: Batch<void>): Promise<void> {
-    const { vips, write, mayRepeat } = this.#options;
+    const { vips, write, canRetry } = this.#options;
     const remainingMembers = new Map(batch);
-    await withKnownOutcome<unknown>({
+    await resolveOutcome<unknown>({
       write: () => write(() => vips.remove(getEmails(remainingMembers))),
-      look: async () => {
+      readOutcome: async () => {
         await this.#resolveCompleted(remainingMembers, false, undefined);
         return remainingMembers.size === 0 ? true : undefined;
       },
-      mayRepeat,
+      canRetry,
     });
     for (const member of remainingMembers.values()) member.resolve();
   }
 
   /** Tells those who are on the list, or off it, that they are, and takes them out of the batch. */
   async #resolveCompleted<Answer>(
-    batch: Map<string, Member<Answer>>,
+    batch: Map<string, BatchMember<Answer>>,
     isListed: boolean,
     answer: Answer,
   ): Promise<void> {
-    const vips = await this.#options.listed([...batch.keys()].map(canonicalMailbox));
+    const vips = await this.#options.findListed([...batch.keys()].map(canonicalizeMailbox));
     for (const [key, { resolve }] of batch) {
-      if (vips.has(canonicalMailbox(key)) !== isListed) continue;
+      if (vips.has(canonicalizeMailbox(key)) !== isListed) continue;
       batch.delete(key);
       resolve(answer);
     }
@@ -185,17 +185,17 @@ function splitInHalf<Answer>(batch: Batch<Answer>): Batch<Answer>[] {
 }
 
 /** Additions by canonical mailbox, removals by address. */
-type Batch<Answer> = ReadonlyMap<string, Member<Answer>>;
+type Batch<Answer> = ReadonlyMap<string, BatchMember<Answer>>;
 
 function getEmails(batch: Batch<never>): string[] {
-  return [...batch.values()].filter(isWanted).map(({ asked }) => asked);
+  return [...batch.values()].filter(hasActiveCaller).map(({ item }) => item);
 }
 
 /** Tells each member that the answer names what it says of its own mailbox; returns the others. */
 function resolveNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<AddVipResult> {
   const added = groupByMailbox(result.added);
   const alreadyVips = groupByMailbox(result.already_vip);
-  const unresolved = new Map<string, Member<AddVipResult>>();
+  const unresolved = new Map<string, BatchMember<AddVipResult>>();
   for (const [mailbox, member] of batch) {
     if (!added.has(mailbox) && !alreadyVips.has(mailbox)) unresolved.set(mailbox, member);
     else {
@@ -211,7 +211,7 @@ function resolveNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<A
 
 /** The mailboxes that an answer names and nobody asked for. */
 function findUnrequestedMailboxes(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResult {
-  const isOther = (address: string) => !batch.has(canonicalMailbox(address));
+  const isOther = (address: string) => !batch.has(canonicalizeMailbox(address));
   return {
     added: result.added.filter(isOther),
     already_vip: result.already_vip.filter(isOther),
@@ -220,7 +220,7 @@ function findUnrequestedMailboxes(result: AddVipResult, batch: Batch<AddVipResul
 }
 
 /** Tells those whom a refusal names, and takes them out of the batch; answers how many they were. */
-function rejectOutsiders(batch: Map<string, Member<AddVipResult>>, refusal: NotInOrganizationError): number {
+function rejectOutsiders(batch: Map<string, BatchMember<AddVipResult>>, refusal: NotInOrganizationError): number {
   let count = 0;
   for (const [mailbox, addresses] of groupByMailbox(refusal.addresses)) {
     const member = batch.get(mailbox);
@@ -236,10 +236,10 @@ function rejectOutsiders(batch: Map<string, Member<AddVipResult>>, refusal: NotI
 function narrowRefusal(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
   if (refusal.addresses.length === addresses.length) return refusal;
   const { request, status } = refusal;
-  return outsideOrganization(addresses, { request, ...(status === undefined ? {} : { status }) });
+  return buildNotInOrganizationError(addresses, { request, ...(status === undefined ? {} : { status }) });
 }
 
 /** The addresses, as the service wrote them, by canonical mailbox. */
 function groupByMailbox(addresses: readonly string[]): Map<string, string[]> {
-  return new Map(addresses.map((address) => [canonicalMailbox(address), [address]]));
+  return new Map(addresses.map((address) => [canonicalizeMailbox(address), [address]]));
 }

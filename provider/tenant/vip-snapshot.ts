@@ -1,21 +1,21 @@
 import type { SettingsClient, VipEmployeeRow } from "../client";
-import { nameOfVipRow } from "../client/vip-employees";
-import { canonicalMailbox } from "../settings/entry-value";
-import { withoutUndefined } from "../settings/without-undefined";
-import { vipIn } from "./matching";
+import { getVipRowIdentity } from "../client/vip-employees";
+import { canonicalizeMailbox } from "../settings/entry-value";
+import { omitUndefined } from "../settings/omit-undefined";
+import { findEffectiveVip } from "./matching";
+import type { ReadWriteLock } from "./read-write-lock";
 import type { Rows } from "./rows";
-import { readWhole, Snapshot, type SnapshotOptions } from "./snapshot";
-import type { Turns } from "./turns";
+import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 
 export function createVipSnapshot(
   client: SettingsClient,
-  readWriteLock: Turns,
+  readWriteLock: ReadWriteLock,
   clock: Pick<SnapshotOptions<VipEmployeeRow>, "now" | "sleep">,
 ): Snapshot<VipEmployeeRow> {
   return new Snapshot<VipEmployeeRow>({
-    read: () => readWriteLock.read(() => readWhole((options) => client.vipEmployees.readAll(options))),
-    key: nameOfVipRow,
-    name: (row) => canonicalMailbox(row.email ?? ""),
+    read: () => readWriteLock.read(() => readListRows((options) => client.vipEmployees.readAll(options))),
+    getKey: getVipRowIdentity,
+    getName: (row) => canonicalizeMailbox(row.email ?? ""),
     isShown: isVipVisible,
     overlay: overlayVip,
     ...clock,
@@ -23,14 +23,14 @@ export function createVipSnapshot(
 }
 
 /** Refetches the list and returns which of the mailboxes are VIPs. */
-export async function readVipsAmong(
+export async function refetchListedVips(
   mailboxes: readonly string[],
   vips: Snapshot<VipEmployeeRow>,
 ): Promise<ReadonlySet<string>> {
-  await vips.fresh();
-  const isMissing = (rows: Rows<VipEmployeeRow>) => mailboxes.some((one) => !rows.named(one).length);
-  const rows = await vips.secondOpinion(isMissing);
-  return new Set(mailboxes.filter((mailbox) => rows.named(mailbox).length > 0));
+  await vips.refetch();
+  const isMissing = (rows: Rows<VipEmployeeRow>) => mailboxes.some((one) => !rows.getByName(one).length);
+  const rows = await vips.confirmMissing(isMissing);
+  return new Set(mailboxes.filter((mailbox) => rows.getByName(mailbox).length > 0));
 }
 
 /**
@@ -38,7 +38,7 @@ export async function readVipsAmong(
  *
  * @param storedRow the stored row has no directory fields, and may leave out what it does not know.
  */
-export function rowAfterEdit(
+export function applyVipEdit(
   previousRow: VipEmployeeRow | undefined,
   storedRow: Partial<VipEmployeeRow>,
   email: string,
@@ -46,7 +46,7 @@ export function rowAfterEdit(
   return {
     ...EMPTY_VIP,
     ...previousRow,
-    ...withoutUndefined(storedRow),
+    ...omitUndefined(storedRow),
     email: storedRow.email ?? email,
     comment: storedRow.comment,
   };
@@ -54,14 +54,14 @@ export function rowAfterEdit(
 
 /** A mailbox's row is known by more than its mailbox, and an edit's answer may leave that out. */
 function isVipVisible({ email = "", comment }: VipEmployeeRow, rows: Rows<VipEmployeeRow>): boolean {
-  return rows.named(canonicalMailbox(email)).some((row) => row.comment === comment);
+  return rows.getByName(canonicalizeMailbox(email)).some((row) => row.comment === comment);
 }
 
 /** The list's own row with the comment as it was written, since only the list has all fields. */
 function overlayVip(writtenRow: VipEmployeeRow, rows: Rows<VipEmployeeRow>): void {
-  const listedRow = vipIn(rows, writtenRow.email ?? "");
+  const listedRow = findEffectiveVip(rows, writtenRow.email ?? "");
   const row = listedRow === undefined ? writtenRow : { ...listedRow, comment: writtenRow.comment };
-  const key = nameOfVipRow(row);
+  const key = getVipRowIdentity(row);
   if (key !== undefined) rows.set(key, row);
 }
 

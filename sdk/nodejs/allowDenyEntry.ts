@@ -100,7 +100,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: AllowDenyEntryArgs, opts?: pulumi.CustomResourceOptions) {
-        utilities.refuseUnknownNames("AllowDenyEntry", args, ["acceptRisk","adopt","comment","entryType","list","value","verdictScope"]);
+        utilities.assertKnownNames("AllowDenyEntry", args, ["acceptRisk","adopt","comment","entryType","list","value","verdictScope"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {
@@ -134,11 +134,11 @@ export class AllowDenyEntry extends pulumi.CustomResource {
             resourceInputs["verdictScope"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        const asEver = utilities.briefTraces();
+        const restoreTraces = utilities.shortenTraces();
         try {
             super(AllowDenyEntry.__pulumiType, name, resourceInputs, opts);
         } finally {
-            asEver();
+            restoreTraces();
         }
     }
 }

@@ -72,7 +72,7 @@ export class AllowDenyList extends pulumi.CustomResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
-        utilities.refuseUnknownNames("AllowDenyList", args, ["adopt","confirmRemovals","entries","ignore","maxRemovalFraction","maxRemovals","mode","protect"]);
+        utilities.assertKnownNames("AllowDenyList", args, ["adopt","confirmRemovals","entries","ignore","maxRemovalFraction","maxRemovals","mode","protect"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {
@@ -94,11 +94,11 @@ export class AllowDenyList extends pulumi.CustomResource {
             resourceInputs["tenant"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        const asEver = utilities.briefTraces();
+        const restoreTraces = utilities.shortenTraces();
         try {
             super(AllowDenyList.__pulumiType, name, resourceInputs, opts);
         } finally {
-            asEver();
+            restoreTraces();
         }
     }
 }

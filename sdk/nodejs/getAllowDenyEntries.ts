@@ -12,7 +12,7 @@ import * as utilities from "./utilities";
  */
 export function getAllowDenyEntries(args?: GetAllowDenyEntriesArgs, opts?: pulumi.InvokeOptions): Promise<GetAllowDenyEntriesResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getAllowDenyEntries", args, ["list"]);
+    utilities.assertKnownNames("getAllowDenyEntries", args, ["list"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getAllowDenyEntries", {
         "list": args.list,
@@ -43,7 +43,7 @@ export interface GetAllowDenyEntriesResult {
  */
 export function getAllowDenyEntriesOutput(args?: GetAllowDenyEntriesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetAllowDenyEntriesResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getAllowDenyEntries", args, ["list"]);
+    utilities.assertKnownNames("getAllowDenyEntries", args, ["list"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getAllowDenyEntries", {
         "list": args.list,

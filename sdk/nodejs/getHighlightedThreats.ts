@@ -12,7 +12,7 @@ import * as utilities from "./utilities";
  */
 export function getHighlightedThreats(args?: GetHighlightedThreatsArgs, opts?: pulumi.InvokeOptions): Promise<GetHighlightedThreatsResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getHighlightedThreats", args, ["days"]);
+    utilities.assertKnownNames("getHighlightedThreats", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getHighlightedThreats", {
         "days": args.days,
@@ -43,7 +43,7 @@ export interface GetHighlightedThreatsResult {
  */
 export function getHighlightedThreatsOutput(args?: GetHighlightedThreatsOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetHighlightedThreatsResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getHighlightedThreats", args, ["days"]);
+    utilities.assertKnownNames("getHighlightedThreats", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getHighlightedThreats", {
         "days": args.days,

@@ -9,7 +9,7 @@ import * as utilities from "./utilities";
  */
 export function getHoursSaved(args?: GetHoursSavedArgs, opts?: pulumi.InvokeOptions): Promise<GetHoursSavedResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getHoursSaved", args, ["days"]);
+    utilities.assertKnownNames("getHoursSaved", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getHoursSaved", {
         "days": args.days,
@@ -40,7 +40,7 @@ export interface GetHoursSavedResult {
  */
 export function getHoursSavedOutput(args?: GetHoursSavedOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetHoursSavedResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getHoursSaved", args, ["days"]);
+    utilities.assertKnownNames("getHoursSaved", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getHoursSaved", {
         "days": args.days,

@@ -9,7 +9,7 @@ import * as utilities from "./utilities";
  */
 export function getMeanTimeToAnalyze(args?: GetMeanTimeToAnalyzeArgs, opts?: pulumi.InvokeOptions): Promise<GetMeanTimeToAnalyzeResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getMeanTimeToAnalyze", args, ["days"]);
+    utilities.assertKnownNames("getMeanTimeToAnalyze", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getMeanTimeToAnalyze", {
         "days": args.days,
@@ -40,7 +40,7 @@ export interface GetMeanTimeToAnalyzeResult {
  */
 export function getMeanTimeToAnalyzeOutput(args?: GetMeanTimeToAnalyzeOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetMeanTimeToAnalyzeResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getMeanTimeToAnalyze", args, ["days"]);
+    utilities.assertKnownNames("getMeanTimeToAnalyze", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getMeanTimeToAnalyze", {
         "days": args.days,

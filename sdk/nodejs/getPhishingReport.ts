@@ -8,7 +8,7 @@ import * as utilities from "./utilities";
  * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
  */
 export function getPhishingReport(args: GetPhishingReportArgs, opts?: pulumi.InvokeOptions): Promise<GetPhishingReportResult> {
-    utilities.refuseUnknownNames("getPhishingReport", args, ["id"]);
+    utilities.assertKnownNames("getPhishingReport", args, ["id"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getPhishingReport", {
         "id": args.id,
@@ -54,7 +54,7 @@ export interface GetPhishingReportResult {
  * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
  */
 export function getPhishingReportOutput(args: GetPhishingReportOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetPhishingReportResult> {
-    utilities.refuseUnknownNames("getPhishingReport", args, ["id"]);
+    utilities.assertKnownNames("getPhishingReport", args, ["id"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getPhishingReport", {
         "id": args.id,

@@ -12,7 +12,7 @@ import * as utilities from "./utilities";
  */
 export function getPhishingReports(args?: GetPhishingReportsArgs, opts?: pulumi.InvokeOptions): Promise<GetPhishingReportsResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getPhishingReports", args, ["limit","minutesAgo"]);
+    utilities.assertKnownNames("getPhishingReports", args, ["limit","minutesAgo"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getPhishingReports", {
         "limit": args.limit,
@@ -48,7 +48,7 @@ export interface GetPhishingReportsResult {
  */
 export function getPhishingReportsOutput(args?: GetPhishingReportsOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetPhishingReportsResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getPhishingReports", args, ["limit","minutesAgo"]);
+    utilities.assertKnownNames("getPhishingReports", args, ["limit","minutesAgo"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getPhishingReports", {
         "limit": args.limit,

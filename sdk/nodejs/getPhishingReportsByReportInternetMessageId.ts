@@ -11,7 +11,7 @@ import * as utilities from "./utilities";
  * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
  */
 export function getPhishingReportsByReportInternetMessageId(args: GetPhishingReportsByReportInternetMessageIdArgs, opts?: pulumi.InvokeOptions): Promise<GetPhishingReportsByReportInternetMessageIdResult> {
-    utilities.refuseUnknownNames("getPhishingReportsByReportInternetMessageId", args, ["internetMessageId"]);
+    utilities.assertKnownNames("getPhishingReportsByReportInternetMessageId", args, ["internetMessageId"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getPhishingReportsByReportInternetMessageId", {
         "internetMessageId": args.internetMessageId,
@@ -41,7 +41,7 @@ export interface GetPhishingReportsByReportInternetMessageIdResult {
  * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
  */
 export function getPhishingReportsByReportInternetMessageIdOutput(args: GetPhishingReportsByReportInternetMessageIdOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetPhishingReportsByReportInternetMessageIdResult> {
-    utilities.refuseUnknownNames("getPhishingReportsByReportInternetMessageId", args, ["internetMessageId"]);
+    utilities.assertKnownNames("getPhishingReportsByReportInternetMessageId", args, ["internetMessageId"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getPhishingReportsByReportInternetMessageId", {
         "internetMessageId": args.internetMessageId,

@@ -9,7 +9,7 @@ import * as utilities from "./utilities";
  */
 export function getProtectedInboxes(args?: GetProtectedInboxesArgs, opts?: pulumi.InvokeOptions): Promise<GetProtectedInboxesResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getProtectedInboxes", args, ["days"]);
+    utilities.assertKnownNames("getProtectedInboxes", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getProtectedInboxes", {
         "days": args.days,
@@ -40,7 +40,7 @@ export interface GetProtectedInboxesResult {
  */
 export function getProtectedInboxesOutput(args?: GetProtectedInboxesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetProtectedInboxesResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getProtectedInboxes", args, ["days"]);
+    utilities.assertKnownNames("getProtectedInboxes", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getProtectedInboxes", {
         "days": args.days,

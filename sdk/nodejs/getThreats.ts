@@ -12,7 +12,7 @@ import * as utilities from "./utilities";
  */
 export function getThreats(args?: GetThreatsArgs, opts?: pulumi.InvokeOptions): Promise<GetThreatsResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getThreats", args, ["limit","minutesAgo"]);
+    utilities.assertKnownNames("getThreats", args, ["limit","minutesAgo"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getThreats", {
         "limit": args.limit,
@@ -48,7 +48,7 @@ export interface GetThreatsResult {
  */
 export function getThreatsOutput(args?: GetThreatsOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetThreatsResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getThreats", args, ["limit","minutesAgo"]);
+    utilities.assertKnownNames("getThreats", args, ["limit","minutesAgo"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getThreats", {
         "limit": args.limit,

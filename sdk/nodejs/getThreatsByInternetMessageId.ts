@@ -11,7 +11,7 @@ import * as utilities from "./utilities";
  * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
  */
 export function getThreatsByInternetMessageId(args: GetThreatsByInternetMessageIdArgs, opts?: pulumi.InvokeOptions): Promise<GetThreatsByInternetMessageIdResult> {
-    utilities.refuseUnknownNames("getThreatsByInternetMessageId", args, ["internetMessageId"]);
+    utilities.assertKnownNames("getThreatsByInternetMessageId", args, ["internetMessageId"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getThreatsByInternetMessageId", {
         "internetMessageId": args.internetMessageId,
@@ -41,7 +41,7 @@ export interface GetThreatsByInternetMessageIdResult {
  * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
  */
 export function getThreatsByInternetMessageIdOutput(args: GetThreatsByInternetMessageIdOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetThreatsByInternetMessageIdResult> {
-    utilities.refuseUnknownNames("getThreatsByInternetMessageId", args, ["internetMessageId"]);
+    utilities.assertKnownNames("getThreatsByInternetMessageId", args, ["internetMessageId"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getThreatsByInternetMessageId", {
         "internetMessageId": args.internetMessageId,

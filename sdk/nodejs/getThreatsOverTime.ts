@@ -12,7 +12,7 @@ import * as utilities from "./utilities";
  */
 export function getThreatsOverTime(args?: GetThreatsOverTimeArgs, opts?: pulumi.InvokeOptions): Promise<GetThreatsOverTimeResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getThreatsOverTime", args, ["days"]);
+    utilities.assertKnownNames("getThreatsOverTime", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getThreatsOverTime", {
         "days": args.days,
@@ -43,7 +43,7 @@ export interface GetThreatsOverTimeResult {
  */
 export function getThreatsOverTimeOutput(args?: GetThreatsOverTimeOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetThreatsOverTimeResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getThreatsOverTime", args, ["days"]);
+    utilities.assertKnownNames("getThreatsOverTime", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getThreatsOverTime", {
         "days": args.days,

@@ -12,7 +12,7 @@ import * as utilities from "./utilities";
  */
 export function getTopTargetedEntities(args?: GetTopTargetedEntitiesArgs, opts?: pulumi.InvokeOptions): Promise<GetTopTargetedEntitiesResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getTopTargetedEntities", args, ["days","entityType"]);
+    utilities.assertKnownNames("getTopTargetedEntities", args, ["days","entityType"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getTopTargetedEntities", {
         "days": args.days,
@@ -48,7 +48,7 @@ export interface GetTopTargetedEntitiesResult {
  */
 export function getTopTargetedEntitiesOutput(args?: GetTopTargetedEntitiesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetTopTargetedEntitiesResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getTopTargetedEntities", args, ["days","entityType"]);
+    utilities.assertKnownNames("getTopTargetedEntities", args, ["days","entityType"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getTopTargetedEntities", {
         "days": args.days,

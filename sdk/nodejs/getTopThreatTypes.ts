@@ -12,7 +12,7 @@ import * as utilities from "./utilities";
  */
 export function getTopThreatTypes(args?: GetTopThreatTypesArgs, opts?: pulumi.InvokeOptions): Promise<GetTopThreatTypesResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getTopThreatTypes", args, ["days"]);
+    utilities.assertKnownNames("getTopThreatTypes", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("email-security:index:getTopThreatTypes", {
         "days": args.days,
@@ -43,7 +43,7 @@ export interface GetTopThreatTypesResult {
  */
 export function getTopThreatTypesOutput(args?: GetTopThreatTypesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetTopThreatTypesResult> {
     args = args || {};
-    utilities.refuseUnknownNames("getTopThreatTypes", args, ["days"]);
+    utilities.assertKnownNames("getTopThreatTypes", args, ["days"]);
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("email-security:index:getTopThreatTypes", {
         "days": args.days,

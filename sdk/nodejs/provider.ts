@@ -33,7 +33,7 @@ export class Provider extends pulumi.ProviderResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args?: ProviderArgs, opts?: pulumi.ResourceOptions) {
-        utilities.refuseUnknownNames("Provider", args, ["allowInsecureHttp","apiKey","baseUrl","ownDomains","timeoutMs"]);
+        utilities.assertKnownNames("Provider", args, ["allowInsecureHttp","apiKey","baseUrl","ownDomains","timeoutMs"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         {
@@ -44,11 +44,11 @@ export class Provider extends pulumi.ProviderResource {
             resourceInputs["timeoutMs"] = pulumi.output(args?.timeoutMs).apply(JSON.stringify);
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        const asEver = utilities.briefTraces();
+        const restoreTraces = utilities.shortenTraces();
         try {
             super(Provider.__pulumiType, name, resourceInputs, opts);
         } finally {
-            asEver();
+            restoreTraces();
         }
     }
 }

@@ -41,7 +41,7 @@ export class TenantSettings extends pulumi.ComponentResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: TenantSettingsArgs, opts?: pulumi.ComponentResourceOptions) {
-        utilities.refuseUnknownNames("TenantSettings", args, ["file","today"]);
+        utilities.assertKnownNames("TenantSettings", args, ["file","today"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {
@@ -53,11 +53,11 @@ export class TenantSettings extends pulumi.ComponentResource {
         } else {
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        const asEver = utilities.briefTraces();
+        const restoreTraces = utilities.shortenTraces();
         try {
             super(TenantSettings.__pulumiType, name, resourceInputs, opts, true /*remote*/);
         } finally {
-            asEver();
+            restoreTraces();
         }
     }
 }

@@ -96,11 +96,11 @@ export async function callAsync<T>(
 }
 
 /** @internal */
-export function refuseUnknownNames(what: string, args: any, known: string[]): void {
-    require("../resources/known-names").refuseUnknownNames(what, args, known);
+export function assertKnownNames(what: string, args: any, known: string[]): void {
+    require("../resources/setting-names").assertKnownNames(what, args, known);
 }
 
 /** @internal */
-export function briefTraces(): () => void {
-    return require("../resources/traces").briefTraces();
+export function shortenTraces(): () => void {
+    return require("../resources/shorten-traces").shortenTraces();
 }

@@ -95,7 +95,7 @@ export class VipEmployee extends pulumi.CustomResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
-        utilities.refuseUnknownNames("VipEmployee", args, ["comment","email","onDelete"]);
+        utilities.assertKnownNames("VipEmployee", args, ["comment","email","onDelete"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {
@@ -124,11 +124,11 @@ export class VipEmployee extends pulumi.CustomResource {
             resourceInputs["tenant"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        const asEver = utilities.briefTraces();
+        const restoreTraces = utilities.shortenTraces();
         try {
             super(VipEmployee.__pulumiType, name, resourceInputs, opts);
         } finally {
-            asEver();
+            restoreTraces();
         }
     }
 }

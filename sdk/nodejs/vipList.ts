@@ -71,7 +71,7 @@ export class VipList extends pulumi.CustomResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
-        utilities.refuseUnknownNames("VipList", args, ["confirmRemovals","ignore","maxRemovalFraction","maxRemovals","members","mode","onDelete","protect"]);
+        utilities.assertKnownNames("VipList", args, ["confirmRemovals","ignore","maxRemovalFraction","maxRemovals","members","mode","onDelete","protect"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {
@@ -93,11 +93,11 @@ export class VipList extends pulumi.CustomResource {
             resourceInputs["tenant"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        const asEver = utilities.briefTraces();
+        const restoreTraces = utilities.shortenTraces();
         try {
             super(VipList.__pulumiType, name, resourceInputs, opts);
         } finally {
-            asEver();
+            restoreTraces();
         }
     }
 }

@@ -3,10 +3,10 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { deniedDomain, Service, tenantName } from "#bench/service";
 import { table } from "#bench/table";
-import { FREE_PERMITS } from "../../provider/dist/client/permits.js";
-import { readEach } from "../../provider/dist/fleet/read-each.js";
+import { UNLIMITED_PERMITS } from "../../provider/dist/client/permits.js";
+import { readEachTenant } from "../../provider/dist/fleet/read-each-tenant.js";
 import type { Targets } from "../../provider/dist/rollout/model/target.js";
-import type { Reach } from "../../provider/dist/rollout/probing/target-client.js";
+import type { RequestContext } from "../../provider/dist/rollout/probing/target-client.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 
 const TENANTS = 300;
@@ -29,7 +29,7 @@ export interface Measured {
 /** Who is read. */
 export interface BenchFleet {
   readonly targets: Targets["targets"];
-  readonly reach: Reach;
+  readonly reach: RequestContext;
 }
 
 /** What is done over a fleet beside the reading of its lists alone, in turns. @param name of what is measured. */
@@ -48,7 +48,7 @@ export async function besideReadings(name: string, { readsVips, work: measured }
       EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
     };
     const { targets } = readTargets("tenants.yaml");
-    const fleet = { targets, reach: { environment, permits: () => FREE_PERMITS } };
+    const fleet = { targets, reach: { environment, getTokens: () => UNLIMITED_PERMITS } };
     const reading = async (of: BenchFleet): Promise<number> => (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
     const ways = { "reading the lists alone": reading, [name]: measured };
     const seconds = new Map<string, number[]>();
@@ -90,7 +90,7 @@ export async function readLists(
   withVips: boolean,
 ): Promise<number> {
   let rows = 0;
-  await readEach(targets, {
+  await readEachTenant(targets, {
     reach,
     concurrency,
     read: async (client) =>
@@ -99,8 +99,8 @@ export async function readLists(
         client.allowDenyEntries.readAll("allow"),
         client.allowDenyEntries.readAll("deny"),
       ]),
-    settled: (_target, { read }) => {
-      for (const list of read ?? []) rows += list.length;
+    onSettled: (_target, { value }) => {
+      for (const list of value ?? []) rows += list.length;
     },
   });
   return rows;

@@ -2,11 +2,11 @@ import { besideReadings, CONCURRENCY } from "#bench/beside-readings";
 import { deniedDomain } from "#bench/service";
 import { findInFleet } from "../../provider/dist/fleet/find-in-fleet.js";
 import { Matcher } from "../../provider/dist/gitops/find/matcher.js";
-import { wantedOf } from "../../provider/dist/gitops/find/wanted.js";
+import { parseQueries } from "../../provider/dist/gitops/find/parse-queries.js";
 
 /** `find` over a fleet beside the reading of all its lists alone, in turns. */
 export async function findReport(): Promise<string> {
-  const matcher = new Matcher(wantedOf([deniedDomain(7)]));
+  const matcher = new Matcher(parseQueries([deniedDomain(7)]));
   return await besideReadings("find", {
     readsVips: false,
     work: async ({ targets, reach }) => {

@@ -9,8 +9,8 @@ import { decimal, table, whole } from "#bench/table";
 import { openSqlite } from "../../provider/dist/rollout/database/sqlite-database.js";
 import { pruneRollout } from "../../provider/dist/rollout/history/prune-rollout.js";
 import { Journal } from "../../provider/dist/rollout/journal/journal.js";
-import { reachedIn } from "../../provider/dist/rollout/journal/reached.js";
-import { stateBackend } from "../../provider/dist/rollout/stack/state-backend.js";
+import { readLastApplied } from "../../provider/dist/rollout/journal/last-applied.js";
+import { resolveStateBackend } from "../../provider/dist/rollout/stack/state-backend.js";
 import type { Database } from "../../provider/rollout/database/database.js";
 import type { Target } from "../../provider/rollout/model/target.js";
 
@@ -231,10 +231,10 @@ async function journalRow(
  * tenants' rows are left out, since nobody reads them then; all are taken away again.
  */
 async function lookAtYears(database: Database, journal: Journal, count: number): Promise<number> {
-  const [record] = await journal.records();
+  const [record] = await journal.listRollouts();
   if (record === undefined) throw new Error("there is no rollout");
   const { id, spec, startedAtMs = 0 } = record;
-  const stacks = (await journal.tenants(id)).map(({ target }) => target.stack);
+  const stacks = (await journal.listTenants(id)).map(({ target }) => target.stack);
   const copies = Array.from({ length: count - 1 }, (_, index) => `copy-${String(index).padStart(5, "0")}`);
   await database.transaction(async (transaction) => {
     for (const [index, copy] of copies.entries()) {
@@ -251,7 +251,7 @@ async function lookAtYears(database: Database, journal: Journal, count: number):
     }
   });
   const before = process.cpuUsage();
-  const reached = await reachedIn(database, { project: spec.project, backend: spec.backend, stacks });
+  const reached = await readLastApplied(database, { project: spec.project, backend: spec.backend, stacks });
   const { user, system } = process.cpuUsage(before);
   if (reached.stacks.size !== stacks.length) throw new Error(`${reached.stacks.size} of ${stacks.length}`);
   await database.transaction(async (transaction) => {
@@ -267,7 +267,7 @@ async function writeRollout(
   tenants: number,
   { folder, plan, changing }: { folder: string; plan: string; changing: number },
 ): Promise<string> {
-  const backend = stateBackend(backendOf(folder), folder).fingerprint;
+  const backend = resolveStateBackend(backendOf(folder), folder).fingerprint;
   const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
   const wave = { name: "all", maxConcurrent: tenants, tolerated: 0, soakMs: 0, gate: false, tenants: names };
   const id = await journal.create(
@@ -286,7 +286,7 @@ async function writeRollout(
   } as const;
   const none = { ...summary, planned: { added: 0, changed: 0, removed: 0 }, changes: [] };
   const digest = `v2-${"0".repeat(16)}`;
-  await journal.planned(
+  await journal.recordPlans(
     id,
     names.map((name, index) =>
       index < changing
@@ -296,17 +296,17 @@ async function writeRollout(
   );
   const bundle = new Map(names.map((name) => [`settings/${name}.yaml`, Buffer.from(settingsOf(name))]));
   bundle.set("settings/baseline.yaml", Buffer.from(baseline()));
-  await journal.planningDone(id, `r2-${"0".repeat(16)}`, { bundle, folder: "." });
+  await journal.completePlanning(id, `r2-${"0".repeat(16)}`, { bundle, folder: "." });
   await journal.start(id, { retry: false, by: "ci@runner-7" });
-  await journal.wave(id, 0, "running");
+  await journal.setWaveState(id, 0, "running");
   const changed = names.slice(0, changing);
-  await journal.release(id, 0, changed, { handOut: async () => {}, start: () => {}, drain: async () => {} });
+  await journal.release(id, 0, changed, { enqueue: async () => {}, start: () => {}, drain: async () => {} });
   for (const tenant of changed) {
     const claimed = await journal.begin({ rollout: id, wave: 0, tenant, round: 0 }, "runner-7:4711");
     if (claimed === undefined) throw new Error(`${tenant} was not begun`);
     await journal.finish(claimed, undefined);
   }
-  await journal.wave(id, 0, "done");
+  await journal.setWaveState(id, 0, "done");
   await journal.finishRollout(id);
   return id;
 }

@@ -8,7 +8,7 @@ export async function fleetReport(): Promise<string> {
   return await besideReadings("fleet status", {
     readsVips: true,
     work: async ({ targets, reach }) => {
-      const about = { file: "tenants.yaml", project: "bench", reached: undefined, today, until: today };
+      const about = { file: "tenants.yaml", project: "bench", lastApplied: undefined, today, until: today };
       const { tenants } = await readFleetStatus(targets, { ...about, reach, concurrency: CONCURRENCY });
       return tenants.filter(({ standing }) => standing === "in-step").length;
     },

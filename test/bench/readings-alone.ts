@@ -5,9 +5,9 @@
  *   node test/bench/readings-alone.ts 2
  */
 import { readLists } from "#bench/beside-readings";
-import { FREE_PERMITS } from "../../provider/dist/client/permits.js";
+import { UNLIMITED_PERMITS } from "../../provider/dist/client/permits.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 
 const { targets } = readTargets("tenants.yaml");
-const reach = { environment: process.env, permits: () => FREE_PERMITS };
+const reach = { environment: process.env, getTokens: () => UNLIMITED_PERMITS };
 console.log(await readLists({ targets, reach }, Number(process.argv[2]), true));

@@ -5,7 +5,7 @@ import type { MachineFacts } from "#bench/machine";
 import { simulate, USUAL } from "#bench/rollout-simulation";
 import type { RolloutMeasurement } from "#bench/rollouts";
 import { decimal, table, whole } from "#bench/table";
-import { nextStep } from "../../provider/dist/rollout/model/next-step.js";
+import { chooseNextStep } from "../../provider/dist/rollout/model/next-step.js";
 
 const RESULTS = fileURLToPath(new URL("rollouts.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
@@ -66,7 +66,7 @@ function growthPoints(measurements: readonly RolloutMeasurement[], cores: number
     const largest = points.at(-1);
     if (largest === undefined) return [];
     const simulated = SIMULATED.filter((tenants) => tenants > largest.x).map((tenants) => {
-      const { planningMs, changingMs } = simulate(nextStep, { ...given, ...work, tenants });
+      const { planningMs, changingMs } = simulate(chooseNextStep, { ...given, ...work, tenants });
       const ms = rows === looked ? planningMs : planningMs + changingMs;
       return { line, x: tenants, y: ms / 1_000 };
     });

@@ -1,5 +1,5 @@
 import { VirtualClock, VirtualRollout, type VirtualTenant } from "#bench/virtual-rollout";
-import type { nextStep } from "../../provider/rollout/model/next-step.js";
+import type { chooseNextStep } from "../../provider/rollout/model/next-step.js";
 import type { RolloutState, Wave } from "../../provider/rollout/model/wave.js";
 
 /** A rollout as the simulation and the paper look at it. Times are milliseconds, and CPU time those of one core. */
@@ -83,7 +83,7 @@ const PAGE = 200;
 const WORKER_HANDS = 8;
 
 /** Carries a rollout out in virtual time. The same circumstances give the same result. */
-export function simulate(next: typeof nextStep, given: Circumstances): Simulated {
+export function simulate(next: typeof chooseNextStep, given: Circumstances): Simulated {
   const world = new World(given);
   const waves = wavesOf(given);
   const planningMs = world.planAll(waves.flatMap(({ tenants }) => tenants));

@@ -5,7 +5,7 @@ import { type Circumstances, onPaper, type Scarce, simulate, USUAL } from "#benc
 import { table, whole } from "#bench/table";
 import { openSqlite } from "../../provider/dist/rollout/database/sqlite-database.js";
 import { Journal } from "../../provider/dist/rollout/journal/journal.js";
-import { nextStep } from "../../provider/dist/rollout/model/next-step.js";
+import { chooseNextStep } from "../../provider/dist/rollout/model/next-step.js";
 import type { TenantReport } from "../../provider/rollout/model/rollout-report.js";
 import type { Target } from "../../provider/rollout/model/target.js";
 
@@ -23,7 +23,7 @@ function growth(): string {
   const rows = [10, 300, 1_000, MANY].flatMap((tenants) =>
     [1, 8, 32, 64].map((concurrent) => {
       const given = { ...USUAL, tenants, concurrent };
-      const { planningMs, changingMs, requests, mostUnderWay } = simulate(nextStep, given);
+      const { planningMs, changingMs, requests, mostUnderWay } = simulate(chooseNextStep, given);
       const paper = onPaper(given);
       const onPaperMs = paper.planningMs + paper.changingMs;
       return [
@@ -53,7 +53,7 @@ function rates(): string {
     String(requestsPerSecond),
     ...[1, 4].map((addresses) => {
       const given = { ...USUAL, tenants: MANY, concurrent: 64, cores: 32, requestsPerSecond, addresses };
-      const { planningMs, changingMs } = simulate(nextStep, given);
+      const { planningMs, changingMs } = simulate(chooseNextStep, given);
       return duration(planningMs + changingMs);
     }),
   ]);
@@ -66,7 +66,7 @@ function machines(): string {
     String(concurrent),
     ...[2, 8, 32].map((cores) => {
       const given = { ...USUAL, tenants: MANY, concurrent, cores, requestsPerSecond: 100, addresses: 4 };
-      const { planningMs, changingMs } = simulate(nextStep, given);
+      const { planningMs, changingMs } = simulate(chooseNextStep, given);
       const isTooMuch = concurrent > onPaper(given).breaksAt.memory;
       return `${duration(planningMs + changingMs)}${isTooMuch ? " (no memory)" : ""}`;
     }),
@@ -79,7 +79,7 @@ function troubles(): string {
   const rows = [0, 1, 5].flatMap((failurePercent) =>
     [undefined, 600_000, 60_000, 15_000].map((crashEveryMs) => {
       const given = { ...USUAL, tenants: MANY, concurrent: 32, cores: 32, addresses: 4 };
-      const run = simulate(nextStep, { ...given, failurePercent, crashEveryMs });
+      const run = simulate(chooseNextStep, { ...given, failurePercent, crashEveryMs });
       return [
         `${failurePercent} %`,
         crashEveryMs === undefined ? "never" : `${crashEveryMs / 1_000} s`,
@@ -125,13 +125,17 @@ async function ownCosts(): Promise<string> {
       names.map(targetOf),
     );
     await journal.start(id, { retry: false });
-    await journal.wave(id, 0, "running");
+    await journal.setWaveState(id, 0, "running");
     const looks = 50;
     const startedAt = performance.now();
-    for (let look = 0; look < looks; look++) nextStep(await journal.view(id, 32), 0);
+    for (let look = 0; look < looks; look++) chooseNextStep(await journal.readRunState(id, 32), 0);
     const lookMs = (performance.now() - startedAt) / looks;
     await journal.close();
-    const { steps, statements, changingMs } = simulate(nextStep, { ...USUAL, tenants: MANY, concurrent: 32 });
+    const { steps, statements, changingMs } = simulate(chooseNextStep, {
+      ...USUAL,
+      tenants: MANY,
+      concurrent: 32,
+    });
     const minutes = (steps * lookMs) / 60_000;
     const reportMb = (JSON.stringify(tenantReport(1)).length * MANY) / 1e6;
     const mostMb = (JSON.stringify(tenantReport(20)).length * MANY) / 1e6;

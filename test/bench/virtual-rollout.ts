@@ -1,4 +1,10 @@
-import type { nextStep, PendingTenant, RolloutView, Step, WaveView } from "../../provider/rollout/model/next-step.js";
+import type {
+  chooseNextStep,
+  PendingTenant,
+  RolloutStep,
+  RunState,
+  WaveRunState,
+} from "../../provider/rollout/model/next-step.js";
 import type { RolloutState, TenantState, Wave, WaveState } from "../../provider/rollout/model/wave.js";
 
 /** What a rollout is to do, without a tenant's settings. */
@@ -157,17 +163,17 @@ export class VirtualJournal {
     return this.state === "running" ? (this.#busyAt.get(address) ?? 0) : 0;
   }
 
-  view(): RolloutView {
+  view(): RunState {
     const running = this.waves.find(({ state }) => state === "running");
-    const roomAt = this.#roomAt();
+    const freeSlotsByAddress = this.#roomAt();
     return {
       state: this.state,
-      waves: this.waves satisfies readonly WaveView[],
+      waves: this.waves satisfies readonly WaveRunState[],
       tolerated: this.#plan.tolerated,
       until: this.until,
       isStopping: this.isStopping,
-      pending: running === undefined ? [] : pendingOf(running, roomAt),
-      roomAt,
+      pending: running === undefined ? [] : pendingOf(running, freeSlotsByAddress),
+      freeSlotsByAddress,
       capacity: this.#plan.capacity - this.underWay,
     };
   }
@@ -299,15 +305,15 @@ export class VirtualRollout {
   readonly journal: VirtualJournal;
   readonly clock: VirtualClock;
   /** Every step but the waits; for who looks on. */
-  onStep: (step: Step) => void = () => {};
+  onStep: (step: RolloutStep) => void = () => {};
   /** How often it was asked what to do. */
   steps = 0;
   readonly #world: VirtualWorld;
-  readonly #nextStep: typeof nextStep;
+  readonly #nextStep: typeof chooseNextStep;
   #isChanged = true;
 
   /** @param next what chooses the steps: that of the sources, or that of the built package. */
-  constructor(next: typeof nextStep, plan: VirtualPlan, world: VirtualWorld, clock = new VirtualClock()) {
+  constructor(next: typeof chooseNextStep, plan: VirtualPlan, world: VirtualWorld, clock = new VirtualClock()) {
     this.#nextStep = next;
     this.#world = world;
     this.journal = new VirtualJournal(plan);
@@ -340,7 +346,7 @@ export class VirtualRollout {
     });
   }
 
-  #next(): Step {
+  #next(): RolloutStep {
     this.steps += 1;
     this.#isChanged = false;
     return this.#nextStep(this.journal.view(), this.clock.nowMs);
@@ -357,7 +363,7 @@ export class VirtualRollout {
     }
   }
 
-  #do(step: Exclude<Step, { kind: "wait" | "pause" }>): void {
+  #do(step: Exclude<RolloutStep, { kind: "wait" | "pause" }>): void {
     const { journal } = this;
     this.onStep(step);
     switch (step.kind) {

@@ -1,9 +1,9 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { reviewHtml } from "../../provider/commands/review/review-html";
-import { planHtml } from "../../provider/plan/render/html";
-import { wholePlanHtml } from "../../provider/rollout/plan-report/plan-html";
-import { reportHtml } from "../../provider/rollout/report/report-html";
+import { renderReviewHtml } from "../../provider/commands/review/review-html";
+import { renderPlanHtml } from "../../provider/plan/render/plan-html";
+import { renderCombinedPlanHtml } from "../../provider/rollout/plan-report/combined-plan-html";
+import { renderReportHtml } from "../../provider/rollout/report/report-html";
 import { HOSTILE } from "../support/hostile-text";
 import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
 import { hostileReview, mixedReview, unreadReview } from "../support/reviews";
@@ -13,25 +13,25 @@ import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 
 /** The HTML of `plan`, `review`, `rollout` and `rollout status`. */
 const PAGES = {
-  "a plan without changes": planHtml(emptyPlan),
-  "a calm plan": planHtml(calmPlan),
-  "a dangerous plan": planHtml(dangerousPlan),
-  "a plan without evidence": planHtml(blindPlan),
-  "a plan of 15 changes": planHtml(hugePlan(15)),
-  "a plan of hostile texts": planHtml(hostilePlan),
-  "a review": reviewHtml(mixedReview),
-  "a review of half the mail": reviewHtml(unreadReview),
-  "a review of hostile texts": reviewHtml(hostileReview),
-  "a plan of all tenants": wholePlanHtml(
+  "a plan without changes": renderPlanHtml(emptyPlan),
+  "a calm plan": renderPlanHtml(calmPlan),
+  "a dangerous plan": renderPlanHtml(dangerousPlan),
+  "a plan without evidence": renderPlanHtml(blindPlan),
+  "a plan of 15 changes": renderPlanHtml(hugePlan(15)),
+  "a plan of hostile texts": renderPlanHtml(hostilePlan),
+  "a review": renderReviewHtml(mixedReview),
+  "a review of half the mail": renderReviewHtml(unreadReview),
+  "a review of hostile texts": renderReviewHtml(hostileReview),
+  "a plan of all tenants": renderCombinedPlanHtml(
     shownOf([...Array.from({ length: 12 }, () => denies("evil.example")), dangerousPlan, undefined, emptyPlan]),
   ),
-  "a plan of all tenants with hostile texts": wholePlanHtml(
+  "a plan of all tenants with hostile texts": renderCombinedPlanHtml(
     shownOf([denies("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
   ),
-  "a rollout before it begins": reportHtml(rollouts.middle.before),
-  "a rollout of three tenants": reportHtml(rollouts.small.after),
-  "a rollout with a failure": reportHtml(rollouts.middle.after),
-  "a rollout of hostile texts": reportHtml(rollouts.hostile.after),
+  "a rollout before it begins": renderReportHtml(rollouts.middle.before),
+  "a rollout of three tenants": renderReportHtml(rollouts.small.after),
+  "a rollout with a failure": renderReportHtml(rollouts.middle.after),
+  "a rollout of hostile texts": renderReportHtml(rollouts.hostile.after),
 };
 
 /** Those of which axe looks at every look; of the others at the narrowest and the widest, one light and one dark. */
@@ -65,7 +65,7 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
 
   it("a review is filtered and sorted by keys alone, and what is focused next stands next", async () => {
     await using tab = await Tab.open(browser, { width: 800, scheme: "light", scripts: false });
-    await tab.page.setContent(reviewHtml(mixedReview));
+    await tab.page.setContent(renderReviewHtml(mixedReview));
     const { keyboard } = tab.page;
     const shown = async (): Promise<string[]> => {
       const all = await tab.page.locator(".change").all();

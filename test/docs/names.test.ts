@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, it } from "vitest";
-import { program } from "../../provider/commands/program";
-import { SETTING_NAMES } from "../../provider/resources/known-names";
-import { VARIABLES } from "../../provider/settings/variables";
+import { createProgram } from "../../provider/commands/program";
+import { SETTING_NAMES } from "../../provider/resources/setting-names";
+import { ENVIRONMENT_VARIABLES } from "../../provider/settings/variables";
 import { fencesOf } from "./fences";
 import { markdownFiles } from "./markdown-files";
 
@@ -26,7 +26,7 @@ function wrong(problemsOf: (text: string) => readonly string[]): string[] {
 }
 
 it("every verb and option that a page names is there", () => {
-  const all = program();
+  const all = createProgram();
   const commands = /(?:^|[\s(=])email-security +([a-z][a-z-]*)((?: +[^|;&#`]+)?)/g;
   expect(
     wrong((text) =>
@@ -54,7 +54,7 @@ function problemsOf(all: Command, words: readonly string[]): string[] {
 }
 
 it("every variable of ours that a page names is one", () => {
-  const known = new Set(VARIABLES.map((name) => `EMAIL_SECURITY_${name}`));
+  const known = new Set(ENVIRONMENT_VARIABLES.map((name) => `EMAIL_SECURITY_${name}`));
   expect(
     wrong((text) =>
       (text.match(/\bEMAIL_SECURITY_[A-Z_]*[A-Z]\b/g) ?? []).filter(

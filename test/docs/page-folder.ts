@@ -5,7 +5,7 @@ import { delimiter, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { requireEngine } from "../../provider/engine";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
-import { withoutUndefined } from "../../provider/settings/without-undefined";
+import { omitUndefined } from "../../provider/settings/omit-undefined";
 import { COMMAND } from "../support/command-line";
 import { compiled } from "../support/compile-cache";
 import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
@@ -51,7 +51,7 @@ export class PageFolder implements AsyncDisposable {
       PULUMI_HOME: join(home, ".pulumi"),
       TMPDIR: join(top, "temporary"),
       // Where a proxy signs for the registry, npm has to know its authority.
-      ...withoutUndefined({ NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"] }),
+      ...omitUndefined({ NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"] }),
       npm_config_registry: registry.url,
       npm_config_cache: registry.npmCache,
       npm_config_prefer_offline: "true",

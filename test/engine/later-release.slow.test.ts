@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { shell } from "../../provider/resources/shell";
+import { buildSerializedProvider } from "../../provider/resources/serialized-provider";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import {
@@ -87,7 +87,9 @@ it("lets a later release, all of whose files have moved, manage what an earlier 
   const after = await project.state();
   for (const { resources } of [before, after]) {
     const shells = resources.flatMap(({ inputs, outputs }) => [inputs?.["__provider"], outputs?.["__provider"]]);
-    expect(new Set(shells)).toEqual(new Set([shell("allowDenyEntry"), shell("vipEmployee")]));
+    expect(new Set(shells)).toEqual(
+      new Set([buildSerializedProvider("allowDenyEntry"), buildSerializedProvider("vipEmployee")]),
+    );
   }
 
   // It deletes what the program declares no more,

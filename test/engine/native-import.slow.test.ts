@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { expect, it } from "vitest";
-import { placeGenerator } from "#scripts/generate-sdks";
+import { installGenerator } from "#scripts/generate-sdks";
 import { commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
 import { EmptyFolder } from "../support/packed-package";
@@ -100,7 +100,7 @@ it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${s
   ]);
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
   await using generator = await EmptyFolder.create();
-  await placeGenerator("nodejs", generator.path);
+  await installGenerator("nodejs", generator.path);
   for (const wholeLists of [EACH, WHOLE_LISTS]) {
     await using project = await EngineProject.create({
       program: "",

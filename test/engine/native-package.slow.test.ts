@@ -2,7 +2,7 @@ import { appendFile, writeFile } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
-import { placeGenerator } from "../../scripts/generate-sdks.mjs";
+import { installGenerator } from "../../scripts/generate-sdks.mjs";
 import manifest from "../../sdk/nodejs/package.json";
 import { EngineProject } from "../support/engine-project";
 import { missingToolchain } from "../support/language-hosts";
@@ -42,7 +42,7 @@ it.skipIf(missing)(
     await project.succeed("stack", "init", "dev");
 
     await using generators = await EmptyFolder.create();
-    await placeGenerator("nodejs", generators.path);
+    await installGenerator("nodejs", generators.path);
     const added = await project.runWith(
       { PATH: [generators.path, before].join(delimiter) },
       "package",

@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { basename, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { thisPlatform } from "#scripts/node-programs";
-import { makePluginArchives, SUMS } from "#scripts/plugin-archives";
+import { getCurrentPlatform } from "#scripts/node-programs";
+import { CHECKSUMS_FILE, makePluginArchives } from "#scripts/plugin-archives";
 import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
@@ -77,9 +77,9 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   beforeAll(async () => {
     folder = await EmptyFolder.create();
     const made = join(folder.path, "made");
-    await makePluginArchives(".", made, ["node", thisPlatform()]);
+    await makePluginArchives(".", made, ["node", getCurrentPlatform()]);
     const name = `pulumi-resource-email-security-v${manifest.version}`;
-    single = join(made, `${name}-${thisPlatform()}.tar.gz`);
+    single = join(made, `${name}-${getCurrentPlatform()}.tar.gz`);
     script = join(made, `${name}-node.tar.gz`);
   });
 
@@ -88,16 +88,16 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   });
 
   it("have the same bytes when they are made again, and sums that are right", async () => {
-    await makePluginArchives(".", join(folder.path, "again"), ["node", thisPlatform()]);
+    await makePluginArchives(".", join(folder.path, "again"), ["node", getCurrentPlatform()]);
 
     const [made, again] = [await digestsOf("made"), await digestsOf("again")];
     expect(again).toEqual(made);
-    const sums = await readFile(join(folder.path, "made", SUMS), "utf8");
-    const lines = [...made].filter(([name]) => name !== SUMS).map(([name, digest]) => `${digest}  ${name}\n`);
+    const sums = await readFile(join(folder.path, "made", CHECKSUMS_FILE), "utf8");
+    const lines = [...made].filter(([name]) => name !== CHECKSUMS_FILE).map(([name, digest]) => `${digest}  ${name}\n`);
     expect(lines).toHaveLength(2);
     expect(sums).toBe(lines.join(""));
     // As the docs say.
-    const { stdout } = spawnSync("sha256sum", ["-c", "--ignore-missing", SUMS], {
+    const { stdout } = spawnSync("sha256sum", ["-c", "--ignore-missing", CHECKSUMS_FILE], {
       cwd: join(folder.path, "made"),
       encoding: "utf8",
     });

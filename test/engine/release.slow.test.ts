@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
-import { partOf } from "#scripts/changelog";
-import { TEXTS, versionOf } from "#scripts/version";
+import { getChangelogSection } from "#scripts/changelog";
+import { readPackageVersion, VERSIONED_FILES } from "#scripts/version";
 import { EmptyFolder } from "../support/packed-package";
 import type { Workflow } from "../support/pipeline-files";
 
@@ -75,13 +75,18 @@ async function sh(script: string, environment: Record<string, string> = {}): Pro
 }
 
 it("is made by one command, which changes versions, the changelog and what is generated, and says how to go on", async () => {
-  const before = versionOf(clone);
+  const before = readPackageVersion(clone);
   const said = await sh(`npm run release -- ${VERSION}`);
   expect(said).toContain(`git tag v${VERSION}`);
-  expect(versionOf(clone)).toBe(VERSION);
+  expect(readPackageVersion(clone)).toBe(VERSION);
   const changed = (await git("diff", "--name-only")).trim().split("\n");
   const others = changed.filter((file) => !/^(?:CHANGELOG\.md$|sdk\/|provider\/cmd\/)/.test(file));
-  const written = ["provider/package.json", "package-lock.json", ...TEXTS, ...globSync("examples/*/package.json")];
+  const written = [
+    "provider/package.json",
+    "package-lock.json",
+    ...VERSIONED_FILES,
+    ...globSync("examples/*/package.json"),
+  ];
   expect(others).toEqual(written.sort());
   // Each SDK has it, by whatever name its language gives it; and nothing says the earlier one.
   const said0 = await git("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
@@ -92,8 +97,8 @@ it("is made by one command, which changes versions, the changelog and what is ge
   ).catch(() => "");
   expect(earlier.split("\n").filter((file) => !/^(?:examples\/policy-pack\/package\.json)?$/.test(file))).toEqual([]);
   const changelog = await readFile(join(clone, "CHANGELOG.md"), "utf8");
-  expect(partOf(changelog, "Unreleased")).toBe("");
-  expect(partOf(changelog, VERSION)).toContain("### Added");
+  expect(getChangelogSection(changelog, "Unreleased")).toBe("");
+  expect(getChangelogSection(changelog, VERSION)).toContain("### Added");
 
   await expect(sh("npm run release -- 9.9.0")).rejects.toThrow("There are changes that nobody has committed");
   await git("commit", "--quiet", "--all", "--message", `Release ${VERSION}`);

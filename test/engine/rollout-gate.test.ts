@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { NOTICE } from "../../provider/rollout/notify/notice";
+import { noticeSchema } from "../../provider/rollout/notify/notice";
 import { Fleet, told } from "../support/fleet";
 import { startHook } from "../support/hook";
 
@@ -28,7 +28,7 @@ it("lets nothing past a gate that nobody opened: run again, in another clone, wi
   const first = await fleet.begin(notified, "rollout", "--yes").ended;
   expect(told(first)).toEqual([2, ["t0"]]);
   const { id } = first.report();
-  const [waits, ...more] = hook.received.map(({ body }) => NOTICE.parse(JSON.parse(body)));
+  const [waits, ...more] = hook.received.map(({ body }) => noticeSchema.parse(JSON.parse(body)));
   expect(more).toEqual([]);
   expect(waits).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, left: 1 } });
   expect(waits?.next[0]?.command).toContain(`rollout resume ${id}`);

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { engineCapacity } from "../../provider/rollout/model/capacity";
+import { getEngineCapacity } from "../../provider/rollout/model/capacity";
 import { Fleet, type RunningCommand } from "../support/fleet";
 
 /*
@@ -90,7 +90,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
     atOnce += kind === "tenant-started" ? 1 : kind === "tenant-finished" ? -1 : 0;
     return atOnce;
   });
-  expect(Math.max(...busy)).toBeLessThanOrEqual(engineCapacity());
+  expect(Math.max(...busy)).toBeLessThanOrEqual(getEngineCapacity());
   expect({ code, wrong }).toEqual({ code: 1, wrong: [] });
   // The watch has seen processes that could have had more.
   expect(keysSeen.size).toBeGreaterThan(changed / 2);

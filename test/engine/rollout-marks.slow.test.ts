@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { MARKS_PROJECT } from "../../provider/rollout/locks/marks";
+import { LOCKS_PROJECT } from "../../provider/rollout/locks/pulumi-lock-store";
 import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
 import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
 
@@ -24,8 +24,8 @@ afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-const locksOf = (id: string): string => lockFolder(fleet, id, MARKS_PROJECT);
-const statesFolder = (): string => join(fleet.folder, ".state/.pulumi/stacks", MARKS_PROJECT);
+const locksOf = (id: string): string => lockFolder(fleet, id, LOCKS_PROJECT);
+const statesFolder = (): string => join(fleet.folder, ".state/.pulumi/stacks", LOCKS_PROJECT);
 const run = async (...args: string[]): Promise<EndedCommand> => await fleet.begin({}, "rollout", ...args).ended;
 
 /** Starts a rollout with one more deny, up to its gate. */
@@ -94,7 +94,7 @@ it("leaves the lock of another machine, and the journal as it was; the command t
     expect(held.stderr).toContain("ci@runner-7 (pid 1)");
     expect(await fleet.report(id), command).toEqual(before);
     const [, cancel = "nothing is printed"] = /`([^`]+ cancel [^`]+)`/.exec(held.stderr) ?? [];
-    expect(cancel).toContain(`organization/${MARKS_PROJECT}/${id}`);
+    expect(cancel).toContain(`organization/${LOCKS_PROJECT}/${id}`);
     await typed(fleet, cancel);
     expect(locksIn(locksOf(id))).toEqual([]);
   }

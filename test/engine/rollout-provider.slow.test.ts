@@ -72,13 +72,13 @@ async function up(
   const own = Object.entries(fleet.environment).filter(([variable]) => !/^(T\d_KEY|EMAIL_)/.test(variable));
   const request = {
     stack: name,
-    isThere: false,
-    mayBePending: false,
+    isExistingStack: false,
+    shouldCheckPending: false,
     resource: name,
-    front: "dynamic" as const,
+    provider: "dynamic" as const,
     settings: `settings/${name}.yaml`,
     today: "2026-11-23",
-    folder: fleet.folder,
+    directory: fleet.folder,
     command: engine.command,
     version: engine.version,
     environment: {

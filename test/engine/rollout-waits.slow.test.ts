@@ -1,7 +1,7 @@
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { openDatabase } from "../../provider/rollout/database/open-database";
+import { openJournalDatabase } from "../../provider/rollout/database/open-database";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
 import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
@@ -66,7 +66,7 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   // A journal that is there, and is not the one; one that is not there would be refused.
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
   const other = join(fleet.folder, elsewhere.EMAIL_SECURITY_DATABASE);
-  await (await Journal.open(await openDatabase(other))).close();
+  await (await Journal.open(await openJournalDatabase(other))).close();
   const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
   expect(status.output).toContain(`The rollout ${id} of another journal`);
 

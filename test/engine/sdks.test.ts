@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
-import { schemaExamples } from "#scripts/schema-examples";
+import { generateSchemaExamples } from "#scripts/schema-examples";
 import { requireEngine } from "../../provider/engine";
 import { missingToolchain } from "../support/language-hosts";
 import { EmptyFolder } from "../support/packed-package";
@@ -38,7 +38,7 @@ it.each([
 it.skipIf(missing)(
   `keeps the examples that Pulumi's generators make of those written once; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    const made = await schemaExamples(SCHEMA, EXAMPLES);
+    const made = await generateSchemaExamples(SCHEMA, EXAMPLES);
     expect(Object.keys(made)).toHaveLength(5);
     for (const [name, text] of Object.entries(made)) {
       expect(await readFile(join(EXAMPLES, `${name}.md`), "utf8")).toBe(text);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { shell } from "../../provider/resources/shell";
+import { buildSerializedProvider } from "../../provider/resources/serialized-provider";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, type StackResource } from "../support/engine-project";
 
@@ -43,6 +43,6 @@ it("keeps a resource's state small: at most 1,300 bytes, of which the shell, a c
     ]);
   }
   expect(resources.map(({ inputs }) => inputs?.["__provider"]).sort()).toEqual(
-    [shell("allowDenyEntry"), shell("vipEmployee")].sort(),
+    [buildSerializedProvider("allowDenyEntry"), buildSerializedProvider("vipEmployee")].sort(),
   );
 });

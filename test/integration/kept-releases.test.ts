@@ -2,8 +2,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { parsePlan } from "../../provider/plan/render/json";
-import { shell } from "../../provider/resources/shell";
+import { parsePlan } from "../../provider/plan/render/plan-json";
+import { buildSerializedProvider } from "../../provider/resources/serialized-provider";
 import { openSqlite } from "../../provider/rollout/database/sqlite-database";
 import { Journal } from "../../provider/rollout/journal/journal";
 import { keptFile, keptReleases } from "../support/kept-release";
@@ -20,7 +20,7 @@ describe.each(keptReleases())("what release %s has left", (release) => {
     const state = readFileSync(keptFile(release, "dynamic/.state/.pulumi/stacks/settings/dev.json"), "utf8");
     const asked = new Set(state.match(/exports\.handler(?:[^"\\]|\\.)*/g));
     const kinds = ["allowDenyEntry", "allowDenyList", "vipEmployee", "vipList"] as const;
-    expect([...asked].sort()).toEqual(kinds.map((kind) => JSON.stringify(shell(kind)).slice(1, -1)));
+    expect([...asked].sort()).toEqual(kinds.map((kind) => JSON.stringify(buildSerializedProvider(kind)).slice(1, -1)));
   });
 
   it("is a journal that opens, with its rollouts", async () => {
@@ -28,7 +28,7 @@ describe.each(keptReleases())("what release %s has left", (release) => {
     cpSync(keptFile(release, "files/.email-security/rollouts.db"), file);
     const journal = await Journal.open(await openSqlite(file));
     try {
-      const states = (await journal.records()).map(({ state }) => state);
+      const states = (await journal.listRollouts()).map(({ state }) => state);
       expect(states.sort()).toEqual(["done", "waiting"]);
     } finally {
       await journal.close();

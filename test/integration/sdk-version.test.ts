@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import manifest from "../../provider/package.json";
-import { SDK_RANGE, sdkUnfit } from "../../provider/settings/sdk-requirement";
+import { getSdkVersionProblem, SDK_RANGE } from "../../provider/settings/sdk-requirement";
 
 /** What a program is told that finds another version of the SDK than there is, on standard error. */
 function beside(version: string, name: string): string {
@@ -24,9 +24,9 @@ it("needs the versions that npm is told", () => {
 });
 
 it.each(["3.150.0", "3.270.0", "3.1000.0", "3.150.0-alpha.x54149bf"])("does with %s", (version) => {
-  expect(sdkUnfit(version)).toBeUndefined();
+  expect(getSdkVersionProblem(version)).toBeUndefined();
 });
 
 it.each(["2.999.0", "3.149.9", "3.9.0", "4.0.0", "no version"])("refuses %s", (version) => {
-  expect(sdkUnfit(version)).toContain(version);
+  expect(getSdkVersionProblem(version)).toContain(version);
 });

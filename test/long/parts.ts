@@ -228,7 +228,7 @@ const parts = {
   },
   "plan-each": {
     project: "unit",
-    file: "test/unit/rollout/probing/plan-each",
+    file: "test/unit/rollout/probing/plan-all-targets",
     only: "costs a down address",
     aCase: "a fleet with addresses in trouble",
     cases: 5_000,
@@ -237,7 +237,7 @@ const parts = {
   },
   "plan-each-living": {
     project: "unit",
-    file: "test/unit/rollout/probing/plan-each",
+    file: "test/unit/rollout/probing/plan-all-targets",
     only: "does not slow down",
     aCase: "a fleet with silent addresses, and without",
     cases: 1_000,

@@ -1,14 +1,14 @@
-import { openDatabase } from "../../provider/rollout/database/open-database";
+import { openJournalDatabase } from "../../provider/rollout/database/open-database";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
-import type { Lane } from "../../provider/rollout/queue/lane";
+import type { JobQueue } from "../../provider/rollout/queue/job-queue";
 import { targetOf } from "./journal-story";
 
-const LANE = { handOut: async () => {}, start: () => {} } as unknown as Lane;
+const LANE = { enqueue: async () => {}, start: () => {} } as unknown as JobQueue;
 
 /** Writes a journal in which one rollout brought an entry to acme and failed at globex. */
 export async function journalAt(place: string): Promise<string> {
-  const database = await openDatabase(place);
+  const database = await openJournalDatabase(place);
   const journal = await Journal.open(database, () => Date.UTC(2026, 10, 2, 9));
   const spec = {
     source: "tenants.yaml",
@@ -27,13 +27,13 @@ export async function journalAt(place: string): Promise<string> {
     changes: [{ sign: "add", kind: "entry", key: "flood.example", value: "flood.example", after: { list: "deny" } }],
   });
   const summary = { resource: "a", isStackThere: true } as unknown as TenantSummary;
-  await journal.planned(
+  await journal.recordPlans(
     id,
     targets.map(({ name }) => ({ name, state: "pending" as const, digest: `v2-${name}`, summary, plan })),
   );
-  await journal.planningDone(id, "r2-reviewed", { bundle: new Map(), folder: "." });
+  await journal.completePlanning(id, "r2-reviewed", { bundle: new Map(), folder: "." });
   await journal.start(id, { retry: false });
-  await journal.wave(id, 0, "running");
+  await journal.setWaveState(id, 0, "running");
   await journal.release(id, 0, ["acme"], LANE);
   const claimed = await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "here:1");
   if (claimed === undefined) throw new Error("It was not begun.");

@@ -42,12 +42,12 @@ export abstract class InterruptedDatabase implements Database {
     return result;
   }
 
-  hold: Database["hold"] = async (name, lost) => await this.#inner.hold(name, lost);
+  lock: Database["lock"] = async (name, lost) => await this.#inner.lock(name, lost);
 
-  isHeld: Database["isHeld"] = async (name) => await this.#inner.isHeld(name);
+  isLocked: Database["isLocked"] = async (name) => await this.#inner.isLocked(name);
 
-  hurry(ms: number): void {
-    this.#inner.hurry(ms);
+  shortenBusyTimeout(ms: number): void {
+    this.#inner.shortenBusyTimeout(ms);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { PhishingReport, Threat } from "../../provider/client";
-import type { EvidenceBase } from "../../provider/plan/evidence";
-import { seenReport, seenThreat } from "../../provider/plan/seen-mail";
+import type { TenantMailHistory } from "../../provider/plan/evidence";
+import { toReportRecord, toThreatRecord } from "../../provider/plan/mail-records";
 
 /** What a test says of a threat; the rest is as the service may leave it out. */
 export type ThreatFields = Partial<Threat>;
@@ -11,7 +11,7 @@ export function evidenceBaseOf(mail: {
   readonly reports?: readonly Partial<PhishingReport>[];
   readonly vips?: readonly string[];
   readonly missing?: readonly string[];
-}): EvidenceBase {
+}): TenantMailHistory {
   const { threats = [], reports = [], vips = [], missing = [] } = mail;
   return {
     summary: {
@@ -23,8 +23,8 @@ export function evidenceBaseOf(mail: {
       complete: missing.length === 0,
       missing,
     },
-    threats: threats.map((threat, at) => seenThreat({ id: `t${at}`, ...threat } as Threat)),
-    reports: reports.map((report, at) => seenReport({ id: `r${at}`, ...report } as PhishingReport)),
+    threats: threats.map((threat, at) => toThreatRecord({ id: `t${at}`, ...threat } as Threat)),
+    reports: reports.map((report, at) => toReportRecord({ id: `r${at}`, ...report } as PhishingReport)),
     vips: new Set(vips),
   };
 }

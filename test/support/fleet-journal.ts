@@ -49,14 +49,14 @@ export async function fleetJournal(database: Database, backend: string): Promise
         settings: `settings/${name}.yaml`,
       }));
       const id = await journal.create(spec, targets);
-      await journal.planned(
+      await journal.recordPlans(
         id,
         names.map((name) => ({
           ...{ name, state: tenants[name] ?? "pending", digest: "" },
           ...(read.has(name) ? { summary: { ...SUMMARY, ...read.get(name) } } : {}),
         })),
       );
-      await journal.planningDone(id, "r2-reviewed", { bundle, folder: "." });
+      await journal.completePlanning(id, "r2-reviewed", { bundle, folder: "." });
       await journal.start(id, { retry: false });
       return id;
     },

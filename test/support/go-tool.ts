@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { goProgram } from "#scripts/go-program";
+import { buildGoProgram } from "#scripts/go-program";
 
 /** The folder with the go.mod that pins the tools and all they are built from. */
 const MODULE = resolve("test/support/go-tools");
@@ -11,5 +11,5 @@ const MODULE = resolve("test/support/go-tools");
  * @param module whose version the go.mod pins.
  */
 export async function goTool(module: string, name: string): Promise<string> {
-  return await goProgram({ name, folder: MODULE, package: `${module}/cmd/${name}` });
+  return await buildGoProgram({ name, directory: MODULE, package: `${module}/cmd/${name}` });
 }

@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { Database } from "../../provider/rollout/database/database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import type { ClaimedTenant, PlannedTenant, RolloutSpec } from "../../provider/rollout/journal/rollout-record";
-import { nextStep, type RolloutView } from "../../provider/rollout/model/next-step";
+import type { ClaimedJob, PlannedTenant, RolloutSpec } from "../../provider/rollout/journal/rollout-record";
+import { chooseNextStep, type RunState } from "../../provider/rollout/model/next-step";
 import type { TenantError } from "../../provider/rollout/model/rollout-report";
 import type { Target } from "../../provider/rollout/model/target";
-import { SETTLED } from "../../provider/rollout/model/wave";
-import type { Job, Lane } from "../../provider/rollout/queue/lane";
+import { SETTLED_STATES } from "../../provider/rollout/model/wave";
+import type { Job, JobQueue } from "../../provider/rollout/queue/job-queue";
 import { VirtualJournal, type VirtualPlan, type VirtualTenant } from "../bench/virtual-rollout";
 import { Crash, CrashingDatabase } from "./crashing-database";
 
@@ -116,10 +116,10 @@ export class JournalStory {
   }
 
   async #compare({ id, virtual, handedOut }: TwoReadings): Promise<void> {
-    const record = await this.#journal.record(id);
+    const record = await this.#journal.getRollout(id);
     const { state, reason, until, isStopping } = virtual;
     expect(record).toMatchObject({ state, reason, until, isStopping });
-    const tenants = await this.#journal.tenants(id);
+    const tenants = await this.#journal.listTenants(id);
     // None lost, none twice, each in its wave, in order.
     expect(tenants.map(({ name, wave, state, attempt }) => ({ name, wave, state, attempt }))).toEqual(
       [...virtual.tenants.values()].map(({ name, wave, state, attempt }) => ({
@@ -130,13 +130,13 @@ export class JournalStory {
       })),
     );
     for (const { state, error } of tenants) expect(error !== undefined).toBe(state === "failed");
-    expect(comparable(await this.#journal.view(id, 9))).toEqual(comparable({ ...virtual.view(), capacity: 9 }));
+    expect(comparable(await this.#journal.readRunState(id, 9))).toEqual(comparable({ ...virtual.view(), capacity: 9 }));
     expect(await this.#handedOut(id)).toEqual([...handedOut].sort());
     await this.#compareEvents(id, virtual);
   }
 
   async #compareEvents(id: string, virtual: VirtualJournal): Promise<void> {
-    const events = await this.#journal.eventsSince(id, 0);
+    const events = await this.#journal.listEvents(id, 0);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     for (const { name, state, attempt } of virtual.tenants.values()) {
       const own = events.filter((event) => "tenant" in event && event.tenant === name);
@@ -172,7 +172,7 @@ export class JournalStory {
     });
     const claim = pick(taken, which) ?? pick(claims, which);
     const isWell = other % 5 > 0;
-    const finish = (ended: ClaimedTenant | undefined): Act | undefined =>
+    const finish = (ended: ClaimedJob | undefined): Act | undefined =>
       ended && {
         real: async () => await journal.finish(ended, isWell ? undefined : ERROR),
         virtual: () => virtual.finish(ended.job.tenant, ended.attempt, isWell),
@@ -216,11 +216,11 @@ export class JournalStory {
       case "reclaim":
         return { real: async () => await journal.reclaim(id), virtual: () => virtual.reclaim() };
       case "note":
-        return claim && { real: async () => await journal.note(claim, "It waits."), virtual: () => {} };
+        return claim && { real: async () => await journal.addNote(claim, "It waits."), virtual: () => {} };
       case "interrupted":
         if (virtual.state !== "running") return undefined;
         return {
-          real: async () => await journal.interrupted(id, "Ctrl-C"),
+          real: async () => await journal.recordInterruption(id, "Ctrl-C"),
           virtual: () => {
             virtual.reason = "Ctrl-C";
           },
@@ -238,7 +238,7 @@ export class JournalStory {
   #step(chosen: TwoReadings): Act | undefined {
     const { id, virtual } = chosen;
     const journal = this.#journal;
-    const step = nextStep({ ...virtual.view(), capacity: 3 }, this.#nowMs);
+    const step = chooseNextStep({ ...virtual.view(), capacity: 3 }, this.#nowMs);
     switch (step.kind) {
       case "wait":
       case "pause":
@@ -247,31 +247,31 @@ export class JournalStory {
         return this.#release(chosen, step.wave, step.tenants);
       case "begin":
         return {
-          real: async () => await journal.wave(id, step.wave, "running"),
+          real: async () => await journal.setWaveState(id, step.wave, "running"),
           virtual: () => virtual.wave(step.wave, "running"),
         };
       case "soak": {
         const { wave, untilMs: soakUntilMs } = step;
         return {
-          real: async () => await journal.wave(id, wave, "soaking", { soakUntilMs }),
+          real: async () => await journal.setWaveState(id, wave, "soaking", { soakUntilMs }),
           virtual: () => virtual.wave(wave, "soaking", { soakUntilMs }),
         };
       }
       case "check": {
         const health = { isWell: this.#nowMs % 20 !== 0, message: "as it was found" };
         return {
-          real: async () => await journal.wave(id, step.wave, "checking", { health }),
+          real: async () => await journal.setWaveState(id, step.wave, "checking", { health }),
           virtual: () => virtual.wave(step.wave, "checking", { health }),
         };
       }
       case "settle":
         return {
-          real: async () => await journal.wave(id, step.wave, "done"),
+          real: async () => await journal.setWaveState(id, step.wave, "done"),
           virtual: () => virtual.wave(step.wave, "done"),
         };
       case "hand-over":
         return {
-          real: async () => await journal.handOver(id, step.wave, step.reason),
+          real: async () => await journal.recordWaiting(id, step.wave, step.reason),
           virtual: () => virtual.handOver(step.wave, step.reason),
         };
       case "stop":
@@ -343,7 +343,7 @@ export class JournalStory {
     };
     const targets = names.map((name) => targetOf(name, plan.addressOf(name)));
     const id = await this.#journal.create(spec, targets);
-    await this.#journal.planned(
+    await this.#journal.recordPlans(
       id,
       names.map((name): PlannedTenant => {
         const state = plan.plannedAs(name);
@@ -352,7 +352,7 @@ export class JournalStory {
         return state === "failed" ? { ...base, error: { ...ERROR, phase: "plan" } } : base;
       }),
     );
-    await this.#journal.planningDone(id, "d", {
+    await this.#journal.completePlanning(id, "d", {
       bundle: new Map([["acme.yaml", Buffer.from("vips: []\n")]]),
       folder: ".",
     });
@@ -387,7 +387,7 @@ interface TwoReadings {
   readonly id: string;
   readonly virtual: VirtualJournal;
   /** What was answered to those who began tenants, also those who have died since. */
-  readonly claims: ClaimedTenant[];
+  readonly claims: ClaimedJob[];
   readonly handedOut: Set<string>;
 }
 
@@ -405,8 +405,8 @@ const WORK: Deed = { kind: "work", rollout: 0, which: 0, other: 1, yes: true, cr
 const START: Deed = { kind: "start", rollout: 0, which: 0, other: 50, yes: true, crashAt: undefined };
 
 /** Keeps jobs in a table of the same database, each once. */
-const LANE: Lane = {
-  handOut: async (database, jobs) => {
+const LANE: JobQueue = {
+  enqueue: async (database, jobs) => {
     for (const job of jobs) {
       await database.query("INSERT INTO handed_out (job) VALUES ($1) ON CONFLICT DO NOTHING", [jobId(job)]);
     }
@@ -437,7 +437,7 @@ function pick<T>(among: readonly T[], which: number): T | undefined {
 }
 
 /** A view without what only one of the two readings knows. */
-function comparable({ waves, pending, roomAt, ...rest }: RolloutView): unknown {
+function comparable({ waves, pending, freeSlotsByAddress, ...rest }: RunState): unknown {
   return {
     ...rest,
     waves: waves.map(({ wave, state, counts, soakUntilMs, isApproved, health }) => ({
@@ -449,19 +449,19 @@ function comparable({ waves, pending, roomAt, ...rest }: RolloutView): unknown {
       health,
     })),
     pending: pending.map(({ name, address }) => ({ name, address })),
-    roomAt: [...roomAt].sort(),
+    roomAt: [...freeSlotsByAddress].sort(),
   };
 }
 
 /** What must be true of any journal, whoever wrote it and wherever it ended. */
 export async function expectWhole(journal: Journal, id: string, names: readonly string[]): Promise<void> {
-  const tenants = await journal.tenants(id);
+  const tenants = await journal.listTenants(id);
   expect(tenants.map(({ name }) => name)).toEqual(names);
   const attempts = new Map<string, number>();
   const last = new Map<string, string>();
   let seq = 0;
   for (let more = true; more; ) {
-    const events = await journal.eventsSince(id, seq);
+    const events = await journal.listEvents(id, seq);
     more = events.length > 0;
     for (const event of events) {
       expect(event.seq).toBe(++seq);
@@ -477,6 +477,6 @@ export async function expectWhole(journal: Journal, id: string, names: readonly 
   }
   for (const { name, state, attempt } of tenants) {
     expect(attempt, name).toBe(attempts.get(name) ?? 0);
-    if (SETTLED.has(state)) expect(last.get(name), name).toBe(state);
+    if (SETTLED_STATES.has(state)) expect(last.get(name), name).toBe(state);
   }
 }

@@ -4,7 +4,7 @@ import { type Dirent, existsSync } from "node:fs";
 import { chmod, copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { goProgram } from "#scripts/go-program";
+import { buildGoProgram } from "#scripts/go-program";
 import { cacheFolder } from "../../provider/engine";
 import { withLock } from "../../provider/engine/lock";
 import { pythonPackages } from "./python-packages";
@@ -20,12 +20,12 @@ const SDK = "github.com/pulumi/pulumi/sdk/v3";
 const PROGRAMS = {
   java: {
     // Pinned with the generator for Java, which is of the same module.
-    folder: resolve("scripts/sdk-languages"),
+    directory: resolve("scripts/sdk-languages"),
     package: "github.com/pulumi/pulumi-java/pkg/cmd/pulumi-language-java",
   },
-  go: { folder: join(HOSTS, "sdk"), package: `${SDK}/go/pulumi-language-go` },
-  python: { folder: join(HOSTS, "sdk"), package: `${SDK}/python/cmd/pulumi-language-python` },
-  yaml: { folder: join(HOSTS, "yaml"), package: "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml" },
+  go: { directory: join(HOSTS, "sdk"), package: `${SDK}/go/pulumi-language-go` },
+  python: { directory: join(HOSTS, "sdk"), package: `${SDK}/python/cmd/pulumi-language-python` },
+  yaml: { directory: join(HOSTS, "yaml"), package: "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml" },
 };
 
 /**
@@ -43,7 +43,7 @@ export const GO_BUILD = {
  * two, where it isn't there yet.
  */
 export async function languageHost(language: HostedLanguage): Promise<string> {
-  const command = await goProgram({ name: `pulumi-language-${language}`, ...PROGRAMS[language] });
+  const command = await buildGoProgram({ name: `pulumi-language-${language}`, ...PROGRAMS[language] });
   const folder = dirname(command);
   if (language === "python") await addExecutor(folder);
   return folder;

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DeclaredEntry, DeclaredVip } from "../../provider/files/settings";
 import { EntryStore } from "../../provider/fleet/site/data/entry-store";
-import { runOf, type SiteRun } from "../../provider/fleet/site/data/runs";
 import type { SiteData } from "../../provider/fleet/site/data/site-data";
-import { type SiteFile, siteFiles } from "../../provider/fleet/site/site-files";
-import { openSite, writeSite } from "../../provider/fleet/site/write-site";
+import { buildSiteRun, type SiteRun } from "../../provider/fleet/site/data/site-runs";
+import { openSite, writeSite } from "../../provider/fleet/site/site-directory";
+import { generateSiteFiles, type SiteFile } from "../../provider/fleet/site/site-files";
 import type { FleetDifference, FleetStatus, TenantStatus } from "../../provider/fleet/status/status-schema";
 import type { RecentRollouts } from "../../provider/rollout/history/recent-rollouts";
-import type { KeptChange, ShownRollout } from "../../provider/rollout/model/history-schema";
+import type { RecordedChange, RolloutDetails } from "../../provider/rollout/model/history-schema";
 import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rollout/model/rollout-report";
 import type { TenantState } from "../../provider/rollout/model/wave";
 import { evidenceBaseOf } from "./evidence-base";
@@ -40,7 +40,7 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
     const tenant = tenantOf(name, number, entries, text);
     // Of files with mistakes nothing is known.
     if (tenant.standing !== "unusable") {
-      store.add(name, {
+      store.addDeclared(name, {
         entries: [...baseline, ...owned],
         vips: [vipOf(`ceo@${name}.example`, file, own + 6)],
       });
@@ -53,7 +53,7 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
       ];
       const reports = [{ sender: "z@shared3.example", report_date: AT, verdict: "safe" }];
       const vips = [`ceo@${name}.example`];
-      store.mail(
+      store.addMail(
         name,
         evidenceBaseOf({
           threats,
@@ -101,16 +101,16 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
   };
   return {
     status,
-    entries: store.finish(tenants),
+    entries: store.buildFleetEntries(tenants),
     rollouts: rolloutsOf(tenants, text),
-    runs: [...runsBefore(status), runOf(status)],
+    runs: [...runsBefore(status), buildSiteRun(status)],
     ages: [12, 40, 31, 80, 22, 9, 2],
   };
 }
 
 /** All files of a site, by their paths. */
 export function filesOf(data: SiteData): ReadonlyMap<string, string> {
-  return new Map<string, string>([...siteFiles(data)] satisfies SiteFile[]);
+  return new Map<string, string>([...generateSiteFiles(data)] satisfies SiteFile[]);
 }
 
 /** How large all files are together. */
@@ -123,7 +123,7 @@ export class WrittenSite implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "email-security-site-"));
 
   constructor(data: SiteData) {
-    writeSite(openSite(this.folder), siteFiles(data), runOf(data.status));
+    writeSite(openSite(this.folder), generateSiteFiles(data), buildSiteRun(data.status));
   }
 
   read(path: string): string {
@@ -143,14 +143,14 @@ function entryOf(value: string, file: string, line: number, text: string): Decla
     key: value,
     text: "",
     value,
-    written: value,
+    rawValue: value,
     entryType: "domain",
     verdictScope: "global",
     comment: `${list === "allow" ? "Partner of procurement" : "Phishing seen in mail"}${text}`,
     ticket: `INC-${line}${text}`,
     owner: `mail team${text}`,
     overrides: [],
-    place: { file, line, column: 5 },
+    location: { file, line, column: 5 },
     ...(line % 7 === 0 ? { expires: "2027-03-31" } : {}),
   };
 }
@@ -161,9 +161,9 @@ function vipOf(email: string, file: string, line: number): DeclaredVip {
     key: email,
     text: "",
     email,
-    written: email,
+    rawValue: email,
     overrides: [],
-    place: { file, line, column: 5 },
+    location: { file, line, column: 5 },
   };
 }
 
@@ -208,7 +208,7 @@ function tenantOf(name: string, number: number, entries: number, text: string): 
 
 /** A run each morning, in which more and more has drifted. */
 function runsBefore(status: FleetStatus): SiteRun[] {
-  const last = runOf(status);
+  const last = buildSiteRun(status);
   return Array.from({ length: 20 }, (_, day) => ({
     ...last,
     at: new Date(Date.parse(AT) - (20 - day) * 86_400_000).toISOString(),
@@ -257,7 +257,7 @@ function rolloutsOf(tenants: readonly TenantStatus[], text: string): RecentRollo
           report.tenants
             .filter((one) => one.name === name)
             .map(({ wave, state, planned, error }) => ({
-              ...{ rollout: report.id, wave, state, planned, at: report.startedAt ?? report.createdAt },
+              ...{ rollout: report.id, wave, state, planned, time: report.startedAt ?? report.createdAt },
               ...(error === undefined ? {} : { code: error.code }),
             })),
         ),
@@ -275,8 +275,8 @@ interface MadeRollout extends Pick<RolloutReport, "id" | "state"> {
 }
 
 /** Its first three tenants are the wave canary; of the others the fourth failed, and the fifth was as declared. */
-function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ...about }: MadeRollout): ShownRollout {
-  const changes: readonly KeptChange[] = [
+function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ...about }: MadeRollout): RolloutDetails {
+  const changes: readonly RecordedChange[] = [
     { sign: "remove", kind: "entry", key: "old", value: `old.example${text}`, before: { list: "allow" } },
     {
       ...{ sign: "add", kind: "entry", key: "evil", value: "evil.example", ticket: `INC-7${text}` },

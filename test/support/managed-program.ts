@@ -1,4 +1,4 @@
-import type { HandlerName } from "../../provider/resources/shell";
+import type { HandlerName } from "../../provider/resources/serialized-provider";
 import { InitFailed, type Properties } from "./provider-call";
 import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 

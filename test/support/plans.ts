@@ -3,12 +3,12 @@ import type { Finding } from "../../provider/files/finding";
 import type {
   Backtest,
   BacktestAllow,
-  Change,
   Evidence,
   EvidenceSummary,
-  Expired,
+  ExpiredItem,
   Plan,
-  Unmanaged,
+  PlanChange,
+  UnmanagedItem,
 } from "../../provider/plan/plan";
 import { countsOf } from "./counts";
 import { HOSTILE, HOSTILE_ID, hostileText } from "./hostile-text";
@@ -82,7 +82,7 @@ const unused: Finding = {
   subject: { kind: "entry", key: "mail.bulk.example.org" },
 };
 
-const dangerousAllow: Change = {
+const dangerousAllow: PlanChange = {
   kind: "entry",
   key: "supplier-portal.test",
   value: "supplier-portal.test",
@@ -152,7 +152,7 @@ const dangerousBacktest: BacktestAllow = {
   ],
 };
 
-const warned: Change = {
+const warned: PlanChange = {
   kind: "entry",
   key: "news.example.com (graymail)",
   value: "news.example.com",
@@ -184,7 +184,7 @@ const warned: Change = {
   alarm: "warning",
 };
 
-const calmChanges: readonly Change[] = [
+const calmChanges: readonly PlanChange[] = [
   {
     kind: "entry",
     key: "acme-login.example",
@@ -275,7 +275,7 @@ const calmChanges: readonly Change[] = [
   },
 ];
 
-const unmanaged: readonly Unmanaged[] = [
+const unmanaged: readonly UnmanagedItem[] = [
   {
     kind: "entry",
     key: "clicked.example",
@@ -297,7 +297,7 @@ const unmanaged: readonly Unmanaged[] = [
   },
 ];
 
-const expired: readonly Expired[] = [
+const expired: readonly ExpiredItem[] = [
   {
     kind: "entry",
     key: "old-partner.example",
@@ -401,14 +401,14 @@ export const blindPlan: Plan = {
  * @param count how many changes.
  */
 export function hugePlan(count: number): Plan {
-  const changes = Array.from({ length: count }, (_, index): Change => {
+  const changes = Array.from({ length: count }, (_, index): PlanChange => {
     const value = `sender-${index}.bulk.example`;
     const template =
       index % 100 === 0
         ? dangerousAllow
         : index % 100 < 4
           ? warned
-          : (calmChanges[[0, 0, 0, 2, 3][index % 5] ?? 0] as Change);
+          : (calmChanges[[0, 0, 0, 2, 3][index % 5] ?? 0] as PlanChange);
     const named = template.kind === "vip" ? `person.${index}@acme.example` : value;
     return { ...template, key: named, value: named, place: { file: FILE, line: index + 10, column: 5 } };
   });
@@ -418,9 +418,9 @@ export function hugePlan(count: number): Plan {
     ...realisticPlan,
     changes: sorted,
     findings: sorted.flatMap(({ findings }) => findings),
-    unmanaged: Array.from({ length: count }, (_, index): Unmanaged => {
+    unmanaged: Array.from({ length: count }, (_, index): UnmanagedItem => {
       const value = `clicked-${index}.example`;
-      return { ...(unmanaged[0] as Unmanaged), key: value, value };
+      return { ...(unmanaged[0] as UnmanagedItem), key: value, value };
     }),
     counts: { added: count, changed: 0, removed: 0, unchanged: 4_000, unmanaged: count },
     backtest: {
@@ -446,7 +446,7 @@ export function planOf(text: string): Plan {
   };
   const standing = { list: "allow", comment: text, acceptRisk: text, by: text, at: text } as const;
   const example = { id: text, time: text, sender: text, recipient: text, subject: text, verdict: text };
-  const change: Change = {
+  const change: PlanChange = {
     kind: "entry",
     key: text,
     value: text,

@@ -4,7 +4,7 @@ import { credentials } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
-import { type HandlerName, shell } from "../../provider/resources/shell";
+import { buildSerializedProvider, type HandlerName } from "../../provider/resources/serialized-provider";
 import { built } from "./built";
 import { call, type Properties, plain, type Start, urnOf } from "./provider-call";
 import { ProviderInstance } from "./provider-instance";
@@ -58,7 +58,7 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
   dynamic: {
     program: () => createRequire(`${process.cwd()}/`).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
     types: "pulumi-nodejs:dynamic/email-security",
-    extra: (handler) => ({ __provider: shell(handler) }),
+    extra: (handler) => ({ __provider: buildSerializedProvider(handler) }),
     told: (name) => ({ __n: name }),
     async configure(client, { config = {}, instance }) {
       const request = new provider.ConfigureRequest();

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPostgres } from "../../provider/rollout/database/postgres-database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import type { DoJob } from "../../provider/rollout/queue/lane";
-import { workOnPgBoss } from "../../provider/rollout/queue/work-on-pg-boss";
+import type { JobHandler } from "../../provider/rollout/queue/job-queue";
+import { runPgBossWorker } from "../../provider/rollout/queue/pg-boss-worker";
 import type { ToWorker, WorkerEvent, WorkerHappening, WorkerSettings } from "./rollout-worker";
 
 /**
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
     else ended.abort();
   });
 
-  const doJob: DoJob = async (job, signal) => {
+  const doJob: JobHandler = async (job, signal) => {
     const claimed = await journal.begin(job, name);
     tell({
       kind: claimed === undefined ? "refused" : "began",
@@ -38,12 +38,12 @@ async function main(): Promise<void> {
   };
 
   if (holds !== undefined) {
-    const hold = await journal.database.hold(holds, (why) => tell({ kind: "hold lost", why }));
+    const hold = await journal.database.lock(holds, (why) => tell({ kind: "hold lost", why }));
     if (hold !== undefined) tell({ kind: "held" });
   }
   tell({ kind: "ready" });
   const signals = { stopping: stopping.signal, aborted: aborted.signal };
-  await workOnPgBoss(url, doJob, { concurrency, ...signals, log: (line) => tell({ kind: "log", line }) });
+  await runPgBossWorker(url, doJob, { concurrency, ...signals, log: (line) => tell({ kind: "log", line }) });
   await journal.close();
   process.disconnect();
 }

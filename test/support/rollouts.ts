@@ -1,4 +1,4 @@
-import type { RolloutEvent, RolloutHappening } from "../../provider/rollout/model/rollout-event";
+import type { RolloutEvent, RolloutEventData } from "../../provider/rollout/model/rollout-event";
 import type {
   RolloutReport,
   TenantChange,
@@ -69,7 +69,7 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
 
 function play(before: RolloutReport, failing: ReadonlySet<number>, text: string) {
   const events: RolloutEvent[] = [];
-  const happen = (ms: number, happening: RolloutHappening) =>
+  const happen = (ms: number, happening: RolloutEventData) =>
     events.push({ seq: events.length + 1, at: at(ms), rollout: before.id, ...happening } as RolloutEvent);
   const tenants = [...before.tenants];
   const waves = [...before.waves];
@@ -87,7 +87,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     const startedAt = at(clock);
     happen(clock, { kind: "wave-started", wave: wave.name, tenants: wave.tenants });
     const lanes = Array.from({ length: wave.maxConcurrent }, () => clock);
-    const happenings: [ms: number, happening: RolloutHappening][] = [];
+    const happenings: [ms: number, happening: RolloutEventData][] = [];
     let failed = 0;
     for (const [index, tenant] of tenants.entries()) {
       if (tenant.wave !== wave.name || tenant.state !== "pending") continue;

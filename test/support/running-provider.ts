@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { LIST_LAG_MS } from "../../provider/settings/assumptions";
-import { FIRST_PAUSE_MS } from "../../provider/tenant/read-until";
+import { INITIAL_BACKOFF_MS } from "../../provider/tenant/read-until";
 import { compiled } from "./compile-cache";
 import { runEnvironment } from "./run-environment";
 
@@ -67,7 +67,7 @@ export async function runInHost(
 function lagPauses(): number[] {
   const pauses: number[] = [LIST_LAG_MS];
   let left = LIST_LAG_MS;
-  for (let pause = FIRST_PAUSE_MS; left > 0; pause *= 2) {
+  for (let pause = INITIAL_BACKOFF_MS; left > 0; pause *= 2) {
     pauses.push(Math.min(pause, left));
     left -= pause;
   }

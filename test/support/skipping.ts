@@ -1,13 +1,13 @@
 import type { Database } from "../../provider/rollout/database/database";
-import { conduct } from "../../provider/rollout/execution/coordinator";
+import { runRollout } from "../../provider/rollout/execution/coordinator";
 import type { HealthContext } from "../../provider/rollout/execution/health";
-import { type Change, journaledJob } from "../../provider/rollout/execution/journaled-job";
+import { createJournaledJob, type TenantChangeHandler } from "../../provider/rollout/execution/journaled-job";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../provider/rollout/journal/rollout-record";
 import { skipTenants } from "../../provider/rollout/journal/skips";
 import type { RolloutEvent } from "../../provider/rollout/model/rollout-event";
 import type { HealthCheck, Wave } from "../../provider/rollout/model/wave";
-import { LocalLane } from "../../provider/rollout/queue/local-lane";
+import { LocalQueue } from "../../provider/rollout/queue/local-queue";
 import { targetOf } from "./journal-story";
 
 /** Whose stacks the rollouts are of. */
@@ -63,11 +63,11 @@ export class SkippingFleet implements AsyncDisposable {
       { ...about, ...WHOSE, ...spec },
       names.map((name) => targetOf(name, "https://a.example")),
     );
-    await this.journal.planned(
+    await this.journal.recordPlans(
       id,
       names.map((name) => ({ name, state: "pending", digest: `v2-${name}`, plan: '{"changes":[]}' })),
     );
-    await this.journal.planningDone(id, "r2-reviewed", { bundle: new Map(), folder: "." });
+    await this.journal.completePlanning(id, "r2-reviewed", { bundle: new Map(), folder: "." });
     return id;
   }
 
@@ -75,17 +75,17 @@ export class SkippingFleet implements AsyncDisposable {
   async run(id: string, { retry = true }: { readonly retry?: boolean } = {}): Promise<string> {
     const { journal } = this;
     await journal.start(id, { retry });
-    const change: Change = async ({ target: { name } }) => {
+    const change: TenantChangeHandler = async ({ target: { name } }) => {
       await this.meanwhile(name);
       if (this.failing.has(name)) throw new Error("The service refused it.");
       this.changed.push(name);
     };
-    const job = journaledJob({ journal, worker: "host:1", environment: {} }, change);
-    const health = { rollout: id, now: Date.now, reach: { environment: ENVIRONMENT } };
-    return await conduct(id, {
+    const job = createJournaledJob({ journal, worker: "host:1", environment: {} }, change);
+    const health = { rollout: id, now: Date.now, requestContext: { environment: ENVIRONMENT } };
+    return await runRollout(id, {
       ...{
         journal,
-        lane: new LocalLane(job, NEVER),
+        queue: new LocalQueue(job, NEVER),
         capacity: 9,
         stopping: NEVER,
         aborted: NEVER,
@@ -104,7 +104,7 @@ export class SkippingFleet implements AsyncDisposable {
 
   /** What became of each tenant. */
   async states(id: string): Promise<Readonly<Record<string, string>>> {
-    return Object.fromEntries((await this.journal.tenants(id)).map(({ name, state }) => [name, state]));
+    return Object.fromEntries((await this.journal.listTenants(id)).map(({ name, state }) => [name, state]));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,17 +1,17 @@
-import type { Change, Plan } from "../../provider/plan/plan";
-import type { ShownPlan } from "../../provider/rollout/plan-report/told-whole";
-import { WholePlanMaker } from "../../provider/rollout/plan-report/whole-plan";
-import type { MailAsked } from "../../provider/rollout/planning/ask-mail";
+import type { Plan, PlanChange } from "../../provider/plan/plan";
+import { CombinedPlanBuilder } from "../../provider/rollout/plan-report/combined-plan";
+import type { PlanSummaryInput } from "../../provider/rollout/plan-report/plan-summary-view";
+import type { MailSearchResult } from "../../provider/rollout/planning/search-tenant-mail";
 import { emptyPlan } from "./plans";
 import { countsOf, playRollout } from "./rollouts";
 
 /** What is shown of these plans, a tenant each; undefined: it can't be planned. */
 export function shownOf(
   plans: readonly (Plan | undefined)[],
-  { text = "", mail }: { readonly text?: string; readonly mail?: MailAsked } = {},
-): ShownPlan {
+  { text = "", mail }: { readonly text?: string; readonly mail?: MailSearchResult } = {},
+): PlanSummaryInput {
   const { before } = playRollout({ tenants: plans.length, text, unchangedEvery: 0 });
-  const maker = new WholePlanMaker();
+  const maker = new CombinedPlanBuilder();
   const tenants = before.tenants.map((tenant, at) => {
     const name = `t${at}`;
     const plan = plans[at];
@@ -26,18 +26,18 @@ export function shownOf(
     const state = plan.changes.length > 0 ? "pending" : "unchanged";
     return { ...tenant, name, state, planned: { added, changed, removed } } as const;
   });
-  const guards = plans.flatMap((plan, at) => (plan?.guards ?? []).map((guard) => ({ tenant: `t${at}`, guard })));
+  const blockers = plans.flatMap((plan, at) => (plan?.guards ?? []).map((guard) => ({ tenant: `t${at}`, guard })));
   return {
     report: { ...before, tenants, counts: countsOf(tenants) },
-    planned: { guards, ...(mail === undefined ? {} : { mail }) },
-    whole: maker.whole(plans.length),
+    plannedRollout: { blockers, ...(mail === undefined ? {} : { mail }) },
+    combinedPlan: maker.build(plans.length),
   };
 }
 
 /** A plan of just these denies, each at a line of the baseline. */
 export function denies(...values: readonly string[]): Plan {
   const changes = values.map(
-    (value, at): Change => ({
+    (value, at): PlanChange => ({
       sign: "add",
       kind: "entry",
       key: value,

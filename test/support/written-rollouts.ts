@@ -1,17 +1,17 @@
 import type { Plan } from "../../provider/plan/plan";
-import { planJson } from "../../provider/plan/render/json";
+import { formatPlanJson } from "../../provider/plan/render/plan-json";
 import type { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
-import type { KeptChange } from "../../provider/rollout/model/history-schema";
+import type { RecordedChange } from "../../provider/rollout/model/history-schema";
 import type { TenantError } from "../../provider/rollout/model/rollout-report";
-import type { Lane } from "../../provider/rollout/queue/lane";
+import type { JobQueue } from "../../provider/rollout/queue/job-queue";
 import { targetOf } from "./journal-story";
 import { emptyPlan } from "./plans";
 
 /** What a rollout is to be like in a journal. */
 export interface Writing {
   /** What each tenant's plan changes; those without a change are unchanged. In the order of the waves. */
-  readonly tenants: Readonly<Record<string, readonly KeptChange[]>>;
+  readonly tenants: Readonly<Record<string, readonly RecordedChange[]>>;
   /** Those that fail. */
   readonly failing?: readonly string[];
   /** How it ends. Default: done. `waiting`, `stopped` and `running`: after the first tenant that changes. */
@@ -30,7 +30,7 @@ export const FAILED: TenantError = {
   phase: "apply",
 };
 
-const LANE: Lane = { handOut: async () => {}, start: () => {}, drain: async () => {} };
+const LANE: JobQueue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
 
 /** Writes a rollout as a run of it does: one wave, and each tenant by the journal's own verbs. Answers its id. */
 export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
@@ -45,7 +45,7 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
     },
     targets,
   );
-  await journal.planned(
+  await journal.recordPlans(
     id,
     names.map((name) => {
       const changes = tenants[name] ?? [];
@@ -67,9 +67,9 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
       ...files,
     }).map(([path, text]) => [path, Buffer.from(text)]),
   );
-  await journal.planningDone(id, `r2-${id.slice(-6)}`, { bundle, folder: "." });
+  await journal.completePlanning(id, `r2-${id.slice(-6)}`, { bundle, folder: "." });
   await journal.start(id, { retry: false, by: "dana@build-7", seq });
-  await journal.wave(id, 0, "running");
+  await journal.setWaveState(id, 0, "running");
   for (const name of names) {
     if (tenants[name]?.length === 0) continue;
     await journal.release(id, 0, [name], LANE);
@@ -78,7 +78,7 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
     if (end === "running") return id;
     await journal.finish(claimed, failing.includes(name) ? FAILED : undefined);
     if (end === "waiting") {
-      await journal.handOver(id, 0, "Its gate waits for a person.");
+      await journal.recordWaiting(id, 0, "Its gate waits for a person.");
       return id;
     }
     if (end === "stopped") {
@@ -86,14 +86,14 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
       return id;
     }
   }
-  await journal.wave(id, 0, "done");
+  await journal.setWaveState(id, 0, "done");
   if (end === "abandoned") await journal.abandon(id, "A person abandoned it.");
   else await journal.finishRollout(id);
   return id;
 }
 
 /** An entry that comes to a list. */
-export function added(value: string, more: Partial<KeptChange> = {}): KeptChange {
+export function added(value: string, more: Partial<RecordedChange> = {}): RecordedChange {
   return {
     sign: "add",
     kind: "entry",
@@ -104,16 +104,16 @@ export function added(value: string, more: Partial<KeptChange> = {}): KeptChange
   };
 }
 
-function planWith(changes: readonly KeptChange[]): string {
+function planWith(changes: readonly RecordedChange[]): string {
   const plan: Plan = {
     ...emptyPlan,
     changes: changes.map((change) => ({ ...change, findings: [], alarm: "none" })),
   };
-  return planJson(plan);
+  return formatPlanJson(plan);
 }
 
-function summaryOf(changes: readonly KeptChange[]): TenantSummary {
-  const count = (sign: KeptChange["sign"]) => changes.filter((one) => one.sign === sign).length;
+function summaryOf(changes: readonly RecordedChange[]): TenantSummary {
+  const count = (sign: RecordedChange["sign"]) => changes.filter((one) => one.sign === sign).length;
   return {
     planned: { added: count("add"), changed: count("change"), removed: count("remove") },
     changes: changes.slice(0, 20).map(({ sign, kind, value, after, before }) => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { partOf, released } from "#scripts/changelog";
+import { getChangelogSection, releaseChangelog } from "#scripts/changelog";
 
 const BEFORE = `# Changelog
 
@@ -19,16 +19,18 @@ All notable changes.
 `;
 
 it("gives a version what was unreleased, and leaves the rest", () => {
-  const after = released(BEFORE, "0.2.0", "2026-11-23");
+  const after = releaseChangelog(BEFORE, "0.2.0", "2026-11-23");
   expect(after).toBe(BEFORE.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 - 2026-11-23\n"));
-  expect(partOf(after, "Unreleased")).toBe("");
-  expect(partOf(after, "0.2.0")).toBe("### Added\n\n- A verb.");
-  expect(partOf(after, "0.1.0")).toBe("### Added\n\n- All.");
-  expect(partOf(after, "0.1")).toBeUndefined();
+  expect(getChangelogSection(after, "Unreleased")).toBe("");
+  expect(getChangelogSection(after, "0.2.0")).toBe("### Added\n\n- A verb.");
+  expect(getChangelogSection(after, "0.1.0")).toBe("### Added\n\n- All.");
+  expect(getChangelogSection(after, "0.1")).toBeUndefined();
 });
 
 it("releases nothing where nothing is said, and no version twice", () => {
-  expect(() => released(BEFORE, "0.1.0", "2026-11-23")).toThrow("CHANGELOG.md has a part 0.1.0 already.");
-  const after = released(BEFORE, "0.2.0", "2026-11-23");
-  expect(() => released(after, "0.3.0", "2026-11-23")).toThrow('CHANGELOG.md says nothing under "## Unreleased"');
+  expect(() => releaseChangelog(BEFORE, "0.1.0", "2026-11-23")).toThrow("CHANGELOG.md has a part 0.1.0 already.");
+  const after = releaseChangelog(BEFORE, "0.2.0", "2026-11-23");
+  expect(() => releaseChangelog(after, "0.3.0", "2026-11-23")).toThrow(
+    'CHANGELOG.md says nothing under "## Unreleased"',
+  );
 });

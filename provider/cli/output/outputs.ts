@@ -3,7 +3,7 @@ import { dirname, extname, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { ConfigurationError } from "../../client/errors";
 import { assertReplaceable } from "../../files/write-settings";
-import { nearestName } from "../../settings/nearest-name";
+import { findNearestName } from "../../settings/nearest-name";
 import { quote } from "../../settings/text";
 
 /** All formats; each command supports some of them. */
@@ -28,7 +28,7 @@ export interface Output<F extends Format = Format> {
  *
  * @param formats the command's formats, the default first.
  */
-export function withOutputs(command: Command, formats: readonly Format[]): Command {
+export function addOutputOptions(command: Command, formats: readonly Format[]): Command {
   const collectValues = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
   const example = formats.find((format) => format !== "text") ?? "text";
   return command
@@ -47,7 +47,7 @@ export function withOutputs(command: Command, formats: readonly Format[]): Comma
  * @param stdoutUse the option that uses standard output itself; the report then goes to stderr.
  * @throws {ConfigurationError} for an unknown format, a file that can't be written, or two outputs with the same destination.
  */
-export function readOutputs<F extends Format>(
+export function parseOutputs<F extends Format>(
   { format, output: values = [] }: OutputOptions<F>,
   formats: readonly F[],
   stdoutUse?: string,
@@ -114,7 +114,7 @@ function readOutput<F extends Format>(value: string, defaultFormat: F | undefine
 function parseFormat<F extends Format>(name: string, value: string, formats: readonly F[]): F {
   const format = formats.find((one) => one === name);
   if (format !== undefined) return format;
-  const closest = nearestName(name, formats);
+  const closest = findNearestName(name, formats);
   const suggestion = closest === undefined ? "" : ` Did you mean ${closest}?`;
   throw new ConfigurationError(
     `This command has no format ${quote(name)} for --output ${quote(value, 300)}; it has ${formats.join(", ")}.${suggestion}`,
@@ -149,11 +149,11 @@ function assertOutputWritable(file: string): void {
     }
     assertReplaceable(file);
   } catch (cause) {
-    throw cannotWrite(file, cause);
+    throw createWriteError(file, cause);
   }
 }
 
-export function cannotWrite(file: string, cause: unknown): ConfigurationError {
+export function createWriteError(file: string, cause: unknown): ConfigurationError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new ConfigurationError(`The output ${quote(file, 300)} can't be written: ${reason}`, { cause });
 }

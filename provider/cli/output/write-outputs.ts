@@ -1,8 +1,8 @@
 import { statSync, writeFileSync } from "node:fs";
 import { replaceFile } from "../../files/write-settings";
-import { harmless } from "../../settings/text";
-import { isColoured } from "../command-line";
-import { cannotWrite, type Format, type Output } from "./outputs";
+import { sanitizeMultiline } from "../../settings/text";
+import { shouldUseColor } from "../command-line";
+import { createWriteError, type Format, type Output } from "./outputs";
 
 /** The target of rendered text: a terminal, or a file or pipe. */
 export interface TextTarget {
@@ -30,7 +30,7 @@ export async function writeOutputs<F extends Format>(
   note = "",
 ): Promise<void> {
   const rendered = [];
-  for (const { format, to } of outputs) rendered.push({ to, text: await renderers[format](targetOf(to)) });
+  for (const { format, to } of outputs) rendered.push({ to, text: await renderers[format](getTextTarget(to)) });
   const writtenFiles: string[] = [];
   for (const { to, text } of rendered) {
     if (typeof to !== "object") continue;
@@ -38,19 +38,22 @@ export async function writeOutputs<F extends Format>(
     writtenFiles.push(to.file);
   }
   for (const { to, text } of rendered) if (typeof to === "string") process[to].write(text);
-  if (writtenFiles.length > 0) console.error(harmless(`Wrote ${writtenFiles.join(", ")}${note}.`));
+  if (writtenFiles.length > 0) console.error(sanitizeMultiline(`Wrote ${writtenFiles.join(", ")}${note}.`));
 }
 
 /** Returns the target of an output. */
-export function targetOf(to: Output["to"]): TextTarget {
+export function getTextTarget(to: Output["to"]): TextTarget {
   if (typeof to === "object") return { isTTY: false, color: false };
   const { [to]: stream } = process;
   const { columns, isTTY = false } = stream;
-  return { isTTY, color: isColoured(stream), ...(columns === undefined ? {} : { columns }) };
+  return { isTTY, color: shouldUseColor(stream), ...(columns === undefined ? {} : { columns }) };
 }
 
 /** Converts a target to options of the text renderers. */
-export function lookOf({ color, columns }: TextTarget): { readonly color: boolean; readonly width?: number } {
+export function getRenderOptions({ color, columns }: TextTarget): {
+  readonly color: boolean;
+  readonly width?: number;
+} {
   return { color, ...(columns === undefined ? {} : { width: columns }) };
 }
 
@@ -65,6 +68,6 @@ export function writeOutputFile(file: string, text: string): void {
     if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) writeFileSync(file, text);
     else replaceFile(file, text);
   } catch (cause) {
-    throw cannotWrite(file, cause);
+    throw createWriteError(file, cause);
   }
 }

@@ -1,41 +1,41 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import {
-  type FailOn,
-  failOnGuard,
-  failOnOption,
-  type PlannedOptions,
-  planFor,
-  withPlanOptions,
-  withRefusal,
+  addFailOnBlocker,
+  addPlanOptions,
+  createFailOnOption,
+  createPlanFromOptions,
+  type FailOnLevel,
+  findFailOnBlocker,
+  type PlanInputOptions,
 } from "../../cli/plan-options";
-import { withHelp } from "../../cli/verb-help";
 import { ConfigurationError } from "../../client";
-import { scratchFolder } from "../../machine/scratch-folder";
+import { createScratchDirectory } from "../../machine/scratch-directory";
 import type { Plan } from "../../plan/plan";
-import { harmless } from "../../settings/text";
-import { movedSince } from "./compare-plans";
+import { sanitizeMultiline } from "../../settings/text";
+import { findStaleReason } from "./compare-plans";
 
-interface ApplyOptions extends PlannedOptions {
+interface ApplyOptions extends PlanInputOptions {
   readonly plan?: string;
   readonly planDigest?: string;
   readonly onlyExpired?: boolean;
   readonly yes?: boolean;
-  readonly failOn?: FailOn;
+  readonly failOn?: FailOnLevel;
 }
 
 /**
  * Builds `email-security apply`. It creates a new plan, compares it with the reviewed one, and runs `pulumi up --refresh` with that plan
  * enforced. Exit codes: 0 done, or nothing to do; 2 changes are pending and `--yes` is missing; 3 refused; 1 error.
  */
-export function applyCommand(): Command {
+export function createApplyCommand(): Command {
   const command = new Command("apply")
     .description("Run `pulumi up` if the plan is still the one that was reviewed")
     .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
-  return withHelp(
-    withPlanOptions(command)
+  return addHelp(
+    addPlanOptions(command)
       .option("--plan-digest <digest>", "Apply only the plan with this digest; anything that changed since is refused")
       .option(
         "--plan <file>",
@@ -45,9 +45,9 @@ export function applyCommand(): Command {
         "--only-expired",
         "Remove what has expired and nothing else; other changes of files and console stay pending",
       )
-      .addOption(failOnOption())
+      .addOption(createFailOnOption())
       .option("--yes", "Apply the plan; without it, the plan is only shown and compared")
-      .action(verb(runApplyCommand)),
+      .action(wrapAction(runApplyCommand)),
     {
       examples: [
         {
@@ -89,17 +89,19 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
   // Mail evidence serves the review. Without a review, gather it for the person who reads the plan.
   const isReviewed = digest !== undefined || options.yes === true;
   const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
-  const currentPlan = await planFor(file, { ...options, evidence });
+  const currentPlan = await createPlanFromOptions(file, { ...options, evidence });
   const { printPlan } = await import("../plan/plan-output.js");
-  const { planJson } = await import("../../plan/render/json.js");
-  const staleReason = digest === undefined ? undefined : movedSince(digest, currentPlan, reviewed);
+  const { formatPlanJson } = await import("../../plan/render/plan-json.js");
+  const staleReason = digest === undefined ? undefined : findStaleReason(digest, currentPlan, reviewed);
   if (staleReason !== undefined) {
     await printPlan(currentPlan);
     const [code, advice] =
-      staleReason.what === "digest"
+      staleReason.part === "digest"
         ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
         : ["ERR_PLAN_MOVED", "Nothing was changed. Make a plan of it as it is now, and have that reviewed."];
-    console.error(harmless([`error: ${staleReason.message} [${code}]`, ...staleReason.details, advice].join("\n")));
+    console.error(
+      sanitizeMultiline([`error: ${staleReason.message} [${code}]`, ...staleReason.details, advice].join("\n")),
+    );
     return EXIT.refused;
   }
   if (currentPlan.guards.length > 0) {
@@ -107,9 +109,9 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const failOnBlocker = failOnGuard(currentPlan, options.failOn);
+  const failOnBlocker = findFailOnBlocker(currentPlan, options.failOn);
   if (failOnBlocker !== undefined) {
-    await printPlan(withRefusal(currentPlan, options.failOn));
+    await printPlan(addFailOnBlocker(currentPlan, options.failOn));
     console.error(`error: ${failOnBlocker.message} Nothing was changed.`);
     return EXIT.refused;
   }
@@ -119,7 +121,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
     if (currentPlan.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
     return currentPlan.changes.length > 0 ? EXIT.changes : EXIT.clean;
   }
-  return await runPulumiUp(currentPlan, planJson(currentPlan), options);
+  return await runPulumiUp(currentPlan, formatPlanJson(currentPlan), options);
 }
 
 /**
@@ -137,14 +139,14 @@ function reportDayMismatch(day: string | undefined): boolean {
 
 /** Runs `pulumi up` with the plan enforced. The list resources compare with it once more, right before they write. */
 async function runPulumiUp(plan: Plan, json: string, { stack }: ApplyOptions): Promise<ExitCode> {
-  const { runPulumi } = await import("../../plan/pulumi.js");
-  const { PLAN_DIGEST, PLAN_FILE } = await import("../../resources/lifecycle/reviewed-plan.js");
-  using directory = scratchFolder("plan");
+  const { runPulumi } = await import("../../plan/pulumi-cli.js");
+  const { PLAN_DIGEST_VARIABLE, PLAN_FILE_VARIABLE } = await import("../../resources/lifecycle/reviewed-plan.js");
+  using directory = createScratchDirectory("plan");
   const file = join(directory.path, "plan.json");
   writeFileSync(file, json, { mode: 0o600 });
   const stackArguments = stack === undefined ? [] : ["--stack", stack];
   const { code } = await runPulumi(["up", "--yes", "--skip-preview", "--refresh", ...stackArguments], {
-    environment: { [PLAN_FILE]: file, [PLAN_DIGEST]: plan.digest },
+    environment: { [PLAN_FILE_VARIABLE]: file, [PLAN_DIGEST_VARIABLE]: plan.digest },
     log: (line) => console.error(line),
     inherit: true,
   });
@@ -156,7 +158,7 @@ async function runPulumiUp(plan: Plan, json: string, { stack }: ApplyOptions): P
 }
 
 async function loadReviewedPlan(file: string): Promise<Plan> {
-  const { parsePlan } = await import("../../plan/render/json.js");
+  const { parsePlan } = await import("../../plan/render/plan-json.js");
   let text: string;
   try {
     text = readFileSync(file, "utf8");

@@ -1,22 +1,28 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, EXIT, type ExitCode } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { defaultFile, type FailOn, failOnGuard, type PlannedOptions, withRefusal } from "../../cli/plan-options";
+import {
+  addFailOnBlocker,
+  type FailOnLevel,
+  findDefaultFile,
+  findFailOnBlocker,
+  type PlanInputOptions,
+} from "../../cli/plan-options";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client";
-import type { OnlyExpired, OnlyExpiredOptions } from "../../gitops/only-expired";
-import { scratchFolder } from "../../machine/scratch-folder";
-import type { Change } from "../../plan/plan";
-import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
-import { cutByDanger } from "../../settings/danger";
-import { excerpt, harmless, printable } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
+import type { ExpiredRemoval, ExpiredRemovalOptions } from "../../gitops/expired-removal";
+import { createScratchDirectory } from "../../machine/scratch-directory";
+import type { PlanChange } from "../../plan/plan";
+import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
+import { truncateByDanger } from "../../settings/danger";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { excerpt, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 
-interface ApplyExpiredOptions extends PlannedOptions {
+interface ApplyExpiredOptions extends PlanInputOptions {
   readonly plan?: string;
   readonly planDigest?: string;
   readonly yes?: boolean;
-  readonly failOn?: FailOn;
+  readonly failOn?: FailOnLevel;
 }
 
 /** Runs `email-security apply --only-expired`: removes expired entries and leaves everything else unchanged. */
@@ -30,8 +36,8 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
       "--only-expired makes a plan of its own, of settings files: it goes without --plan, --plan-digest and --from-preview.",
     );
   }
-  const { leftOf } = await import("../../gitops/only-expired.js");
-  const removal = await createExpiredRemovalPlan(fileArgument ?? (await defaultFile()), {
+  const { findUnremoved } = await import("../../gitops/expired-removal.js");
+  const removal = await createExpiredRemovalPlan(fileArgument ?? (await findDefaultFile()), {
     ...options,
     stack,
   });
@@ -42,15 +48,15 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const failOnBlocker = failOnGuard(plan, options.failOn);
+  const failOnBlocker = findFailOnBlocker(plan, options.failOn);
   if (failOnBlocker !== undefined) {
-    await printPlan(withRefusal(plan, options.failOn));
+    await printPlan(addFailOnBlocker(plan, options.failOn));
     console.error(`error: ${failOnBlocker.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (removal.targets.length === 0) {
     console.log(
-      removal.kept.length === 0
+      removal.retained.length === 0
         ? "Nothing has expired that the tenant still holds."
         : "Nothing of what has expired is this run's to remove.",
     );
@@ -70,11 +76,11 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
     );
     return EXIT.error;
   }
-  const remaining = await leftOf(removal, stack, options.resource);
+  const remaining = await findUnremoved(removal, stack, options.resource);
   if (remaining.length > 0) {
     const examples = remaining.slice(0, 5).map(({ key }) => excerpt(key));
     console.error(
-      harmless(
+      sanitizeMultiline(
         `error: the run ended well, and the stack still holds ${remaining.length} that it was to remove (${examples.join(", ")}): its program does not declare the TenantSettings of these files, or not by this release, or moves it to another front. Apply the whole once: \`email-security apply --stack ${stack} --yes\`.`,
       ),
     );
@@ -85,7 +91,7 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
       ? "The tenant held nothing of it any more; the stack knows that now."
       : `Removed, as their last day is past: ${plan.changes.length}`,
   );
-  for (const change of plan.changes) console.log(fitted(`  ${formatExpiredChange(change, plan.expired)}`));
+  for (const change of plan.changes) console.log(wrapForTerminal(`  ${formatExpiredChange(change, plan.expired)}`));
   console.log(`Digest ${plan.digest}`);
   await printRemaining(removal, stack);
   return EXIT.clean;
@@ -94,39 +100,39 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
 async function createExpiredRemovalPlan(
   file: string,
   options: ApplyExpiredOptions & { readonly stack: string },
-): Promise<OnlyExpired> {
-  const { planOnlyExpired } = await import("../../gitops/only-expired.js");
+): Promise<ExpiredRemoval> {
+  const { planExpiredRemoval } = await import("../../gitops/expired-removal.js");
   const { stack, resource, name, today, days, maxPages, yes, failOn } = options;
   const client = connect();
   const evidence = options.evidence && (yes !== true || failOn !== undefined);
-  const removalOptions: OnlyExpiredOptions = {
+  const removalOptions: ExpiredRemovalOptions = {
     client,
     stack,
     days: evidence ? days : 0,
     log: (line) => console.error(line),
-    ownDomains: readOwnDomainNames(NO_STACK, process.env),
+    ownDomains: readOwnDomainNames(NO_STACK_CONFIG, process.env),
     accepting: { environment: process.env },
-    ...withoutUndefined({ resource, name, today, maxPages }),
+    ...omitUndefined({ resource, name, today, maxPages }),
   };
   try {
-    return await planOnlyExpired(file, removalOptions);
+    return await planExpiredRemoval(file, removalOptions);
   } finally {
     await client.close();
   }
 }
 
 /** Runs `pulumi up` for the lists only, without a refresh. Changes from the console stay pending because this run does not read them. */
-async function runTargetedUp({ plan, only, targets }: OnlyExpired, stack: string): Promise<number> {
-  const { runPulumi } = await import("../../plan/pulumi.js");
-  const { PLAN_DIGEST, PLAN_FILE } = await import("../../resources/lifecycle/reviewed-plan.js");
-  using directory = scratchFolder("plan");
+async function runTargetedUp({ plan, only, targets }: ExpiredRemoval, stack: string): Promise<number> {
+  const { runPulumi } = await import("../../plan/pulumi-cli.js");
+  const { PLAN_DIGEST_VARIABLE, PLAN_FILE_VARIABLE } = await import("../../resources/lifecycle/reviewed-plan.js");
+  using directory = createScratchDirectory("plan");
   const file = join(directory.path, "plan.json");
   writeFileSync(file, JSON.stringify({ ...plan, only }), { mode: 0o600 });
   const targetArguments = targets.flatMap((urn) => ["--target", urn]);
   const { code } = await runPulumi(
     ["up", "--yes", "--skip-preview", "--refresh=false", "--stack", stack, ...targetArguments],
     {
-      environment: { [PLAN_FILE]: file, [PLAN_DIGEST]: plan.digest },
+      environment: { [PLAN_FILE_VARIABLE]: file, [PLAN_DIGEST_VARIABLE]: plan.digest },
       log: (line) => console.error(line),
       inherit: true,
     },
@@ -134,27 +140,33 @@ async function runTargetedUp({ plan, only, targets }: OnlyExpired, stack: string
   return code;
 }
 
-function formatExpiredChange(change: Change, expired: OnlyExpired["plan"]["expired"]): string {
+function formatExpiredChange(change: PlanChange, expired: ExpiredRemoval["plan"]["expired"]): string {
   const expiredItem = expired.find(({ kind, key }) => kind === change.kind && key === change.key);
   const listLabel = change.kind === "vip" ? "VIP" : (change.before?.list ?? "");
   const locationText = change.place === undefined ? "" : `, ${change.place.file}:${change.place.line}`;
-  return printable(`${listLabel} ${change.key} (until ${expiredItem?.expires ?? "a day that is past"}${locationText})`);
+  return sanitizeLine(
+    `${listLabel} ${change.key} (until ${expiredItem?.expires ?? "a day that is past"}${locationText})`,
+  );
 }
 
 /** The maximum number of remaining items to list. */
 const MAX_SHOWN_ITEMS = 20;
 
-async function printRemaining({ kept, pending }: OnlyExpired, stack: string): Promise<void> {
-  const { keptTransition } = await import("../../gitops/only-expired.js");
-  const { shown, more } = cutByDanger(kept, MAX_SHOWN_ITEMS, keptTransition);
-  for (const { list = "VIP", key, why } of shown)
-    console.log(fitted(printable(`Left, though its last day is past: ${list} ${key}: ${why}.`)));
-  if (more !== undefined)
-    console.log(fitted(printable(`… and ${more}; \`email-security plan --all --stack ${stack}\` shows all of them`)));
+async function printRemaining({ retained, pending }: ExpiredRemoval, stack: string): Promise<void> {
+  const { getRetainedTransition } = await import("../../gitops/expired-removal.js");
+  const { visible, hiddenText } = truncateByDanger(retained, MAX_SHOWN_ITEMS, getRetainedTransition);
+  for (const { list = "VIP", key, reason } of visible)
+    console.log(wrapForTerminal(sanitizeLine(`Left, though its last day is past: ${list} ${key}: ${reason}.`)));
+  if (hiddenText !== undefined)
+    console.log(
+      wrapForTerminal(
+        sanitizeLine(`… and ${hiddenText}; \`email-security plan --all --stack ${stack}\` shows all of them`),
+      ),
+    );
   if (pending > 0)
     console.log(
-      fitted(
-        printable(
+      wrapForTerminal(
+        sanitizeLine(
           `Left as they are: ${pending} other ${pending === 1 ? "change that is" : "changes that are"} pending; \`email-security plan --stack ${stack}\` shows them.`,
         ),
       ),

@@ -1,11 +1,11 @@
-import { SAID_FIELD_NAMES, saidOf } from "../../files/element-fields";
-import type { Change, Plan, Standing } from "../../plan/plan";
-import { hashOfTouched, isOldDigest, partsOfDigest } from "../../settings/plan-digest";
-import { standingText } from "../../settings/standing-text";
-import { printable } from "../../settings/text";
+import { METADATA_FIELD_NAMES, pickMetadata } from "../../files/element-fields";
+import type { Plan, PlanChange, PlanEntryState } from "../../plan/plan";
+import { formatEntryState } from "../../settings/entry-state-text";
+import { hashChanges, isLegacyDigest, parsePlanDigest } from "../../settings/plan-digest";
+import { sanitizeLine } from "../../settings/text";
 
 /** The message for a plan digest from an earlier release. */
-export const OLD_DIGEST =
+export const OLD_DIGEST_MESSAGE =
   "The digest is that of a plan which an earlier release made: it does not hold for all that a plan shows. Make the plan anew, and have it reviewed.";
 
 /**
@@ -15,12 +15,12 @@ export const OLD_DIGEST =
 const UNKNOWN_AUTHOR_TEXT = "who changed it since, the service does not tell";
 
 /** The difference between a reviewed plan and the current one. */
-export interface Moved {
+export interface StaleReason {
   /**
    * The part that changed: the tenant, the desired state or the actual state. `digest` means that the digest itself is invalid, old or from
    * another plan.
    */
-  readonly what: "digest" | "tenant" | "desired" | "observed";
+  readonly part: "digest" | "tenant" | "desired" | "observed";
   /** A sentence that describes the difference. */
   readonly message: string;
   /** One line for each difference. Empty without the reviewed plan. */
@@ -36,35 +36,35 @@ export interface Moved {
  * @param reviewedPlan the reviewed plan, if available.
  * @returns the difference, or undefined if the plan is not stale.
  */
-export function movedSince(digest: string, currentPlan: Plan, reviewedPlan?: Plan): Moved | undefined {
-  const reviewedParts = partsOfDigest(digest);
-  const currentParts = partsOfDigest(currentPlan.digest);
-  if (isOldDigest(digest)) return { what: "digest", message: OLD_DIGEST, details: [] };
+export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?: Plan): StaleReason | undefined {
+  const reviewedParts = parsePlanDigest(digest);
+  const currentParts = parsePlanDigest(currentPlan.digest);
+  if (isLegacyDigest(digest)) return { part: "digest", message: OLD_DIGEST_MESSAGE, details: [] };
   if (reviewedParts === undefined || currentParts === undefined) {
     return {
-      what: "digest",
-      message: `"${printable(digest.slice(0, 120))}" is no digest of a plan; it begins with v2- and stands at the end of the plan.`,
+      part: "digest",
+      message: `"${sanitizeLine(digest.slice(0, 120))}" is no digest of a plan; it begins with v2- and stands at the end of the plan.`,
       details: [],
     };
   }
   if (reviewedPlan !== undefined && !isDigestOfPlan(digest, reviewedPlan)) {
     return {
-      what: "digest",
+      part: "digest",
       message: "The digest is not that of the plan that was given with it: one of the two is of another review.",
-      details: [`  given  ${printable(digest)}`, `  plan   ${printable(reviewedPlan.digest)}`],
+      details: [`  given  ${sanitizeLine(digest)}`, `  plan   ${sanitizeLine(reviewedPlan.digest)}`],
     };
   }
   if (reviewedParts.tenant !== currentParts.tenant) {
     const reviewedTarget = reviewedPlan === undefined ? "" : `, and not ${formatPlanTarget(reviewedPlan)}`;
     return {
-      what: "tenant",
+      part: "tenant",
       message: `This is another tenant or stack than was reviewed: ${formatPlanTarget(currentPlan)}${reviewedTarget}.`,
       details: [],
     };
   }
   if (reviewedParts.desired !== currentParts.desired) {
     return {
-      what: "desired",
+      part: "desired",
       message: "What is declared is not what was reviewed: the files changed since, or something in them has expired.",
       details: reviewedPlan === undefined ? [] : describeDeclarationChanges(reviewedPlan, currentPlan),
     };
@@ -74,7 +74,7 @@ export function movedSince(digest: string, currentPlan: Plan, reviewedPlan?: Pla
   // All remaining changes were reviewed; the others are already done.
   if (reviewedPlan !== undefined && details.length === 0) return undefined;
   return {
-    what: "observed",
+    part: "observed",
     message: "The tenant is not as it was when this was reviewed.",
     details,
   };
@@ -100,8 +100,8 @@ function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): stri
     );
   });
   const details = [
-    ...ruleLines.map(printable),
-    ...metadataLines.map(printable),
+    ...ruleLines.map(sanitizeLine),
+    ...metadataLines.map(sanitizeLine),
     ...describePlanDifferences(reviewedPlan, currentPlan),
   ];
   if (details.length > 0) return details;
@@ -110,28 +110,28 @@ function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): stri
   ];
 }
 
-const METADATA_FIELDS = [...SAID_FIELD_NAMES, "acceptRisk"] as const;
+const METADATA_FIELDS = [...METADATA_FIELD_NAMES, "acceptRisk"] as const;
 
-function getChangeMetadata(change: Change) {
-  return { ...saidOf(change), acceptRisk: change.after?.acceptRisk ?? change.accepted };
+function getChangeMetadata(change: PlanChange) {
+  return { ...pickMetadata(change), acceptRisk: change.after?.acceptRisk ?? change.accepted };
 }
 
-function formatChangeName({ kind, key, before, after }: Change): string {
-  return printable(`${kind === "vip" ? "VIP" : (after ?? before)?.list} ${key}`);
+function formatChangeName({ kind, key, before, after }: PlanChange): string {
+  return sanitizeLine(`${kind === "vip" ? "VIP" : (after ?? before)?.list} ${key}`);
 }
 
 /** Checks whether a digest belongs to a plan. The plan's changes must match the digest too. */
 function isDigestOfPlan(digest: string, plan: Plan): boolean {
-  return digest.trim() === plan.digest && partsOfDigest(digest)?.observed === hashOfTouched(plan.changes);
+  return digest.trim() === plan.digest && parsePlanDigest(digest)?.observed === hashChanges(plan.changes);
 }
 
 function formatPlanTarget({ tenant, source }: Plan): string {
-  return printable(`${tenant.host}${source.stack === undefined ? "" : `, stack ${source.stack}`}`);
+  return sanitizeLine(`${tenant.host}${source.stack === undefined ? "" : `, stack ${source.stack}`}`);
 }
 
 /** Describes each change of the current plan that was not reviewed in this form, one line each. */
 function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[] {
-  const getKey = ({ kind, key }: Change): string => `${kind} ${key}`;
+  const getKey = ({ kind, key }: PlanChange): string => `${kind} ${key}`;
   const reviewedChanges = new Map(reviewedPlan.changes.map((change) => [getKey(change), change]));
   const evadedRemovals = describeEvadedRemovals(reviewedPlan, currentPlan);
   const differenceLines = currentPlan.changes.flatMap((change) => {
@@ -152,14 +152,14 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
           ? "the review did not show it"
           : `it was ${formatOptionalState(expectedState)} at the review`;
       return [
-        `  ${changeName}: may take the place of ${printable(key)}, which is ${formatOptionalState(actual)} now; ${reviewText}`,
+        `  ${changeName}: may take the place of ${sanitizeLine(key)}, which is ${formatOptionalState(actual)} now; ${reviewText}`,
       ];
     }
     if (formatOptionalState(reviewedChange.before) !== formatOptionalState(change.before)) {
       // A recreated entry names its creator, so the note about an unknown author would be wrong.
       const isSameEntry =
         reviewedChange.before !== undefined && formatCreation(reviewedChange.before) === formatCreation(change.before);
-      const creatorText = change.before?.by === undefined ? "" : `, made by ${printable(change.before.by)}`;
+      const creatorText = change.before?.by === undefined ? "" : `, made by ${sanitizeLine(change.before.by)}`;
       const authorText =
         change.before !== undefined && isSameEntry ? `${creatorText}; ${UNKNOWN_AUTHOR_TEXT}` : creatorText;
       return [
@@ -194,22 +194,22 @@ function describeEvadedRemovals(reviewedPlan: Plan, currentPlan: Plan): string[]
     .filter((change) => change.sign === "remove" && !removedKeys.has(getKey(change)))
     .flatMap(({ kind, key, value, before }) =>
       (newItems.get(`${kind} ${value}`) ?? []).map((newItem) =>
-        printable(
+        sanitizeLine(
           `  ${before?.list ?? "VIP"} ${key}: was to be removed, and is there as ${newItem.key} now, ${formatOptionalState(newItem.before)}`,
         ),
       ),
     );
 }
 
-function formatCreation(state: Standing | undefined): string {
+function formatCreation(state: PlanEntryState | undefined): string {
   const { by, at } = state ?? {};
-  return printable(`${by === undefined ? "" : ` by ${by}`}${at === undefined ? "" : ` on ${at}`}`);
+  return sanitizeLine(`${by === undefined ? "" : ` by ${by}`}${at === undefined ? "" : ` on ${at}`}`);
 }
 
-function formatResultingState({ sign, after }: Change): string {
+function formatResultingState({ sign, after }: PlanChange): string {
   return sign === "remove" ? "removed" : formatOptionalState(after);
 }
 
-function formatOptionalState(state: Standing | undefined): string {
-  return state === undefined ? "nothing" : standingText(state);
+function formatOptionalState(state: PlanEntryState | undefined): string {
+  return state === undefined ? "nothing" : formatEntryState(state);
 }

@@ -1,41 +1,41 @@
 import { Argument, Command, Option } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { withHelp } from "../../cli/verb-help";
-import { WRITE_EXITS } from "../../cli/write-options";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { WRITE_EXIT_CODES } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
 import type { ListChange } from "../../gitops/list-change";
 import {
+  addFileOptions,
+  addMetadataOptions,
   type ChangeOptions,
-  chosenFile,
-  factsOf,
-  LISTS,
-  type ListWord,
-  listOption,
+  createListOption,
+  getMetadata,
+  LIST_NAMES,
+  type ListName,
   readValues,
-  VALUES,
-  withFacts,
-  withPlace,
+  selectFile,
+  VALUES_HELP,
 } from "./change-options";
 
 /** The exit codes of the commands that change lists. */
-export const EXITS = {
-  ...WRITE_EXITS,
+export const CHANGE_EXIT_CODES = {
+  ...WRITE_EXIT_CODES,
   2: "something is left to a person: an entry that is there already and ends earlier, what an earlier run wrote and did not commit or push, or with --pr, a request to open",
 } as const;
 
 /** Builds `email-security add`, which adds values to a list in the settings files. In a terminal, it prompts if there are no arguments. */
-export function addCommand(): Command {
+export function createAddCommand(): Command {
   const command = new Command("add")
     .description("Add senders to the allow or deny list, or people to the VIPs, in the settings files")
-    .addArgument(new Argument("[list]", "List to add to").choices(LISTS))
-    .argument("[values...]", VALUES);
-  withFacts(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
-  return withHelp(
-    withPlace(command).action(
-      verb(async (list: ListWord | undefined, values: string[], options: ChangeOptions) => {
+    .addArgument(new Argument("[list]", "List to add to").choices(LIST_NAMES))
+    .argument("[values...]", VALUES_HELP);
+  addMetadataOptions(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
+  return addHelp(
+    addFileOptions(command).action(
+      wrapAction(async (list: ListName | undefined, values: string[], options: ChangeOptions) => {
         if (list === undefined) return await runInteractiveAdd(options);
         if (values.length === 0) throw new ConfigurationError(`Name what is to be added: \`add ${list} VALUE\`.`);
-        return await runChangeCommand(addOf(list, values, options), options);
+        return await runChangeCommand(buildAddChange(list, values, options), options);
       }),
     ),
     {
@@ -47,24 +47,24 @@ export function addCommand(): Command {
         },
         { does: "see what would be written", line: "add vip jane.doe@acme.example --dry-run" },
       ],
-      exits: EXITS,
+      exits: CHANGE_EXIT_CODES,
     },
   );
 }
 
 /** Builds `email-security remove`, which removes values from the lists in the settings files. */
-export function removeCommand(): Command {
+export function createRemoveCommand(): Command {
   const command = new Command("remove")
     .description("Remove senders or VIPs from the settings files")
-    .argument("<values...>", VALUES)
-    .addOption(listOption())
+    .argument("<values...>", VALUES_HELP)
+    .addOption(createListOption())
     .option("--ticket <text>", "Name the ticket in the commit message")
     .option("--comment <text>", "Give the reason in the commit message");
-  return withHelp(
-    withPlace(command).action(
-      verb(
+  return addHelp(
+    addFileOptions(command).action(
+      wrapAction(
         async (values: string[], options: ChangeOptions) =>
-          await runChangeCommand(standing("remove", values, options), options),
+          await runChangeCommand(buildExistingChange("remove", values, options), options),
       ),
     ),
     {
@@ -75,27 +75,27 @@ export function removeCommand(): Command {
           line: "remove evil.example --baseline --pr",
         },
       ],
-      exits: EXITS,
+      exits: CHANGE_EXIT_CODES,
     },
   );
 }
 
 /** Builds `email-security move`, which moves values to the other list in the settings files. */
-export function moveCommand(): Command {
+export function createMoveCommand(): Command {
   const command = new Command("move")
     .description("Move senders to the other list in the settings files")
-    .argument("<values...>", VALUES)
+    .argument("<values...>", VALUES_HELP)
     .addOption(new Option("--to <list>", "Move to this list").choices(["allow", "deny"]).makeOptionMandatory());
-  withFacts(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
-  return withHelp(
-    withPlace(command).action(
-      verb(async (values: string[], options: ChangeOptions) => {
+  addMetadataOptions(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
+  return addHelp(
+    addFileOptions(command).action(
+      wrapAction(async (values: string[], options: ChangeOptions) => {
         const { to = "deny", scope } = options;
         const change = {
           do: "move",
           to,
           values: readValues(values),
-          facts: factsOf(options),
+          metadata: getMetadata(options),
           ...(scope && { scope }),
         } as const;
         return await runChangeCommand(change, options);
@@ -109,22 +109,22 @@ export function moveCommand(): Command {
           line: 'move partner.example --to deny --ticket INC-1042 --comment "taken over"',
         },
       ],
-      exits: EXITS,
+      exits: CHANGE_EXIT_CODES,
     },
   );
 }
 
 /** Builds `email-security extend`, which sets the expiry of values in the settings files. */
-export function extendCommand(): Command {
+export function createExtendCommand(): Command {
   const command = new Command("extend")
     .description("Set a new expiry of entries or VIPs in the settings files")
-    .argument("<values...>", VALUES)
-    .addOption(listOption());
-  return withHelp(
-    withPlace(withFacts(command)).action(
-      verb(async (values: string[], options: ChangeOptions) => {
+    .argument("<values...>", VALUES_HELP)
+    .addOption(createListOption());
+  return addHelp(
+    addFileOptions(addMetadataOptions(command)).action(
+      wrapAction(async (values: string[], options: ChangeOptions) => {
         if (options.for === undefined) throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
-        return await runChangeCommand(standing("extend", values, options), options);
+        return await runChangeCommand(buildExistingChange("extend", values, options), options);
       }),
     ),
     {
@@ -135,35 +135,41 @@ export function extendCommand(): Command {
           line: "extend evil.example --for 90d --tenant acme --commit",
         },
       ],
-      exits: EXITS,
+      exits: CHANGE_EXIT_CODES,
     },
   );
 }
 
 /** Builds the change for `add`. */
-export function addOf(list: ListWord, values: readonly string[], options: Partial<ChangeOptions>): ListChange {
+export function buildAddChange(list: ListName, values: readonly string[], options: Partial<ChangeOptions>): ListChange {
   const { scope } = options;
   const section = list === "vip" ? "vips" : list;
   if (section === "vips" && scope !== undefined) throw new ConfigurationError("A VIP has no scope.");
   if (section === "vips" && options.acceptRisk !== undefined) {
     throw new ConfigurationError("A VIP is never refused as risky; leave --accept-risk away.");
   }
-  return { do: "add", section, values: readValues(values), facts: factsOf(options), ...(scope && { scope }) };
+  return {
+    do: "add",
+    section,
+    values: readValues(values),
+    metadata: getMetadata(options),
+    ...(scope && { scope }),
+  };
 }
 
 /** Builds a change of existing entries. */
-export function standing(
+export function buildExistingChange(
   action: "remove" | "extend" | "keep",
   values: readonly string[],
   options: ChangeOptions,
 ): Extract<ListChange, { do: "remove" | "extend" | "keep" }> {
   const { list, scope } = options;
   const section = list === "vip" ? "vips" : list;
-  const details = factsOf(options);
+  const details = getMetadata(options);
   return {
     do: action,
     values: readValues(values),
-    facts: details,
+    metadata: details,
     ...(section && { section }),
     ...(scope && { scope }),
   };
@@ -185,9 +191,13 @@ async function runInteractiveAdd(options: ChangeOptions): Promise<ExitCode> {
     );
   }
   // Resolve the file first, so that an error appears before any prompt.
-  await chosenFile(options);
-  const { askWhatToAdd, isConfirmed } = await import("./ask-change.js");
-  const answers = await askWhatToAdd(options);
+  await selectFile(options);
+  const { promptForAddition, promptConfirmation } = await import("./change-prompts.js");
+  const answers = await promptForAddition(options);
   if (answers === undefined) return EXIT.error;
-  return await runChangeCommand(addOf(answers.list, answers.values, answers.options), answers.options, isConfirmed);
+  return await runChangeCommand(
+    buildAddChange(answers.list, answers.values, answers.options),
+    answers.options,
+    promptConfirmation,
+  );
 }

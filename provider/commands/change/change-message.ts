@@ -1,24 +1,24 @@
 import type { ChangeMessage } from "../../gitops/commit-change";
-import { type Facts, type ListChange, type Step, stepTransition } from "../../gitops/list-change";
-import { cutByDanger } from "../../settings/danger";
+import { type ChangeStep, createTransitionGetter, type EntryMetadata, type ListChange } from "../../gitops/list-change";
+import { truncateByDanger } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
 
 /** Builds the commit message of a list change: a subject line, then the steps, the reason, the ticket and the people responsible. */
-export function changeMessage(change: ListChange, steps: readonly Step[]): ChangeMessage {
+export function buildChangeMessage(change: ListChange, steps: readonly ChangeStep[]): ChangeMessage {
   const pendingSteps = steps.filter(({ isDone }) => !isDone);
   const [first] = pendingSteps;
-  const { ticket, owner, approvedBy, comment, expires }: Facts = change.facts;
+  const { ticket, owner, approvedBy, comment, expires }: EntryMetadata = change.metadata;
   const review = "reviewed" in change ? change.reviewed : undefined;
-  const action = change.do === "add" && first !== undefined ? first.what.split(" ")[0] : change.do;
+  const action = change.do === "add" && first !== undefined ? first.description.split(" ")[0] : change.do;
   const summary =
     pendingSteps.length === 1 && first !== undefined
-      ? first.what
+      ? first.description
       : `${action} ${pendingSteps.length} values${expires === undefined ? "" : expires === "never" ? " without end" : ` until ${expires}`}`;
   const ticketSuffix = ticket === undefined ? "" : ` (${excerpt(ticket, 200)})`;
-  const { shown, more } = cutByDanger(pendingSteps, MAX_LISTED_STEPS, stepTransition(change));
+  const { visible, hiddenText } = truncateByDanger(pendingSteps, MAX_LISTED_STEPS, createTransitionGetter(change));
   const lines = [
-    ...(pendingSteps.length > 1 ? shown.map((step) => `- ${step.what}`) : []),
-    ...(more === undefined ? [] : [`- and ${more}; the diff shows all of them`]),
+    ...(pendingSteps.length > 1 ? visible.map((step) => `- ${step.description}`) : []),
+    ...(hiddenText === undefined ? [] : [`- and ${hiddenText}; the diff shows all of them`]),
     ...formatField("Why", comment ?? review?.reason),
     ...formatField("Ticket", ticket),
     ...formatField("Owner", owner),

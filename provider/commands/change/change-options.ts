@@ -1,25 +1,25 @@
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { defaultFile } from "../../cli/plan-options";
-import { MOST_VALUES, valuesOnStandardInput } from "../../cli/standard-input";
-import { TARGETS_FILE, targetsOption, tenantNamed } from "../../cli/tenant-options";
-import { type WriteOptions, withWriteOptions } from "../../cli/write-options";
+import { findDefaultFile } from "../../cli/plan-options";
+import { MAX_INPUT_VALUES, readStdinValues } from "../../cli/standard-input";
+import { createTargetsOption, DEFAULT_TARGETS_FILE, resolveNamedTenant } from "../../cli/tenant-options";
+import { addWriteOptions, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
-import type { Facts } from "../../gitops/list-change";
-import { withCode } from "../../settings/email-security-error";
-import { type Refanged, refang } from "../../settings/refang";
+import type { EntryMetadata } from "../../gitops/list-change";
+import { formatErrorWithCode } from "../../settings/email-security-error";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { type RefangedValue, refang } from "../../settings/refang";
 import { parseTerm } from "../../settings/term";
 import { excerpt } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 
 /** The list names on the command line. */
-export const LISTS = ["allow", "deny", "vip"] as const;
+export const LIST_NAMES = ["allow", "deny", "vip"] as const;
 
 /** A list name on the command line. */
-export type ListWord = (typeof LISTS)[number];
+export type ListName = (typeof LIST_NAMES)[number];
 
 /** The help text for the values of these commands. */
-export const VALUES = "Domains, addresses or mailboxes, defanged or not; - for a list on standard input";
+export const VALUES_HELP = "Domains, addresses or mailboxes, defanged or not; - for a list on standard input";
 
 /** The common options of the commands that change lists. */
 export interface ChangeOptions extends WriteOptions {
@@ -30,7 +30,7 @@ export interface ChangeOptions extends WriteOptions {
   readonly approvedBy?: string;
   readonly acceptRisk?: string;
   readonly scope?: string;
-  readonly list?: ListWord;
+  readonly list?: ListName;
   readonly to?: "allow" | "deny";
   readonly file?: string;
   readonly tenant?: string;
@@ -40,27 +40,27 @@ export interface ChangeOptions extends WriteOptions {
 }
 
 /** Adds the options that select a file and control how it is written. */
-export function withPlace(command: Command): Command {
-  return withWriteOptions(
+export function addFileOptions(command: Command): Command {
+  return addWriteOptions(
     command
       .option("--scope <scope>", "Set the verdict scope of the entry: global or graymail")
       .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
       .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
-      .addOption(targetsOption())
+      .addOption(createTargetsOption())
       .option("--baseline", "Change the included baseline instead, for all tenants that include it")
       .option("--offline", "Send no request to the service"),
   );
 }
 
 /** Adds the options for the reason, the owner and the expiry. */
-export function withFacts(command: Command): Command {
-  return withAnswers(
-    command.option("--for <term>", "Set the expiry: 30d, 6w, the last day as 2026-12-31, or never", term),
+export function addMetadataOptions(command: Command): Command {
+  return addReasonOptions(
+    command.option("--for <term>", "Set the expiry: 30d, 6w, the last day as 2026-12-31, or never", parseTermOption),
   );
 }
 
 /** Adds the options for the reason and the owner. */
-export function withAnswers(command: Command): Command {
+export function addReasonOptions(command: Command): Command {
   return command
     .option("--ticket <text>", "Name the ticket that decided it: INC-1042")
     .option("--comment <text>", "Set the comment, which the service keeps")
@@ -69,21 +69,21 @@ export function withAnswers(command: Command): Command {
 }
 
 /** Creates the option that selects a list for a value on several lists. */
-export function listOption(): Option {
-  return new Option("--list <list>", "Select the list, where a value is on several").choices(LISTS);
+export function createListOption(): Option {
+  return new Option("--list <list>", "Select the list, where a value is on several").choices(LIST_NAMES);
 }
 
 /** Parses a term and returns its last day. */
-export function term(text: string): string {
+export function parseTermOption(text: string): string {
   const parsed = parseTerm(text, new Date().toISOString().slice(0, 10));
   if (parsed.ok) return parsed.value;
   throw new InvalidArgumentError(`${parsed.reason}.`);
 }
 
 /** Extracts the entry fields from the options. */
-export function factsOf(options: Partial<ChangeOptions>): Facts {
+export function getMetadata(options: Partial<ChangeOptions>): EntryMetadata {
   const { comment, ticket, owner, approvedBy, acceptRisk } = options;
-  return withoutUndefined({ comment, ticket, owner, approvedBy, expires: options.for, acceptRisk });
+  return omitUndefined({ comment, ticket, owner, approvedBy, expires: options.for, acceptRisk });
 }
 
 /**
@@ -92,13 +92,13 @@ export function factsOf(options: Partial<ChangeOptions>): Facts {
  * @param values the command-line values; a single `-` reads a list from standard input.
  * @throws {ConfigurationError} if any value is invalid; the message names each of them.
  */
-export function readValues(values: readonly string[]): Refanged[] {
+export function readValues(values: readonly string[]): RefangedValue[] {
   if (values.includes("-") && values.length > 1) {
     throw new ConfigurationError("Give values, or - alone for a list on standard input.");
   }
-  const inputs = values[0] === "-" ? valuesOnStandardInput() : values;
+  const inputs = values[0] === "-" ? readStdinValues() : values;
   if (inputs.length === 0) throw new ConfigurationError("There is no value.");
-  if (inputs.length > MOST_VALUES) throw new ConfigurationError(`There are more than ${MOST_VALUES} values.`);
+  if (inputs.length > MAX_INPUT_VALUES) throw new ConfigurationError(`There are more than ${MAX_INPUT_VALUES} values.`);
   const results = inputs.map(refang);
   const problems = results.flatMap((result) => (result.ok ? [] : [result.reason]));
   if (problems.length > 0) {
@@ -113,11 +113,11 @@ export function readValues(values: readonly string[]): Refanged[] {
 }
 
 /** The file to change. For a baseline, also the settings file that includes it. */
-export interface ChosenFile {
+export interface SelectedFile {
   readonly file: string;
   readonly includedBy?: string;
   /** The settings files of all tenants, some of which may include it. */
-  readonly tenants?: readonly string[];
+  readonly tenantFiles?: readonly string[];
 }
 
 /**
@@ -125,13 +125,13 @@ export interface ChosenFile {
  *
  * @throws {ConfigurationError} if the options contradict each other or match several files.
  */
-export async function chosenFile(options: ChangeOptions): Promise<ChosenFile> {
+export async function selectFile(options: ChangeOptions): Promise<SelectedFile> {
   const { baseline, targets } = options;
-  const topFile = await chosenTop(options);
+  const topFile = await selectTopFile(options);
   const tenantFiles = await readTenantSettingsFiles(targets);
-  if (baseline === undefined) return { file: topFile, tenants: tenantFiles };
-  const { baselineOf } = await import("./which-file.js");
-  return { file: baselineOf(topFile), includedBy: topFile, tenants: tenantFiles };
+  if (baseline === undefined) return { file: topFile, tenantFiles };
+  const { findIncludedBaseline } = await import("./find-included-baseline.js");
+  return { file: findIncludedBaseline(topFile), includedBy: topFile, tenantFiles };
 }
 
 /**
@@ -139,22 +139,25 @@ export async function chosenFile(options: ChangeOptions): Promise<ChosenFile> {
  *
  * @throws {ConfigurationError} if the options contradict each other or match several files.
  */
-export async function chosenTop({ file, tenant, targets }: ChangeOptions): Promise<string> {
+export async function selectTopFile({ file, tenant, targets }: ChangeOptions): Promise<string> {
   if (file !== undefined && tenant !== undefined) {
     throw new ConfigurationError("Give --file or --tenant, not both.");
   }
-  return file ?? (tenant === undefined ? await defaultFile() : (await tenantNamed(tenant, targets)).target.settings);
+  return (
+    file ??
+    (tenant === undefined ? await findDefaultFile() : (await resolveNamedTenant(tenant, targets)).target.settings)
+  );
 }
 
 async function readTenantSettingsFiles(targets: string): Promise<readonly string[]> {
   // The default targets file is optional.
-  if (targets === TARGETS_FILE && !existsSync(targets)) return [];
+  if (targets === DEFAULT_TARGETS_FILE && !existsSync(targets)) return [];
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   try {
     return [...new Set(readTargets(targets).targets.map(({ settings }) => settings))];
   } catch (error) {
     // An invalid targets file must not block a change of another file.
-    const [line = ""] = withCode(error).split("\n");
+    const [line = ""] = formatErrorWithCode(error).split("\n");
     console.error(`Did not look whether tenants' files include what is changed: ${excerpt(line, 300)}`);
     return [];
   }

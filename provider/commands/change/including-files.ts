@@ -11,7 +11,7 @@ const MAX_BYTES = 1024 * 1024;
  * @param tenantFiles the settings files of tenants.
  * @param readFile reads a file as text.
  */
-export function mayInclude(
+export function findIncludingFiles(
   file: string,
   namedFiles: readonly string[],
   tenantFiles: readonly string[],

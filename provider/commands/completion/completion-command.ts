@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
+import { addHelp } from "../../cli/command-help";
 import { EXIT } from "../../cli/command-line";
-import { withHelp } from "../../cli/verb-help";
 
 /** The shells that completion supports. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -9,8 +9,8 @@ export const SHELLS = ["bash", "zsh", "fish"] as const;
 const COMPLETE_COMMAND = "complete";
 
 /** Builds `email-security completion SHELL`, which prints a script that completes subcommands, options and files. */
-export function completionCommand(): Command {
-  return withHelp(
+export function createCompletionCommand(): Command {
+  return addHelp(
     new Command("completion")
       .description("Print a script that completes commands, options and files in a shell")
       .addArgument(new Argument("<shell>", "Shell that runs the script").choices(SHELLS))
@@ -43,13 +43,13 @@ declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
 }`;
 
 /** Builds the hidden subcommand that prints the candidates for the last word. */
-export function completeCommand(createProgram: () => Command): Command {
+export function createCompleteCommand(createProgram: () => Command): Command {
   return new Command(COMPLETE_COMMAND).argument("[words...]").action(async (words: string[]) => {
     const { default: tab } = await import("@bomb.sh/tab/commander");
     // The library adds a subcommand of its own, which users don't need.
     const completions = tab(createProgram(), { completionCommandName: "completion" });
     const completionEntry = completions.commands.get("completion");
-    if (completionEntry !== undefined) completionEntry.description = completionCommand().description();
+    if (completionEntry !== undefined) completionEntry.description = createCompletionCommand().description();
     const lines = captureCompletions(() => completions.parse(words));
     process.stdout.write(lines.map((line) => `${line}\n`).join(""));
   });

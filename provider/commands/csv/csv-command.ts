@@ -1,19 +1,19 @@
 import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { standardInput } from "../../cli/standard-input";
-import { withHelp } from "../../cli/verb-help";
+import { readStdin } from "../../cli/standard-input";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles } from "../../cli/write-options";
 import type { CsvDifference } from "../../files/csv-difference";
-import type { Section } from "../../files/edit";
-import { harmless, printable, quote } from "../../settings/text";
+import type { Section } from "../../files/settings-editor";
+import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 
 /** Builds `email-security csv`, which converts between settings files and spreadsheet tables. */
-export function csvCommand(): Command {
-  return withHelp(
+export function createCsvCommand(): Command {
+  return addHelp(
     new Command("csv")
       .description("Import a CSV table into a settings file, or export one")
       .addCommand(createCsvImportCommand())
@@ -35,16 +35,16 @@ export function csvCommand(): Command {
 }
 
 function createCsvImportCommand(): Command {
-  return withHelp(
+  return addHelp(
     new Command("import")
-      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .configureOutput({ outputError: (text, write) => write(sanitizeMultiline(text)) })
       .description("Add all rows of a table to a settings file, or none if one has a mistake")
       .argument("<table>", "CSV table, or - for standard input")
       .requiredOption("--to <file>", "Write to this settings file, which is created if missing")
       .addOption(new Option("--list <list>", "Set the list of rows that name none").choices(["allow", "deny", "vips"]))
       .option("--delimiter <character>", "Set the separator of cells, or tab (default: detected)", delimiter)
       .option("--dry-run", "Show what would be added, and write nothing")
-      .action(verb(importTable)),
+      .action(wrapAction(importTable)),
     {
       examples: [
         {
@@ -73,17 +73,17 @@ interface CsvImportOptions {
 }
 
 async function importTable(table: string, { to, ...options }: CsvImportOptions): Promise<ExitCode> {
-  const { importCsv } = await import("../../files/import-csv.js");
-  const bytes = table === "-" ? standardInput(MAX_BYTES) : readFileSync(table);
+  const { importCsv } = await import("../../files/csv-import.js");
+  const bytes = table === "-" ? readStdin(MAX_BYTES) : readFileSync(table);
   using locks = options.dryRun ? undefined : await lockFiles([to]);
-  const { added, present, different, ignored } = importCsv(bytes, to, options);
+  const { added, unchanged, differences, ignoredColumns } = importCsv(bytes, to, options);
   locks?.release();
-  const lines = [`${options.dryRun ? "Would add" : "Added"} ${formatRowCount(added.length)} to ${printable(to)}.`];
-  if (present.length > 0) lines.push(`Declared already, as the table has them: ${formatRowCount(present.length)}.`);
-  if (ignored.length > 0) lines.push(`Columns left out: ${ignored.map(printable).join(", ")}.`);
-  console.log(fitted(lines.join("\n")));
-  if (different.length === 0) return EXIT.clean;
-  console.error(formatDifferences(different, to).join("\n"));
+  const lines = [`${options.dryRun ? "Would add" : "Added"} ${formatRowCount(added.length)} to ${sanitizeLine(to)}.`];
+  if (unchanged.length > 0) lines.push(`Declared already, as the table has them: ${formatRowCount(unchanged.length)}.`);
+  if (ignoredColumns.length > 0) lines.push(`Columns left out: ${ignoredColumns.map(sanitizeLine).join(", ")}.`);
+  console.log(wrapForTerminal(lines.join("\n")));
+  if (differences.length === 0) return EXIT.clean;
+  console.error(formatDifferences(differences, to).join("\n"));
   return EXIT.changes;
 }
 
@@ -96,24 +96,24 @@ function formatDifferences(different: readonly CsvDifference[], file: string): s
   const formatCell = (text: string): string => (text === "" ? "nothing" : quote(text, 500));
   const hiddenCount = different.length - MAX_SHOWN_DIFFERENCES;
   return [
-    `Declared already with something else, and left as ${rowCount === 1 ? "it is" : "they are"}: ${formatRowCount(rowCount)}. An import only adds; change ${printable(file)} where the table is right.`,
+    `Declared already with something else, and left as ${rowCount === 1 ? "it is" : "they are"}: ${formatRowCount(rowCount)}. An import only adds; change ${sanitizeLine(file)} where the table is right.`,
     ...different
       .slice(0, MAX_SHOWN_DIFFERENCES)
       .map(
-        ({ row, column, written, place, declared, given }) =>
-          `  row ${row}, column ${quote(column)}: of ${quote(written)} the file says ${formatCell(declared)} (${printable(place.file)}:${place.line}), and the row ${formatCell(given)}`,
+        ({ row, column, subject, location, fileValue, cellValue }) =>
+          `  row ${row}, column ${quote(column)}: of ${quote(subject)} the file says ${formatCell(fileValue)} (${sanitizeLine(location.file)}:${location.line}), and the row ${formatCell(cellValue)}`,
       ),
     ...(hiddenCount > 0 ? [`  … and ${hiddenCount} more`] : []),
   ];
 }
 
 function createCsvExportCommand(): Command {
-  return withHelp(
-    withOutputs(new Command("export"), FORMATS)
+  return addHelp(
+    addOutputOptions(new Command("export"), FORMATS)
       .description("Export what settings files declare as a CSV table")
       .argument("[file]", "Settings file", "settings.yaml")
       .option("--delimiter <character>", "Set the separator of cells, or tab", delimiter, ",")
-      .action(verb(exportTable)),
+      .action(wrapAction(exportTable)),
     {
       examples: [
         { does: "to standard output", line: "csv export settings/acme.yaml" },
@@ -137,11 +137,11 @@ interface CsvExportOptions extends OutputOptions<"csv"> {
 }
 
 async function exportTable(file: string, options: CsvExportOptions): Promise<ExitCode> {
-  const outputs = readOutputs(options, FORMATS);
+  const outputs = parseOutputs(options, FORMATS);
   const { readSettings } = await import("../../files/read-settings.js");
-  const { writeCsv } = await import("../../files/csv-writer.js");
+  const { formatCsv } = await import("../../files/csv-writer.js");
   const settings = readSettings(file);
-  await writeOutputs(outputs, { csv: () => writeCsv(settings, options.delimiter) });
+  await writeOutputs(outputs, { csv: () => formatCsv(settings, options.delimiter) });
   return EXIT.clean;
 }
 

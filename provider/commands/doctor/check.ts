@@ -1,11 +1,11 @@
-import type { Contact } from "./contact";
+import type { ServiceProbe } from "./service-probe";
 
 /** The result of a check. `warn`: it works but needs attention. `skipped`: a check that it needs has failed. */
-export type Health = "ok" | "warn" | "fail" | "skipped";
+export type CheckStatus = "ok" | "warn" | "fail" | "skipped";
 
 /** The outcome of one check. */
-export interface Observation {
-  readonly health: Health;
+export interface CheckOutcome {
+  readonly health: CheckStatus;
   /** Describes the finding in a sentence, without advice. */
   readonly found: string;
   /** Says what to do. Undefined if no action is needed. */
@@ -18,32 +18,32 @@ export interface Check {
   readonly name: string;
   /** The checks that this one needs. If one of them fails or is skipped, this check is skipped. */
   readonly needs?: readonly string[];
-  look(context: Patient): Observation | Promise<Observation>;
+  run(context: CheckContext): CheckOutcome | Promise<CheckOutcome>;
 }
 
 /** The input that all checks share. */
-export interface Patient {
+export interface CheckContext {
   readonly environment: NodeJS.ProcessEnv;
   readonly packageVersion: string;
   /** The working directory. */
-  readonly folder: string;
+  readonly directory: string;
   /** Settings files or directories. If undefined, the checks use the files that `lint` finds by default. */
   readonly files: readonly string[] | undefined;
   /** Returns the time of this machine, in milliseconds since 1970. */
   readonly now: () => number;
   /** Returns the service's answer to a first request, which is sent only once. Call it only after the address check has passed. */
-  contact(): Promise<Contact>;
+  probeService(): Promise<ServiceProbe>;
 }
 
-export const ok = (message: string): Observation => ({ health: "ok", found: message });
-export const warn = (message: string, advice: string): Observation => ({
+export const ok = (message: string): CheckOutcome => ({ health: "ok", found: message });
+export const warn = (message: string, advice: string): CheckOutcome => ({
   health: "warn",
   found: message,
   advice,
 });
-export const fail = (message: string, advice: string): Observation => ({
+export const fail = (message: string, advice: string): CheckOutcome => ({
   health: "fail",
   found: message,
   advice,
 });
-export const skipped = (message: string): Observation => ({ health: "skipped", found: message });
+export const skipped = (message: string): CheckOutcome => ({ health: "skipped", found: message });

@@ -2,22 +2,22 @@ import { lookup } from "node:dns/promises";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../client";
-import { checkBaseUrl, endpointPathHint } from "../../client/address";
-import { refuseOtherService } from "../../client/allowed-services";
-import { isSuccess } from "../../client/answer";
-import { classify } from "../../client/response-classification";
-import { printable } from "../../settings/text";
-import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
+import { getEndpointPathHint, normalizeBaseUrl } from "../../client/address";
+import { assertAllowedService } from "../../client/allowed-services";
+import { isSuccess } from "../../client/parse-response";
+import { classifyResponse } from "../../client/response-classification";
+import { sanitizeLine } from "../../settings/text";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
 
 /** Checks each step from the address to an answer. The first failure is the one to fix. */
 export const connectionChecks: readonly Check[] = [
-  { name: "address", look: checkAddress },
-  { name: "proxy", needs: ["address"], look: checkProxy },
-  { name: "dns", needs: ["address"], look: createDirectCheck(checkDns) },
-  { name: "tcp", needs: ["dns"], look: createDirectCheck(checkTcp) },
-  { name: "tls", needs: ["tcp"], look: createDirectCheck(checkTls) },
-  { name: "answer", needs: ["tls"], look: checkResponse },
-  { name: "clock", needs: ["answer"], look: checkClock },
+  { name: "address", run: checkAddress },
+  { name: "proxy", needs: ["address"], run: checkProxy },
+  { name: "dns", needs: ["address"], run: createDirectCheck(checkDns) },
+  { name: "tcp", needs: ["dns"], run: createDirectCheck(checkTcp) },
+  { name: "tls", needs: ["tcp"], run: createDirectCheck(checkTls) },
+  { name: "answer", needs: ["tls"], run: checkResponse },
+  { name: "clock", needs: ["answer"], run: checkClock },
 ];
 
 const TIMEOUT_MS = 10_000;
@@ -35,16 +35,16 @@ const DAY_MS = 86_400_000;
  *
  * @throws {ConfigurationError} if the address is invalid, or a run would not send a key there.
  */
-export function addressOf({ environment }: Patient): string {
-  const address = checkBaseUrl(
+export function resolveAddress({ environment }: CheckContext): string {
+  const address = normalizeBaseUrl(
     environment["EMAIL_SECURITY_BASE_URL"] ?? "",
     /^(1|true|yes)$/i.test(environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"] ?? ""),
   );
-  refuseOtherService(address, environment);
+  assertAllowedService(address, environment);
   return address;
 }
 
-function checkAddress(context: Patient): Observation {
+function checkAddress(context: CheckContext): CheckOutcome {
   if (!context.environment["EMAIL_SECURITY_BASE_URL"]) {
     return fail(
       "no address is given",
@@ -52,47 +52,47 @@ function checkAddress(context: Patient): Observation {
     );
   }
   try {
-    const address = addressOf(context);
+    const address = resolveAddress(context);
     const isUnencrypted = address.startsWith("http:") && context.environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"];
     return isUnencrypted
-      ? warn(`${printable(address)}, in the clear`, "Use https: whoever is on the way can read the key.")
-      : ok(printable(address));
+      ? warn(`${sanitizeLine(address)}, in the clear`, "Use https: whoever is on the way can read the key.")
+      : ok(sanitizeLine(address));
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return fail("what is given is no address that can be used", error.message);
   }
 }
 
-async function checkProxy(context: Patient): Promise<Observation> {
+async function checkProxy(context: CheckContext): Promise<CheckOutcome> {
   const { environment } = context;
-  const { proxy } = await context.contact();
-  if (proxy !== undefined) return ok(`requests go by ${printable(proxy)}`);
+  const { proxy } = await context.probeService();
+  if (proxy !== undefined) return ok(`requests go by ${sanitizeLine(proxy)}`);
   const isConfigured = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"].some((name) => environment[name]);
   return ok(isConfigured ? "one is set, and not used for this address" : "none is used");
 }
 
 /** Creates a check for a direct connection. With a proxy, the proxy does this step. */
-function createDirectCheck(check: (url: URL, context: Patient) => Promise<Observation>): Check["look"] {
+function createDirectCheck(check: (url: URL, context: CheckContext) => Promise<CheckOutcome>): Check["run"] {
   return async (context) => {
-    const { proxy } = await context.contact();
+    const { proxy } = await context.probeService();
     if (proxy !== undefined) return skipped("the proxy does it");
-    return await check(new URL(addressOf(context)), context);
+    return await check(new URL(resolveAddress(context)), context);
   };
 }
 
-async function checkDns(url: URL): Promise<Observation> {
+async function checkDns(url: URL): Promise<CheckOutcome> {
   try {
     const { address } = await lookup(getHostname(url));
-    return ok(`${printable(url.hostname)} is ${address}`);
+    return ok(`${sanitizeLine(url.hostname)} is ${address}`);
   } catch (error) {
     return fail(
-      `${printable(url.hostname)} has no address here (${getErrorCode(error)})`,
+      `${sanitizeLine(url.hostname)} has no address here (${getErrorCode(error)})`,
       "Is the name right? Some names are known inside a company's network only.",
     );
   }
 }
 
-async function checkTcp(url: URL): Promise<Observation> {
+async function checkTcp(url: URL): Promise<CheckOutcome> {
   const socket = connect({ host: getHostname(url), port: getPort(url), timeout: TIMEOUT_MS });
   try {
     await waitForSocket(socket, "connect");
@@ -100,7 +100,7 @@ async function checkTcp(url: URL): Promise<Observation> {
   } catch (error) {
     const code = getErrorCode(error);
     return fail(
-      `port ${getPort(url)} of ${printable(url.hostname)} can't be reached (${code})`,
+      `port ${getPort(url)} of ${sanitizeLine(url.hostname)} can't be reached (${code})`,
       code === "ECONNREFUSED"
         ? "Nothing listens there: is it the right port, and does the service run? Behind a company's proxy, set HTTPS_PROXY."
         : "Does a firewall stand between? Behind a company's proxy, set HTTPS_PROXY.",
@@ -110,7 +110,7 @@ async function checkTcp(url: URL): Promise<Observation> {
   }
 }
 
-async function checkTls(url: URL, { environment }: Patient): Promise<Observation> {
+async function checkTls(url: URL, { environment }: CheckContext): Promise<CheckOutcome> {
   if (url.protocol !== "https:") return skipped("plain http has none");
   const host = getHostname(url);
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
@@ -137,7 +137,7 @@ async function checkTls(url: URL, { environment }: Patient): Promise<Observation
   }
 }
 
-function checkCertificate(socket: TLSSocket, environment: Patient["environment"]): Observation {
+function checkCertificate(socket: TLSSocket, environment: CheckContext["environment"]): CheckOutcome {
   const expiresAt = Date.parse(socket.getPeerCertificate().valid_to);
   const expiryDay = new Date(expiresAt).toISOString().slice(0, 10);
   const summary = `${socket.getProtocol()}, certificate until ${expiryDay}`;
@@ -152,36 +152,37 @@ function checkCertificate(socket: TLSSocket, environment: Patient["environment"]
     : ok(summary);
 }
 
-async function checkResponse(context: Patient): Promise<Observation> {
-  const { answer, error, proxy } = await context.contact();
-  if (answer === undefined) {
-    const proxyText = proxy === undefined ? "" : ` by the proxy ${printable(proxy)}`;
+async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
+  const { response, error, proxy } = await context.probeService();
+  if (response === undefined) {
+    const proxyText = proxy === undefined ? "" : ` by the proxy ${sanitizeLine(proxy)}`;
     return fail(
-      `no answer came${proxyText} (${printable(error?.message ?? "")})`,
+      `no answer came${proxyText} (${sanitizeLine(error?.message ?? "")})`,
       proxy === undefined
         ? "Try again; if it lasts, ask who runs the service."
         : "Is it the right proxy, and does it let this address through?",
     );
   }
-  const { status, contentType } = answer;
+  const { status, contentType } = response;
   if (/\bhtml\b/i.test(contentType)) {
     return fail(
       `a page for people answers (HTML, ${status}), not the service`,
-      endpointPathHint(addressOf(context)) ??
+      getEndpointPathHint(resolveAddress(context)) ??
         "A proxy, a sign-in page or another service stands at this address. Is EMAIL_SECURITY_BASE_URL the part before /api/v1?",
     );
   }
-  const code = isSuccess(status) ? undefined : classify({ status }).code;
+  const code = isSuccess(status) ? undefined : classifyResponse({ status }).code;
   if (code === "ERR_REDIRECT") {
     return fail(
       `it sends elsewhere (${status})`,
-      endpointPathHint(addressOf(context)) ?? "Give the address that it sends to; a redirect is never followed.",
+      getEndpointPathHint(resolveAddress(context)) ??
+        "Give the address that it sends to; a redirect is never followed.",
     );
   }
   if (code === "ERR_NOT_FOUND") {
     return fail(
       "there is no such service below this address (404)",
-      endpointPathHint(addressOf(context)) ??
+      getEndpointPathHint(resolveAddress(context)) ??
         "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
     );
   }
@@ -192,10 +193,10 @@ async function checkResponse(context: Patient): Promise<Observation> {
   return ok(code === "ERR_AUTH" ? "it answers, and wants a key" : `it answers (${status})`);
 }
 
-async function checkClock(context: Patient): Promise<Observation> {
-  const { answer } = await context.contact();
-  if (answer?.serverTime === undefined) return skipped("the service doesn't tell the time");
-  const skewMs = answer.at - answer.serverTime;
+async function checkClock(context: CheckContext): Promise<CheckOutcome> {
+  const { response } = await context.probeService();
+  if (response?.serverTime === undefined) return skipped("the service doesn't tell the time");
+  const skewMs = response.receivedAt - response.serverTime;
   const seconds = Math.round(Math.abs(skewMs) / 1_000);
   if (Math.abs(skewMs) <= CLOCK_TOLERANCE_MS) return ok(`within ${Math.max(seconds, 1)} s of the service's`);
   return warn(
@@ -223,5 +224,5 @@ function getPort({ port, protocol }: URL): number {
 
 function getErrorCode(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return printable(code ?? message);
+  return sanitizeLine(code ?? message);
 }

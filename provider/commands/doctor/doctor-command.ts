@@ -1,27 +1,27 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
-import { type TextTarget, targetOf, writeOutputs } from "../../cli/output/write-outputs";
-import { packageVersion } from "../../cli/package-version";
-import { withHelp } from "../../cli/verb-help";
-import { harmless, printableJson } from "../../settings/text";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { getTextTarget, type TextTarget, writeOutputs } from "../../cli/output/write-outputs";
+import { getPackageVersion } from "../../cli/package-version";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
+import { escapeUnprintableJson, sanitizeMultiline } from "../../settings/text";
 import type { Diagnosis } from "./doctor";
 
 /**
  * Builds `email-security doctor`, which checks the requirements for managing a tenant. It prints a line for each check, with advice. Exit
  * code 0 if no check fails, else 1.
  */
-export function doctorCommand(): Command {
-  return withHelp(
-    withOutputs(new Command("doctor"), FORMATS)
+export function createDoctorCommand(): Command {
+  return addHelp(
+    addOutputOptions(new Command("doctor"), FORMATS)
       .description("Check address, key, clock, engine and files, and show how to fix them")
       .argument(
         "[files...]",
         "Settings files or directories of them (default: the directory settings, or settings.yaml)",
       )
-      .action(verb(runDoctorCommand)),
+      .action(wrapAction(runDoctorCommand)),
     {
       examples: [
         { does: "before a first run, and where something fails", line: "doctor" },
@@ -44,22 +44,23 @@ async function runDoctorCommand(
   files: string[],
   commandOptions: OutputOptions<(typeof FORMATS)[number]>,
 ): Promise<ExitCode> {
-  const outputs = readOutputs(commandOptions, FORMATS);
+  const outputs = parseOutputs(commandOptions, FORMATS);
   const terminalOutput = outputs.find(({ format, to }) => format === "text" && to === "stdout");
-  const { examine } = await import("./doctor.js");
+  const { runChecks } = await import("./doctor.js");
   const diagnoses: Diagnosis[] = [];
-  const doctorOptions = { environment: process.env, packageVersion: packageVersion() };
-  for await (const diagnosis of examine(files.length > 0 ? { ...doctorOptions, files } : doctorOptions)) {
+  const doctorOptions = { environment: process.env, packageVersion: getPackageVersion() };
+  for await (const diagnosis of runChecks(files.length > 0 ? { ...doctorOptions, files } : doctorOptions)) {
     diagnoses.push(diagnosis);
     // Print each result at once, because a check may be slow.
-    if (terminalOutput !== undefined) process.stdout.write(formatDiagnosis(diagnosis, targetOf("stdout")));
+    if (terminalOutput !== undefined) process.stdout.write(formatDiagnosis(diagnosis, getTextTarget("stdout")));
   }
   const isHealthy = diagnoses.every(({ health }) => health !== "fail");
   await writeOutputs(
     outputs.filter((output) => output !== terminalOutput),
     {
       text: (target) => diagnoses.map((diagnosis) => formatDiagnosis(diagnosis, target)).join(""),
-      json: () => `${printableJson(JSON.stringify({ format: 1, isWell: isHealthy, checks: diagnoses }, null, 2))}\n`,
+      json: () =>
+        `${escapeUnprintableJson(JSON.stringify({ format: 1, isWell: isHealthy, checks: diagnoses }, null, 2))}\n`,
     },
   );
   return isHealthy ? EXIT.clean : EXIT.error;
@@ -73,13 +74,13 @@ const INDENT = " ".repeat(21);
 function formatDiagnosis({ check, health, found, advice }: Diagnosis, target: TextTarget): string {
   const label = STATUS_LABELS[health].padEnd(6);
   const styledLabel = target.color ? styleText(STATUS_COLORS[health], label, { validateStream: false }) : label;
-  const firstLine = `${styledLabel}${check.padEnd(15)}${fitted(INDENT + harmless(found), target).slice(INDENT.length)}`;
+  const firstLine = `${styledLabel}${check.padEnd(15)}${wrapForTerminal(INDENT + sanitizeMultiline(found), target).slice(INDENT.length)}`;
   if (advice === undefined) return `${firstLine}\n`;
   // Lines to paste into a file keep their format, below the sentence.
-  const [firstAdvice = "", ...moreAdvice] = harmless(advice).split("\n");
+  const [firstAdvice = "", ...moreAdvice] = sanitizeMultiline(advice).split("\n");
   return [
     firstLine,
-    fitted(`${INDENT}→ ${firstAdvice}`, target),
+    wrapForTerminal(`${INDENT}→ ${firstAdvice}`, target),
     ...moreAdvice.map((adviceLine) => `${INDENT}  ${adviceLine}`),
     "",
   ].join("\n");

@@ -1,18 +1,18 @@
-import type { Check, Observation, Patient } from "./check";
-import { addressOf, connectionChecks } from "./connection-checks";
-import { type Contact, makeContact } from "./contact";
+import type { Check, CheckContext, CheckOutcome } from "./check";
+import { connectionChecks, resolveAddress } from "./connection-checks";
 import { engineChecks, programChecks, settingsChecks } from "./local-checks";
 import { pluginChecks } from "./plugin-check";
 import { previewChecks } from "./preview-check";
 import { serviceChecks } from "./service-checks";
+import { type ServiceProbe, sendProbe } from "./service-probe";
 
 /** The outcome of a named check. */
-export interface Diagnosis extends Observation {
+export interface Diagnosis extends CheckOutcome {
   /** The stable name of the check: `address`, `key-accepted`. */
   readonly check: string;
 }
 
-/** The options of {@link examine}. */
+/** The options of {@link runChecks}. */
 export interface DoctorOptions {
   readonly environment: NodeJS.ProcessEnv;
   readonly packageVersion: string;
@@ -40,30 +40,30 @@ export const CHECK_NAMES: readonly string[] = CHECKS.map(({ name }) => name);
  * Checks the requirements for managing a tenant from this machine: programs, address, connection, key and its permissions, clock, engine,
  * state, native plugin and settings files. It only reads, and shows no part of the key. It skips checks that depend on a failed one.
  */
-export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis, void, undefined> {
+export async function* runChecks(options: DoctorOptions): AsyncGenerator<Diagnosis, void, undefined> {
   const { environment, packageVersion, files, now = Date.now } = options;
-  let probeResult: Promise<Contact> | undefined;
-  const context: Patient = {
+  let probeResult: Promise<ServiceProbe> | undefined;
+  const context: CheckContext = {
     environment,
     packageVersion,
-    folder: process.cwd(),
+    directory: process.cwd(),
     files,
     now,
-    contact() {
-      probeResult ??= makeContact(addressOf(context), environment, now);
+    probeService() {
+      probeResult ??= sendProbe(resolveAddress(context), environment, now);
       return probeResult;
     },
   };
   // Maps each failed or skipped check to the failure that caused it.
   const failureCauses = new Map<string, string>();
-  for (const { name, needs = [], look } of CHECKS) {
+  for (const { name, needs = [], run } of CHECKS) {
     const cause = needs.map((requirement) => failureCauses.get(requirement)).find((failure) => failure !== undefined);
     if (cause !== undefined) {
       failureCauses.set(name, cause);
       yield { check: name, health: "skipped", found: `not looked at, since ${cause} failed` };
       continue;
     }
-    const result = await look(context);
+    const result = await run(context);
     if (result.health === "fail") failureCauses.set(name, name);
     yield { check: name, ...result };
   }

@@ -4,36 +4,42 @@ import { INSTALL_PULUMI } from "../../engine/engine-unavailable-error";
 import { MINIMUM_VERSION } from "../../engine/installed-engines";
 import { runCommand } from "../../engine/run-command";
 import { formatVersion } from "../../engine/version";
-import { findingText } from "../../files/finding";
+import { formatFinding } from "../../files/finding";
 import { type FilesLintResult, lintFiles } from "../../files/lint-files";
-import { leanEnvironment } from "../../machine/child-environment";
+import { minimalEnv } from "../../machine/child-environment";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { installCommand, missing, OPTIONAL_PARTS, type OptionalPart, packagesOf } from "../../settings/optional-parts";
-import { sdkUnfit } from "../../settings/sdk-requirement";
-import { printable } from "../../settings/text";
-import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
+import {
+  findMissingPackageError,
+  formatInstallCommand,
+  getFeaturePackages,
+  OPTIONAL_FEATURES,
+  type OptionalFeature,
+} from "../../settings/optional-features";
+import { getSdkVersionProblem } from "../../settings/sdk-requirement";
+import { sanitizeLine } from "../../settings/text";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
 import { isProjectReadable } from "./pulumi-project";
 
 /** Checks of the programs on this machine. */
 export const programChecks: readonly Check[] = [
-  { name: "node", look: () => ok(`Node.js ${process.versions.node}`) },
-  { name: "package", look: checkPackage },
-  { name: "postgresql", look: (context) => checkOptionalFeature("postgres", context) },
+  { name: "node", run: () => ok(`Node.js ${process.versions.node}`) },
+  { name: "package", run: checkPackage },
+  { name: "postgresql", run: (context) => checkOptionalFeature("postgres", context) },
 ];
 
 /** Checks of the Pulumi CLI and its state backend. */
 export const engineChecks: readonly Check[] = [
-  { name: "engine", look: checkEngine },
-  { name: "backend", needs: ["engine"], look: checkBackend },
+  { name: "engine", run: checkEngine },
+  { name: "backend", needs: ["engine"], run: checkBackend },
 ];
 
 /** Checks of the repository's settings files. */
-export const settingsChecks: readonly Check[] = [{ name: "settings", look: checkSettingsFiles }];
+export const settingsChecks: readonly Check[] = [{ name: "settings", run: checkSettingsFiles }];
 
-function checkPackage({ packageVersion }: Patient): Observation {
+function checkPackage({ packageVersion }: CheckContext): CheckOutcome {
   const summary = `pulumi-email-security ${packageVersion}`;
   const version = getSdkVersion();
-  const mismatch = sdkUnfit(version);
+  const mismatch = getSdkVersionProblem(version);
   return mismatch === undefined ? ok(summary) : fail(`${summary} beside @pulumi/pulumi ${version}`, mismatch);
 }
 
@@ -46,31 +52,33 @@ function getSdkVersion(): string {
 }
 
 /** A missing optional feature is an error only if the user has requested it. */
-function checkOptionalFeature(feature: OptionalPart, { environment }: Patient): Observation {
-  const { is, isAsked } = OPTIONAL_PARTS[feature];
-  const packages = packagesOf(feature);
-  const error = missing(feature, packages);
+function checkOptionalFeature(feature: OptionalFeature, { environment }: CheckContext): CheckOutcome {
+  const { is, isAsked } = OPTIONAL_FEATURES[feature];
+  const packages = getFeaturePackages(feature);
+  const error = findMissingPackageError(feature, packages);
   const versions = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
   const summary = `${versions.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
   if (error === undefined) return ok(summary);
-  return isAsked(environment) ? fail(summary, error.message) : skipped(`${summary}; \`${installCommand(feature)}\``);
+  return isAsked(environment)
+    ? fail(summary, error.message)
+    : skipped(`${summary}; \`${formatInstallCommand(feature)}\``);
 }
 
 const BACKEND_TIMEOUT_MS = 30_000;
 
-async function checkEngine({ environment }: Patient): Promise<Observation> {
+async function checkEngine({ environment }: CheckContext): Promise<CheckOutcome> {
   const engine = await findEngine({ env: environment });
   if (engine !== undefined) return describeEngine(engine);
   // A warning, because a plan of settings files doesn't need Pulumi.
   return warn(`there is no Pulumi ${formatVersion(MINIMUM_VERSION)} or later`, INSTALL_PULUMI);
 }
 
-function describeEngine({ version, source, folder }: Engine): Observation {
+function describeEngine({ version, source, folder }: Engine): CheckOutcome {
   const result = ok(`Pulumi ${version}, ${ENGINE_SOURCES[source]}`);
   if (source === "path") return result;
   return {
     ...result,
-    found: `${result.found}, in ${printable(folder)}`,
+    found: `${result.found}, in ${sanitizeLine(folder)}`,
     advice: `It is not on PATH. To type \`pulumi\` yourself:\n${formatPathCommand(folder)}`,
   };
 }
@@ -88,12 +96,12 @@ const ENGINE_SOURCES: Readonly<Record<Engine["source"], string>> = {
   cache: "built from its Go modules",
 };
 
-async function checkBackend({ environment, folder }: Patient): Promise<Observation> {
+async function checkBackend({ environment, directory }: CheckContext): Promise<CheckOutcome> {
   const engine = await findEngine({ env: environment });
   if (engine === undefined) return skipped("there is no Pulumi to ask");
-  if (!isProjectReadable(folder)) return skipped("Pulumi would read the project's file, which is no plain file");
+  if (!isProjectReadable(directory)) return skipped("Pulumi would read the project's file, which is no plain file");
   const result = await runCommand(engine.command, ["whoami", "--non-interactive", "--json"], {
-    env: engine.environment(leanEnvironment(environment, "state backend")),
+    env: engine.environment(minimalEnv(environment, "state backend")),
     timeoutMs: BACKEND_TIMEOUT_MS,
   });
   if (result.exitCode === 0) return ok(`logged in at ${parseBackendUrl(result.stdout)}`);
@@ -105,7 +113,7 @@ async function checkBackend({ environment, folder }: Patient): Promise<Observati
   }
   const reason = result.timedOut ? "it took too long" : (result.stderr.trim().split("\n").at(-1) ?? "");
   return fail(
-    `the place of Pulumi's state can't be used: ${printable(reason.replace(/^error: /, ""))}`,
+    `the place of Pulumi's state can't be used: ${sanitizeLine(reason.replace(/^error: /, ""))}`,
     "Check PULUMI_BACKEND_URL, or the `backend` of Pulumi.yaml, and what gives access to it.",
   );
 }
@@ -114,13 +122,13 @@ async function checkBackend({ environment, folder }: Patient): Promise<Observati
 function parseBackendUrl(stdout: string): string {
   try {
     const { url } = JSON.parse(stdout) as { url?: unknown };
-    return printable(String(url).replace(/\/\/[^/@]*@/, "//"));
+    return sanitizeLine(String(url).replace(/\/\/[^/@]*@/, "//"));
   } catch {
     return "a place that it doesn't name";
   }
 }
 
-function checkSettingsFiles({ files: paths = [] }: Patient): Observation {
+function checkSettingsFiles({ files: paths = [] }: CheckContext): CheckOutcome {
   let result: FilesLintResult;
   try {
     result = lintFiles(paths);
@@ -137,6 +145,6 @@ function checkSettingsFiles({ files: paths = [] }: Patient): Observation {
   const [firstFinding] = [...errors, ...warnings];
   if (firstFinding === undefined) return ok(`${fileCount}, no mistake`);
   const summary = `${fileCount}, ${errors.length} errors and ${warnings.length} warnings`;
-  const advice = `${findingText(firstFinding)}. \`email-security lint\` shows all.`;
+  const advice = `${formatFinding(firstFinding)}. \`email-security lint\` shows all.`;
   return errors.length > 0 ? fail(summary, advice) : warn(summary, advice);
 }

@@ -2,56 +2,60 @@ import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ZodError } from "zod";
-import { findOnPath, programsIn } from "../../engine/installed-engines";
-import { describeFailure, runCommand } from "../../engine/run-command";
-import { PLUGIN_FOLDER, PLUGIN_NAME, pluginItem, pluginLines } from "../../gitops/plugin-lines";
-import { leanEnvironment } from "../../machine/child-environment";
-import { excerpt, printable, quote } from "../../settings/text";
-import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
-import { pluginUse } from "./plugin-use";
+import { findOnPath, findProgramFiles } from "../../engine/installed-engines";
+import { describeRunFailure, runCommand } from "../../engine/run-command";
+import { formatPluginItem, formatPluginLines, PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-lines";
+import { minimalEnv } from "../../machine/child-environment";
+import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
+import { findPluginUse } from "./plugin-use";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
 /** Checks that the engine finds the native plugin, if the program in the working directory uses it. */
-export const pluginChecks: readonly Check[] = [{ name: "plugin", look: checkPlugin }];
+export const pluginChecks: readonly Check[] = [{ name: "plugin", run: checkPlugin }];
 
 const PLUGIN_EXECUTABLE = `pulumi-resource-${PLUGIN_NAME}`;
 const NODE_ADVICE = "It needs a `node` on PATH, of Node.js 22.19 or later.";
 const START_TIMEOUT_MS = 15_000;
 
-async function checkPlugin(context: Patient): Promise<Observation> {
+async function checkPlugin(context: CheckContext): Promise<CheckOutcome> {
   let project: PulumiProject | undefined;
   try {
-    project = findProject(context.folder);
+    project = findProject(context.directory);
   } catch (error) {
     return fail("the project's Pulumi.yaml can't be read", formatReadFailure(error));
   }
   if (project === undefined) return skipped("there is no Pulumi project here");
   const path = getDeclaredPath(project);
   if (path !== undefined) return await checkPluginDirectory(path, project, context);
-  const usingFile = pluginUse(project);
+  const usingFile = findPluginUse(project);
   if (usingFile === undefined) return ok("the program does without it");
   return (await checkInstalledPlugin(project, context)) ?? reportUndeclaredPlugin(usingFile, project);
 }
 
 /** Returns the plugin path in the project file. `plugins.providers` takes precedence over `packages`. */
-function getDeclaredPath({ folder, providers = [], packages }: PulumiProject): string | undefined {
+function getDeclaredPath({ directory, providers = [], packages }: PulumiProject): string | undefined {
   const source = packages[PLUGIN_NAME];
   const entry = providers.find(({ name }) => name === PLUGIN_NAME);
   if (entry !== undefined || source === undefined) return entry?.path;
-  return /^(\.\.|\.?\/)/.test(source) || existsSync(resolve(folder, source)) ? source : undefined;
+  return /^(\.\.|\.?\/)/.test(source) || existsSync(resolve(directory, source)) ? source : undefined;
 }
 
 /** Checks the path like the engine: a directory, relative to Pulumi.yaml, that contains the plugin executable. */
-async function checkPluginDirectory(path: string, project: PulumiProject, context: Patient): Promise<Observation> {
+async function checkPluginDirectory(
+  path: string,
+  project: PulumiProject,
+  context: CheckContext,
+): Promise<CheckOutcome> {
   const { file } = project;
-  const directory = resolve(project.folder, path);
+  const directory = resolve(project.directory, path);
   if (!isDirectory(directory)) {
     return fail(
       `there is no folder ${quote(path)}, which ${file} names`,
       existsSync(directory) ? "Name the folder that the plugin is in, not the plugin." : formatInstallAdvice(project),
     );
   }
-  const [program] = programsIn([directory], PLUGIN_EXECUTABLE);
+  const [program] = findProgramFiles([directory], PLUGIN_EXECUTABLE);
   if (program === undefined) {
     return fail(
       `there is no ${PLUGIN_EXECUTABLE} that can be executed in ${quote(path)}, which ${file} names`,
@@ -62,7 +66,7 @@ async function checkPluginDirectory(path: string, project: PulumiProject, contex
   if (version === undefined) {
     return fail(`${quote(path)} has a plugin that doesn't start: ${failure}`, NODE_ADVICE);
   }
-  const summary = `${PLUGIN_NAME} ${version}, in ${printable(path)}`;
+  const summary = `${PLUGIN_NAME} ${version}, in ${sanitizeLine(path)}`;
   if (version === context.packageVersion) return ok(summary);
   return warn(
     summary,
@@ -71,7 +75,7 @@ async function checkPluginDirectory(path: string, project: PulumiProject, contex
 }
 
 /** Checks the places where the engine finds a plugin that the project file doesn't name. */
-async function checkInstalledPlugin(project: PulumiProject, context: Patient): Promise<Observation | undefined> {
+async function checkInstalledPlugin(project: PulumiProject, context: CheckContext): Promise<CheckOutcome | undefined> {
   const { environment, packageVersion } = context;
   const home = environment["PULUMI_HOME"] || join(homedir(), ".pulumi");
   const installDirectory = join(home, "plugins", `resource-${PLUGIN_NAME}-v${packageVersion}`);
@@ -84,7 +88,7 @@ async function checkInstalledPlugin(project: PulumiProject, context: Patient): P
       formatConfigAdvice(project),
     );
   }
-  const [program] = programsIn([installDirectory], PLUGIN_EXECUTABLE);
+  const [program] = findProgramFiles([installDirectory], PLUGIN_EXECUTABLE);
   if (program === undefined) return undefined;
   const { version, failure } = await readPluginVersion(program, context);
   return version === undefined
@@ -92,7 +96,7 @@ async function checkInstalledPlugin(project: PulumiProject, context: Patient): P
     : ok(`${PLUGIN_NAME} ${version}, installed by Pulumi`);
 }
 
-function reportUndeclaredPlugin(usingFile: string, project: PulumiProject): Observation {
+function reportUndeclaredPlugin(usingFile: string, project: PulumiProject): CheckOutcome {
   return fail(
     `${quote(usingFile)} uses the native plugin, and ${project.file} doesn't say where it is`,
     formatConfigAdvice(project),
@@ -104,7 +108,7 @@ function formatInstallAdvice(project: PulumiProject): string {
   const path = findInstalledPath(project);
   return path === undefined
     ? "Run `npm install pulumi-email-security` beside Pulumi.yaml."
-    : `The package is installed; write\n${pluginItem(path)}`;
+    : `The package is installed; write\n${formatPluginItem(path)}`;
 }
 
 /** Formats the lines to add to the project file. */
@@ -113,15 +117,15 @@ function formatConfigAdvice(project: PulumiProject): string {
   const instruction = path === undefined ? "Run `npm install pulumi-email-security` beside it, and add" : "Add";
   const { file, providers, hasPlugins } = project;
   if (providers !== undefined)
-    return `${instruction} to \`providers\`, below \`plugins\` in ${file}:\n${pluginItem(path)}`;
-  if (hasPlugins) return `${instruction} to \`plugins\` in ${file}:\nproviders:\n${pluginItem(path, "  ")}`;
-  return `${instruction} to ${file}:\n${pluginLines(path)}`;
+    return `${instruction} to \`providers\`, below \`plugins\` in ${file}:\n${formatPluginItem(path)}`;
+  if (hasPlugins) return `${instruction} to \`plugins\` in ${file}:\nproviders:\n${formatPluginItem(path, "  ")}`;
+  return `${instruction} to ${file}:\n${formatPluginLines(path)}`;
 }
 
 /** Finds the plugin in the program's packages. Like Node.js, it searches upwards from the directory of Pulumi.yaml. */
-function findInstalledPath({ folder: projectDirectory }: PulumiProject): string | undefined {
+function findInstalledPath({ directory: projectDirectory }: PulumiProject): string | undefined {
   for (let directory = projectDirectory; ; directory = dirname(directory)) {
-    const candidate = join(directory, PLUGIN_FOLDER);
+    const candidate = join(directory, PLUGIN_DIRECTORY);
     if (isDirectory(candidate)) return relative(projectDirectory, candidate).split(sep).join("/");
     if (dirname(directory) === directory) return undefined;
   }
@@ -130,19 +134,19 @@ function findInstalledPath({ folder: projectDirectory }: PulumiProject): string 
 /** Starts the plugin like the engine does, to read its version. */
 async function readPluginVersion(
   program: string,
-  { environment }: Patient,
+  { environment }: CheckContext,
 ): Promise<{ version?: string; failure?: string }> {
   // Only a shell can run a .cmd file, so run the command that it contains.
   const command = program.endsWith(".cmd") ? ["node", program.slice(0, -".cmd".length)] : [program];
   const [start = program, ...args] = [...command, "--version"];
   const result = await runCommand(start, args, {
-    env: leanEnvironment(environment),
+    env: minimalEnv(environment),
     timeoutMs: START_TIMEOUT_MS,
   });
   const version = result.stdout.trim();
   if (result.exitCode === 0 && /^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return { version };
   const errorText = /^error: (.+)$/im.exec(result.stderr)?.[1];
-  return { failure: excerpt(errorText ?? describeFailure(result), 300) };
+  return { failure: excerpt(errorText ?? describeRunFailure(result), 300) };
 }
 
 function isDirectory(path: string): boolean {
@@ -152,7 +156,7 @@ function isDirectory(path: string): boolean {
 function formatReadFailure(error: unknown): string {
   if (error instanceof ZodError) {
     const [issue] = error.issues;
-    return `${printable(issue?.path.join(".") || "It")}: ${printable(issue?.message ?? "")}`;
+    return `${sanitizeLine(issue?.path.join(".") || "It")}: ${sanitizeLine(issue?.message ?? "")}`;
   }
   return excerpt(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error), 300);
 }

@@ -1,18 +1,18 @@
 import { readdirSync } from "node:fs";
 import { dirname, extname, join, relative } from "node:path";
-import { readPlainFile } from "../../machine/plain-file";
+import { readRegularFile } from "../../machine/regular-file";
 import { PROJECT_FILES, type PulumiProject } from "./pulumi-project";
 
 /**
  * Finds the file in which a program uses the native plugin. The path is relative to the project's directory; undefined if no use is found.
  * This is a heuristic: any import or type name in the text counts, wherever it occurs.
  */
-export function pluginUse(project: PulumiProject): string | undefined {
+export function findPluginUse(project: PulumiProject): string | undefined {
   if ("email-security" in project.packages) return project.file;
   const isYaml = project.runtime === "yaml";
   if (isYaml && YAML_PATTERN.test(project.text)) return project.file;
   const file = listProgramFiles(getProgramDirectory(project)).find((path) => usesPlugin(path, isYaml));
-  return file === undefined ? undefined : relative(project.folder, file);
+  return file === undefined ? undefined : relative(project.directory, file);
 }
 
 const SCRIPT_PATTERN = /["']pulumi-email-security[/-]native["']/;
@@ -56,7 +56,7 @@ function usesPlugin(file: string, isYaml: boolean): boolean {
     (isYaml && /^\.ya?ml$/.test(extension) ? YAML_PATTERN : USE_PATTERNS[extension]);
   if (pattern === undefined) return false;
   try {
-    return pattern.test(readPlainFile(file, MAX_BYTES).toString("utf8"));
+    return pattern.test(readRegularFile(file, MAX_BYTES).toString("utf8"));
   } catch {
     // An unreadable file does not prove that the program uses the plugin.
     return false;
@@ -64,9 +64,9 @@ function usesPlugin(file: string, isYaml: boolean): boolean {
 }
 
 /** Returns the program's directory. `main` names a directory, or a file in it. */
-function getProgramDirectory({ folder, main }: PulumiProject): string {
-  if (main === undefined) return folder;
-  const program = join(folder, main);
+function getProgramDirectory({ directory, main }: PulumiProject): string {
+  if (main === undefined) return directory;
+  const program = join(directory, main);
   return extname(program) === "" ? program : dirname(program);
 }
 

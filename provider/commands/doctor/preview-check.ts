@@ -1,17 +1,17 @@
 import { quote } from "../../settings/text";
-import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
 /** Checks whether `pulumi preview` reads the tenant, or only compares with the state of the last run. */
-export const previewChecks: readonly Check[] = [{ name: "preview", look: checkPreview }];
+export const previewChecks: readonly Check[] = [{ name: "preview", run: checkPreview }];
 
 /** The only string that the engine accepts. */
 const REFRESH_ALWAYS = "always";
 
-function checkPreview({ folder }: Patient): Observation {
+function checkPreview({ directory }: CheckContext): CheckOutcome {
   let project: PulumiProject | undefined;
   try {
-    project = findProject(folder);
+    project = findProject(directory);
   } catch {
     return skipped("the project's Pulumi.yaml can't be read");
   }

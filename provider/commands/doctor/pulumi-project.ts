@@ -2,14 +2,14 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { readPlainFile } from "../../machine/plain-file";
+import { readRegularFile } from "../../machine/regular-file";
 
 /** The settings of a Pulumi project that affect plugins and previews. */
 export interface PulumiProject {
   /** The file name: `Pulumi.yaml`. */
   readonly file: string;
   /** The directory of the file. The engine resolves relative paths from here. */
-  readonly folder: string;
+  readonly directory: string;
   readonly text: string;
   readonly runtime: string;
   /** The directory or file of the program, if specified. */
@@ -67,11 +67,11 @@ const projectFileSchema = z.looseObject({
 });
 
 function readProject(directory: string, file: string): PulumiProject {
-  const text = readPlainFile(join(directory, file)).toString("utf8");
+  const text = readRegularFile(join(directory, file)).toString("utf8");
   const { runtime, main, options, plugins, packages } = projectFileSchema.parse(parse(text));
   return {
     file,
-    folder: directory,
+    directory,
     text,
     runtime: typeof runtime === "string" ? runtime : runtime.name,
     main,

@@ -7,60 +7,60 @@ import {
   ServiceError,
   SettingsClient,
 } from "../../client";
-import { endpointPathHint } from "../../client/address";
+import { getEndpointPathHint } from "../../client/address";
 import { lintFiles } from "../../files/lint-files";
 import { inspectSettings } from "../../files/read-settings";
-import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
+import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { OwnDomains } from "../../settings/own-domains";
 import {
-  ADD_OWN_DOMAIN,
-  areStrangers,
-  fewOf,
-  likelyOwnDomains,
-  peopleOf,
-  strangersSign,
-} from "../../settings/tenant-people";
+  ADD_OWN_DOMAIN_ADVICE,
+  collectMailDomains,
+  describeUnexpectedDomains,
+  formatFirstDomains,
+  hasOnlyForeignDomains,
+  suggestOwnDomains,
+} from "../../settings/mail-domains";
+import { OwnDomains } from "../../settings/own-domains";
 import { quote } from "../../settings/text";
-import { type Check, fail, type Observation, ok, type Patient, warn } from "./check";
-import { addressOf } from "./connection-checks";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, warn } from "./check";
+import { resolveAddress } from "./connection-checks";
 
 /** Checks whether a key is set, whether the service accepts it, and what it can read. */
 export const serviceChecks: readonly Check[] = [
-  { name: "key", look: checkApiKey },
+  { name: "key", run: checkApiKey },
   {
     name: "key-accepted",
     needs: ["key", "answer"],
-    look: createReadCheck("the allow/deny list", (client) =>
+    run: createReadCheck("the allow/deny list", (client) =>
       client.allowDenyEntries.list({ list: "deny", page_size: 1 }),
     ),
   },
   {
     name: "right-vips",
     needs: ["key-accepted"],
-    look: createReadCheck("the VIP employees", (client) => client.vipEmployees.list({ page_size: 1 })),
+    run: createReadCheck("the VIP employees", (client) => client.vipEmployees.list({ page_size: 1 })),
   },
-  { name: "own-domains", needs: ["right-vips"], look: checkOwnDomains },
+  { name: "own-domains", needs: ["right-vips"], run: checkOwnDomains },
   {
     name: "right-threats",
     needs: ["key-accepted"],
-    look: createReadCheck("threats", (client) => client.threats.list({ page_size: 1, minutes_ago: 60 }), "plan"),
+    run: createReadCheck("threats", (client) => client.threats.list({ page_size: 1, minutes_ago: 60 }), "plan"),
   },
   {
     name: "right-reports",
     needs: ["key-accepted"],
-    look: createReadCheck("phishing reports", (client) => client.phishingReports.list({ minutes_ago: 60 }), "plan"),
+    run: createReadCheck("phishing reports", (client) => client.phishingReports.list({ minutes_ago: 60 }), "plan"),
   },
 ];
 
 const TIMEOUT_MS = 15_000;
 
-function getApiKey({ environment }: Patient): string {
+function getApiKey({ environment }: CheckContext): string {
   return environment["EMAIL_SECURITY_API_KEY"] ?? "";
 }
 
 /** Describes the length and characters of the key without revealing any part of it. */
-function checkApiKey(context: Patient): Observation {
+function checkApiKey(context: CheckContext): CheckOutcome {
   const key = getApiKey(context);
   if (key === "") {
     return fail("no key is given", "Set EMAIL_SECURITY_API_KEY to the tenant's, from your secret store.");
@@ -83,7 +83,7 @@ function checkApiKey(context: Patient): Observation {
 }
 
 /** Compares the domains of the tenant's mailboxes with the configured own domains. */
-async function checkOwnDomains(context: Patient): Promise<Observation> {
+async function checkOwnDomains(context: CheckContext): Promise<CheckOutcome> {
   let ownDomains: OwnDomains;
   try {
     ownDomains = readExpectedOwnDomains(context);
@@ -100,15 +100,15 @@ async function checkOwnDomains(context: Patient): Promise<Observation> {
   if (mailboxes === undefined) return result;
   const [firstDomain] = ownDomains.names;
   if (firstDomain === undefined) {
-    const likelyDomains = likelyOwnDomains(mailboxes);
+    const likelyDomains = suggestOwnDomains(mailboxes);
     return warn(
-      `ownDomains is set nowhere here${likelyDomains.length === 0 ? "" : `; the VIPs have mailboxes of ${fewOf(likelyDomains)}`}`,
+      `ownDomains is set nowhere here${likelyDomains.length === 0 ? "" : `; the VIPs have mailboxes of ${formatFirstDomains(likelyDomains)}`}`,
       OWN_DOMAINS_ADVICE,
     );
   }
-  const mailDomains = peopleOf(mailboxes, false);
-  if (areStrangers(mailDomains, ownDomains)) {
-    return fail(strangersSign(mailDomains), `Is the key another tenant's? ${ADD_OWN_DOMAIN}`);
+  const mailDomains = collectMailDomains(mailboxes, false);
+  if (hasOnlyForeignDomains(mailDomains, ownDomains)) {
+    return fail(describeUnexpectedDomains(mailDomains), `Is the key another tenant's? ${ADD_OWN_DOMAIN_ADVICE}`);
   }
   if (mailDomains.domains.size === 0) return ok("no VIP has a mailbox by which the tenant could be told from another");
   return ok(`VIPs have mailboxes of ${quote(firstDomain)} or another own domain: it is the right tenant, as it seems`);
@@ -121,8 +121,8 @@ const OWN_DOMAINS_ADVICE =
  * Returns the own domains of a single settings file, as an apply would use them. With several files, the domains in the environment take
  * precedence.
  */
-function readExpectedOwnDomains({ environment, files }: Patient): OwnDomains {
-  const environmentDomains = readOwnDomainNames(NO_STACK, environment);
+function readExpectedOwnDomains({ environment, files }: CheckContext): OwnDomains {
+  const environmentDomains = readOwnDomainNames(NO_STACK_CONFIG, environment);
   const [fileDomains = [], ...otherFileDomains] = readFileOwnDomains(files);
   if (fileDomains.length > 0 && otherFileDomains.length === 0) return new OwnDomains(fileDomains);
   return new OwnDomains(environmentDomains.length > 0 ? environmentDomains : [fileDomains, ...otherFileDomains].flat());
@@ -130,8 +130,8 @@ function readExpectedOwnDomains({ environment, files }: Patient): OwnDomains {
 
 function readFileOwnDomains(files: readonly string[] = []): readonly (readonly string[])[] {
   try {
-    const { tops } = lintFiles(files);
-    return tops.map((file) => inspectSettings(file, { ownDomains: [] }).settings?.tenantDomains ?? []);
+    const { topLevelFiles } = lintFiles(files);
+    return topLevelFiles.map((file) => inspectSettings(file, { ownDomains: [] }).settings?.tenantDomains ?? []);
   } catch (error) {
     // The settings check reports errors in the files.
     if (error instanceof EmailSecurityError) return [];
@@ -144,12 +144,12 @@ function createReadCheck(
   subject: string,
   request: (client: SettingsClient) => Promise<unknown>,
   onlyForCommand?: "plan",
-): Check["look"] {
+): Check["run"] {
   return async (context) => {
     let client: SettingsClient;
     try {
       client = new SettingsClient({
-        baseUrl: addressOf(context),
+        baseUrl: resolveAddress(context),
         apiKey: getApiKey(context),
         allowInsecureHttp: true,
         retries: false,
@@ -164,7 +164,7 @@ function createReadCheck(
       return ok(`${subject} can be read`);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      const result = describeRequestFailure(error, subject, endpointPathHint(client.baseUrl));
+      const result = describeRequestFailure(error, subject, getEndpointPathHint(client.baseUrl));
       return onlyForCommand === undefined || result.health === "warn"
         ? result
         : warn(result.found, `\`${onlyForCommand}\` goes on without them, and says so. ${result.advice ?? ""}`.trim());
@@ -174,7 +174,7 @@ function createReadCheck(
   };
 }
 
-function describeRequestFailure(error: ServiceError, subject: string, addressHint: string | undefined): Observation {
+function describeRequestFailure(error: ServiceError, subject: string, addressHint: string | undefined): CheckOutcome {
   if (error instanceof RateLimitedError || error instanceof CircuitOpenError) {
     const { retryAfterMs } = error;
     const waitText = retryAfterMs === undefined ? "a minute" : `${Math.ceil(retryAfterMs / 1_000)} s`;

@@ -1,22 +1,22 @@
 import { Command } from "commander";
-import { connect, EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { addHelp } from "../../cli/command-help";
+import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { defaultFile, todayOption } from "../../cli/plan-options";
-import { withHelp } from "../../cli/verb-help";
-import { lockFiles, showAndWrite, type WriteOptions, waiting, withWriteOptions } from "../../cli/write-options";
+import { createTodayOption, findDefaultFile } from "../../cli/plan-options";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
+import { addWriteOptions, lockFiles, lockWaitReporter, showAndWrite, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client/errors";
 import type { FileLocks } from "../../files/file-locks";
 import type { Settings } from "../../files/settings";
 import type { Drift } from "../../gitops/drift-schema";
-import type { KnownLists } from "../../plan/desired";
-import type { Observed } from "../../plan/observed";
-import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
-import { cutByDanger, type Transition } from "../../settings/danger";
-import { excerpt, printable, quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import type { Adoptable } from "./drift-steps";
+import type { StackLists } from "../../plan/desired-state";
+import type { ObservedState } from "../../plan/observed-state";
+import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
+import { type Transition, truncateByDanger } from "../../settings/danger";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import type { AdoptableKind } from "./plan-adoption";
 
 const FORMATS = ["text", "markdown", "json"] as const;
 
@@ -31,7 +31,7 @@ interface DriftOptions extends WriteOptions, OutputOptions<(typeof FORMATS)[numb
  * Builds `email-security drift`, which shows the differences between a tenant and its files, with author and date. Exit codes: 0 no drift;
  * 2 drift (after `--adopt`: items that were not adopted); 1 error.
  */
-export function driftCommand(): Command {
+export function createDriftCommand(): Command {
   const command = new Command("drift")
     .description("Show drift between a tenant and its settings files")
     .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
@@ -39,12 +39,12 @@ export function driftCommand(): Command {
       "--adopt <kinds>",
       "Write drift of these kinds into the settings files: added, changed, removed, or several with commas; the last two need --stack",
     );
-  withWriteOptions(command)
+  addWriteOptions(command)
     .option("--revert", "Print the commands that revert the drift, without running them")
     .option("--stack <name>", "Compare with this stack's last run, to tell console changes from file changes")
-    .addOption(todayOption());
-  withOutputs(command, FORMATS).action(verb(runDriftCommand));
-  return withHelp(command, {
+    .addOption(createTodayOption());
+  addOutputOptions(command, FORMATS).action(wrapAction(runDriftCommand));
+  return addHelp(command, {
     examples: [
       {
         does: "what was changed at the tenant since the stack's last run",
@@ -66,43 +66,43 @@ export function driftCommand(): Command {
 
 async function runDriftCommand(fileArgument: string | undefined, options: DriftOptions): Promise<ExitCode> {
   const { readSettings } = await import("../../files/read-settings.js");
-  const { driftOf } = await import("../../gitops/drift.js");
-  const { observe } = await import("../../plan/observed.js");
-  const { hostOf } = await import("../../gitops/plan-tenant.js");
-  const { readStackState } = await import("../../plan/stack-state.js");
-  const { driftMarkdown, driftText } = await import("./drift-report.js");
-  const outputs = readOutputs(options, FORMATS, options.revert ? "--revert" : undefined);
+  const { detectDrift } = await import("../../gitops/detect-drift.js");
+  const { readObservedState } = await import("../../plan/observed-state.js");
+  const { getHost } = await import("../../gitops/plan-tenant.js");
+  const { readStackLists } = await import("../../plan/stack-lists.js");
+  const { renderDriftMarkdown, renderDriftText } = await import("./drift-report.js");
+  const outputs = parseOutputs(options, FORMATS, options.revert ? "--revert" : undefined);
   const adoptKinds = await parseAdoptKinds(options);
-  const file = fileArgument ?? (await defaultFile());
-  const loadSettings = (): Settings => readSettings(file, withoutUndefined({ today: options.today }));
+  const file = fileArgument ?? (await findDefaultFile());
+  const loadSettings = (): Settings => readSettings(file, omitUndefined({ today: options.today }));
   let settings = loadSettings();
   const client = connect();
-  let knownLists: KnownLists | undefined;
-  let observed: Observed;
+  let knownLists: StackLists | undefined;
+  let observed: ObservedState;
   try {
-    knownLists = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
-    observed = await observe(client);
+    knownLists = options.stack === undefined ? undefined : await readStackLists(options.stack, undefined);
+    observed = await readObservedState(client);
   } finally {
     await client.close();
   }
   using locks = adoptKinds === undefined || options.dryRun ? undefined : await lockFiles(settings.files);
   // The files may have changed during a slow request.
   if (locks !== undefined) settings = loadSettings();
-  await locks?.add(settings.files, waiting);
-  const drift: Drift = driftOf(settings, observed, hostOf(client), knownLists, {
-    ownDomains: readOwnDomainNames(NO_STACK, process.env),
-    accepting: { environment: process.env },
+  await locks?.add(settings.files, lockWaitReporter);
+  const drift: Drift = detectDrift(settings, observed, getHost(client), knownLists, {
+    ownDomains: readOwnDomainNames(NO_STACK_CONFIG, process.env),
+    acceptance: { environment: process.env },
   });
-  const { driftJson } = await import("../../gitops/drift-schema.js");
+  const { formatDriftJson } = await import("../../gitops/drift-schema.js");
   await writeOutputs(outputs, {
-    text: (target) => fitted(driftText(drift), target),
-    markdown: () => driftMarkdown(drift),
-    json: () => driftJson(drift),
+    text: (target) => wrapForTerminal(renderDriftText(drift), target),
+    markdown: () => renderDriftMarkdown(drift),
+    json: () => formatDriftJson(drift),
   });
   if (options.revert) {
-    const { revertCommands } = await import("./drift-revert.js");
+    const { buildRevertCommands } = await import("./revert-commands.js");
     const upCommand = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
-    console.log(revertCommands(drift, upCommand.join(" ")).join("\n"));
+    console.log(buildRevertCommands(drift, upCommand.join(" ")).join("\n"));
   }
   if (adoptKinds === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
   // In other formats, a program reads stdout.
@@ -122,19 +122,19 @@ async function parseAdoptKinds({
   dryRun,
   commit,
   pr,
-}: DriftOptions): Promise<readonly Adoptable[] | undefined> {
+}: DriftOptions): Promise<readonly AdoptableKind[] | undefined> {
   if (adopt === undefined) {
     if (dryRun ?? commit ?? pr)
       throw new ConfigurationError("--dry-run, --commit and --pr go with --adopt: else nothing is written.");
     return undefined;
   }
-  const { ADOPTABLE } = await import("./drift-steps.js");
+  const { ADOPTABLE_KINDS } = await import("./plan-adoption.js");
   const names = adopt.split(",").map((name) => name.trim());
-  const kinds = ADOPTABLE.filter((kind) => names.includes(kind));
-  const unknownKind = names.find((name) => !ADOPTABLE.some((kind) => kind === name));
+  const kinds = ADOPTABLE_KINDS.filter((kind) => names.includes(kind));
+  const unknownKind = names.find((name) => !ADOPTABLE_KINDS.some((kind) => kind === name));
   if (unknownKind !== undefined) {
     throw new ConfigurationError(
-      `--adopt takes ${ADOPTABLE.join(", ")}, or several of them with commas, not ${quote(unknownKind)}. Name the settings file before it, as in \`drift FILE --adopt added\`.`,
+      `--adopt takes ${ADOPTABLE_KINDS.join(", ")}, or several of them with commas, not ${quote(unknownKind)}. Name the settings file before it, as in \`drift FILE --adopt added\`.`,
     );
   }
   if (stack === undefined && kinds.some((kind) => kind !== "added")) {
@@ -151,54 +151,58 @@ const MAX_SHOWN_ITEMS = 50;
 async function adoptAndWrite(
   settings: Settings,
   drift: Drift,
-  kinds: readonly Adoptable[],
+  kinds: readonly AdoptableKind[],
   options: DriftOptions & { readonly isText: boolean },
   locks: FileLocks | undefined,
 ): Promise<ExitCode> {
-  const { findingText } = await import("../../files/finding.js");
-  const { readerFrom } = await import("../../files/read-source.js");
-  const { adopt } = await import("./drift-adopt.js");
-  const { adoptMessage, countsOf, stepName, stepTransition } = await import("./drift-message.js");
-  const { driftTransition, isUnmanagedItem } = await import("../../gitops/drift.js");
-  const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), kinds);
+  const { formatFinding } = await import("../../files/finding.js");
+  const { createFileReader } = await import("../../files/read-source.js");
+  const { adoptDrift } = await import("./adopt-drift.js");
+  const { buildAdoptionMessage, formatAdoptionCounts, formatAdoptionStepName, getAdoptionTransition } = await import(
+    "./adoption-message.js"
+  );
+  const { getDriftTransition, isUnmanagedItem } = await import("../../gitops/detect-drift.js");
+  const { files, steps, unadopted, findings } = adoptDrift(drift, settings, createFileReader(settings.file), kinds);
   // Keeps each message on one line, whatever the service or a file contains.
-  const log = (line: string): void => console.error(fitted(printable(line), process.stderr));
+  const log = (line: string): void => console.error(wrapForTerminal(sanitizeLine(line), process.stderr));
   const logTruncated = <T>(
     items: readonly T[],
     getTransition: (item: T) => Transition,
     formatItem: (item: T) => string,
     moreHint: string,
   ): void => {
-    const { shown, more } = cutByDanger(items, MAX_SHOWN_ITEMS, getTransition);
-    for (const item of shown) log(formatItem(item));
-    if (more !== undefined) log(`… and ${more}; ${moreHint}.`);
+    const { visible, hiddenText } = truncateByDanger(items, MAX_SHOWN_ITEMS, getTransition);
+    for (const item of visible) log(formatItem(item));
+    if (hiddenText !== undefined) log(`… and ${hiddenText}; ${moreHint}.`);
   };
   const print = options.isText ? console.log : console.error;
-  const code = await showAndWrite(files, adoptMessage(adopted), options, { show: print, locks });
-  if (adopted.length > 0) log(`${countsOf(adopted)}: ${describeNextStep(options)}`);
+  const code = await showAndWrite(files, buildAdoptionMessage(steps), options, { print, locks });
+  if (steps.length > 0) log(`${formatAdoptionCounts(steps)}: ${describeNextStep(options)}`);
   logTruncated(
-    adopted.filter(({ lost }) => lost !== undefined),
-    stepTransition,
-    (step) => `${stepName(step)}: ${step.lost}.`,
+    steps.filter(({ lost }) => lost !== undefined),
+    getAdoptionTransition,
+    (step) => `${formatAdoptionStepName(step)}: ${step.lost}.`,
     "the diff shows all of them",
   );
   const transitions = new Map<string, Transition>(
-    adopted.flatMap((step) => step.items.map(({ kind, key }) => [`${kind} ${key}`, stepTransition(step)] as const)),
+    steps.flatMap((step) =>
+      step.items.map(({ kind, key }) => [`${kind} ${key}`, getAdoptionTransition(step)] as const),
+    ),
   );
   logTruncated(
     findings,
     ({ subject }) => transitions.get(`${subject?.kind} ${subject?.key}`) ?? {},
-    findingText,
+    formatFinding,
     "`email-security lint` shows all of them once they are in the files",
   );
   logTruncated(
-    left,
-    ({ item }) => driftTransition(item),
-    ({ item, why }) =>
-      `Not adopted: ${(item.there ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(why, 1_000)}.`,
+    unadopted,
+    ({ item }) => getDriftTransition(item),
+    ({ item, reason }) =>
+      `Not adopted: ${(item.there ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(reason, 1_000)}.`,
     "`email-security drift` shows all of them",
   );
-  const handledItems = new Set([...adopted.flatMap(({ items }) => items), ...left.map(({ item }) => item)]);
+  const handledItems = new Set([...steps.flatMap(({ items }) => items), ...unadopted.map(({ item }) => item)]);
   const otherItems = drift.items.filter((item) => !handledItems.has(item));
   const unmanagedCount = otherItems.filter((item) => isUnmanagedItem(item, settings)).length;
   const revertedCount = otherItems.length - unmanagedCount;
@@ -213,7 +217,7 @@ async function adoptAndWrite(
     );
   }
   if (options.dryRun) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
-  return left.length + otherItems.length > 0 ? EXIT.changes : code;
+  return unadopted.length + otherItems.length > 0 ? EXIT.changes : code;
 }
 
 function describeNextStep({ dryRun, commit, pr }: DriftOptions): string {

@@ -1,26 +1,26 @@
-import { lineText } from "../../files/finding";
-import { driftTransition } from "../../gitops/drift";
-import type { Drift, DriftItem, DriftWhat } from "../../gitops/drift-schema";
-import { escapeMarkdown, markdownCode } from "../../render/markdown-text";
-import { dangerRank, describeHidden, sortByDanger } from "../../settings/danger";
-import { detailsOf, differingTexts } from "../../settings/standing-text";
-import { excerpt, printable, quote } from "../../settings/text";
-import { unicodeOf } from "../../settings/unicode-value";
+import { formatLineLocation } from "../../files/finding";
+import { getDriftTransition } from "../../gitops/detect-drift";
+import type { Drift, DriftItem, DriftKind } from "../../gitops/drift-schema";
+import { escapeMarkdown, formatMarkdownCode } from "../../render/markdown-text";
+import { describeHidden, getDangerRank, sortByDanger } from "../../settings/danger";
+import { decodePunycode } from "../../settings/decode-punycode";
+import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
+import { excerpt, quote, sanitizeLine } from "../../settings/text";
 
-const SECTION_TITLES: Readonly<Record<DriftWhat, readonly [title: string, meaning: string]>> = {
+const SECTION_TITLES: Readonly<Record<DriftKind, readonly [title: string, meaning: string]>> = {
   added: ["Added", "at the tenant, and no file declares it"],
   changed: ["Changed", "at the tenant, otherwise than declared"],
   missing: ["Missing", "declared, and not at the tenant"],
   leaving: ["Leaving", "at the tenant still, and no longer declared; the next run removes it"],
 };
 
-const DIFFERENCES = Object.keys(SECTION_TITLES) as DriftWhat[];
+const DIFFERENCES = Object.keys(SECTION_TITLES) as DriftKind[];
 
 /** The maximum size of the Markdown in bytes. GitHub accepts 65,536 characters in total. */
 const MAX_MARKDOWN_BYTES = 60_000;
 
 /** Renders drift for a terminal. External text is sanitized. */
-export function driftText(drift: Drift): string {
+export function renderDriftText(drift: Drift): string {
   const lines = [formatDriftSummary(drift)];
   for (const [[title, meaning], items] of groupByDifference(drift)) {
     lines.push("", `${title} (${items.length}): ${meaning}`);
@@ -34,7 +34,7 @@ export function driftText(drift: Drift): string {
  * Renders drift as Markdown for an issue or a pull request, in at most 60,000 bytes. It counts the items that don't fit, which are never
  * more dangerous than the shown ones.
  */
-export function driftMarkdown(drift: Drift): string {
+export function renderDriftMarkdown(drift: Drift): string {
   const lines = ["<!-- email-security-drift -->", `**${escapeMarkdown(formatDriftSummary(drift))}**`];
   const sections = groupByDifference(drift);
   const visible = selectShownItems(sections.map(([, items]) => items));
@@ -43,7 +43,9 @@ export function driftMarkdown(drift: Drift): string {
     const hidden = items.filter((item) => !visible.has(item));
     lines.push(...items.filter((item) => visible.has(item)).map(renderMarkdownItem));
     if (hidden.length > 0) {
-      lines.push(`- … and ${describeHidden(hidden.map(driftTransition))}; \`email-security drift\` shows all of them`);
+      lines.push(
+        `- … and ${describeHidden(hidden.map(getDriftTransition))}; \`email-security drift\` shows all of them`,
+      );
     }
   }
   return `${lines.join("\n")}\n`;
@@ -54,7 +56,7 @@ function selectShownItems(sections: readonly (readonly DriftItem[])[]): Readonly
   const positions = sections.flatMap((items) => items.map((item, position) => ({ item, position })));
   const byDanger = positions.sort(
     (one, declaredText) =>
-      dangerRank(driftTransition(one.item)) - dangerRank(driftTransition(declaredText.item)) ||
+      getDangerRank(getDriftTransition(one.item)) - getDangerRank(getDriftTransition(declaredText.item)) ||
       one.position - declaredText.position,
   );
   const visible = new Set<DriftItem>();
@@ -69,14 +71,14 @@ function selectShownItems(sections: readonly (readonly DriftItem[])[]): Readonly
 
 function renderMarkdownItem(item: DriftItem): string {
   return [
-    `- ${markdownCode(formatDriftItemName(item))}`,
-    ...describeDriftItem(item).map((detail) => `  - ${markdownCode(detail)}`),
+    `- ${formatMarkdownCode(formatDriftItemName(item))}`,
+    ...describeDriftItem(item).map((detail) => `  - ${formatMarkdownCode(detail)}`),
   ].join("\n");
 }
 
 /** Returns the sections, and the items in each, the most dangerous first. */
 function groupByDifference({ items }: Drift): (readonly [readonly [string, string], readonly DriftItem[]])[] {
-  const byDanger = sortByDanger(items, driftTransition);
+  const byDanger = sortByDanger(items, getDriftTransition);
   const differences = new Set(byDanger.map(({ what }) => what));
   return [...differences].map(
     (difference) => [SECTION_TITLES[difference], byDanger.filter((item) => item.what === difference)] as const,
@@ -84,7 +86,7 @@ function groupByDifference({ items }: Drift): (readonly [readonly [string, strin
 }
 
 function formatDriftSummary({ items, host, file, at, unchanged }: Drift): string {
-  const target = `${printable(file)} at ${printable(host)}`;
+  const target = `${sanitizeLine(file)} at ${sanitizeLine(host)}`;
   const countText = `${unchanged} as declared, read ${at}`;
   if (items.length === 0) return `No drift: ${target} is as declared (${countText}).`;
   const countTexts = DIFFERENCES.flatMap((difference) => {
@@ -97,7 +99,7 @@ function formatDriftSummary({ items, host, file, at, unchanged }: Drift): string
 function formatDriftItemName(item: DriftItem): string {
   const { value, verdictScope } = item;
   const scope = verdictScope === undefined || verdictScope === "global" ? "" : ` (${excerpt(verdictScope)})`;
-  const unicode = unicodeOf(value);
+  const unicode = decodePunycode(value);
   const unicodeText = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
   return `${getItemListName(item)} ${excerpt(value, 300)}${unicodeText}${scope}`;
 }
@@ -110,10 +112,10 @@ function describeDriftItem({ what, there, declared, place, why, kind, movedBy }:
   const details: string[] = [];
   if (there !== undefined && declared !== undefined) {
     if (there.list !== declared.list) details.push(`list: ${there.list}, declared ${declared.list}`);
-    for (const [name, actualText = "", declaredText = ""] of differingTexts(there, declared))
+    for (const [name, actualText = "", declaredText = ""] of findDifferingTexts(there, declared))
       details.push(`${name}: ${quote(actualText, 300)}, declared ${quote(declaredText, 300)}`);
   } else {
-    for (const [name, actualText] of detailsOf(there ?? {})) details.push(`${name}: ${quote(actualText, 300)}`);
+    for (const [name, actualText] of getDetailTexts(there ?? {})) details.push(`${name}: ${quote(actualText, 300)}`);
   }
   if (there?.by !== undefined || there?.at !== undefined) {
     const authorText = there.by === undefined ? "" : ` by ${excerpt(there.by)}`;
@@ -125,6 +127,6 @@ function describeDriftItem({ what, there, declared, place, why, kind, movedBy }:
     details.push(`${creationVerb}${authorText}${dateText}${authorNote}`);
   }
   if (why !== undefined) details.push(why);
-  if (place !== undefined) details.push(`declared at ${lineText(place)}`);
+  if (place !== undefined) details.push(`declared at ${formatLineLocation(place)}`);
   return details;
 }

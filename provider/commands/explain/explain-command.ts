@@ -1,19 +1,19 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
+import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode } from "../../cli/command-line";
-import { withHelp } from "../../cli/verb-help";
-import { nearestName } from "../../settings/nearest-name";
+import { findNearestName } from "../../settings/nearest-name";
 import { quote } from "../../settings/text";
 import type { Explanation } from "./explanation";
-import type { Code } from "./explanations";
-import { itemText, wrapped } from "./wrapped";
+import type { ExplainableCode } from "./explanations";
+import { formatListItem, wrapParagraph } from "./wrap-paragraph";
 
 /**
  * Builds `email-security explain CODE`, which prints the meaning of an error, an example, its usual causes and the remedies. Without a
  * code, it lists all codes. Exit code 1 for an unknown code.
  */
-export function explainCommand(): Command {
-  return withHelp(
+export function createExplainCommand(): Command {
+  return addHelp(
     new Command("explain")
       .description("Explain an error code: its meaning, usual causes and fixes")
       .argument("[code]", "Code of an error or finding, such as ERR_EXISTS or exists (default: lists all errors)")
@@ -42,50 +42,50 @@ async function runExplainCommand(input: string | undefined): Promise<ExitCode> {
     process.stdout.write(formatCodeList(explanations));
     return EXIT.clean;
   }
-  const code = explanations.codeOf(input);
+  const code = explanations.parseCode(input);
   if (code !== undefined) {
-    process.stdout.write(formatExplanation(code, explanations.explanationOf(code)));
+    process.stdout.write(formatExplanation(code, explanations.getExplanation(code)));
     return EXIT.clean;
   }
-  const { RULES } = await import("../../files/rules.js");
-  const rule = RULES.get(input.toLowerCase());
+  const { FINDING_RULES } = await import("../../files/finding-rules.js");
+  const rule = FINDING_RULES.get(input.toLowerCase());
   if (rule !== undefined) {
-    process.stdout.write(`${bold(rule.code)}\n${wrapped(`${rule.title}. ${rule.help}`)}\n`);
+    process.stdout.write(`${bold(rule.code)}\n${wrapParagraph(`${rule.title}. ${rule.help}`)}\n`);
     return EXIT.clean;
   }
-  const closest = explanations.nearestCode(input) ?? nearestName(input, [...RULES.keys()]);
+  const closest = explanations.findNearestCode(input) ?? findNearestName(input, [...FINDING_RULES.keys()]);
   const suggestion = closest === undefined ? "`email-security explain` lists all" : `did you mean ${closest}?`;
   console.error(`error: there is no error code ${quote(input, 100)}; ${suggestion}`);
   return EXIT.error;
 }
 
-function formatExplanation(code: Code, { means, example, causes, remedies, next }: Explanation): string {
+function formatExplanation(code: ExplainableCode, { means, example, causes, remedies, next }: Explanation): string {
   const formatSection = (title: string, lines: readonly string[]): string => [bold(title), ...lines].join("\n");
   const sections = [
-    `${bold(code)}\n${wrapped(means)}`,
+    `${bold(code)}\n${wrapParagraph(means)}`,
     formatSection(
       "For example",
-      example.split("\n").map((line) => itemText(`  ${/^ */.exec(line)?.[0] ?? ""}`, line.trimStart())),
+      example.split("\n").map((line) => formatListItem(`  ${/^ */.exec(line)?.[0] ?? ""}`, line.trimStart())),
     ),
     formatSection(
       "It usually comes of",
-      causes.map((cause) => itemText("  - ", cause)),
+      causes.map((cause) => formatListItem("  - ", cause)),
     ),
     formatSection(
       "What to do",
-      remedies.map((remedy, index) => itemText(`  ${index + 1}. `, remedy)),
+      remedies.map((remedy, index) => formatListItem(`  ${index + 1}. `, remedy)),
     ),
     `${bold("Next")}\n  ${next}`,
   ];
   return `${sections.join("\n\n")}\n`;
 }
 
-function formatCodeList({ explanationOf, GROUPS }: typeof import("./explanations.js")): string {
-  const width = Math.max(...GROUPS.flatMap(({ codes }) => codes.map((code) => code.length))) + 2;
-  const groupTexts = GROUPS.map(({ title, codes }) => {
+function formatCodeList({ getExplanation, CODE_GROUPS }: typeof import("./explanations.js")): string {
+  const width = Math.max(...CODE_GROUPS.flatMap(({ codes }) => codes.map((code) => code.length))) + 2;
+  const groupTexts = CODE_GROUPS.map(({ title, codes }) => {
     const lines = codes.map((code) => {
-      const [firstSentence = ""] = explanationOf(code).means.split(/(?<=\.) /);
-      return itemText(`  ${code.padEnd(width)}`, firstSentence);
+      const [firstSentence = ""] = getExplanation(code).means.split(/(?<=\.) /);
+      return formatListItem(`  ${code.padEnd(width)}`, firstSentence);
     });
     return [bold(title), ...lines].join("\n");
   });

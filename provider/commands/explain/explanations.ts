@@ -1,9 +1,9 @@
-import { nearestName } from "../../settings/nearest-name";
+import { findNearestName } from "../../settings/nearest-name";
 import type { RiskCode } from "../../settings/risk";
 import type { Explanation } from "./explanation";
 import { FILE_ERRORS } from "./file-errors";
 import { PULUMI_ERRORS } from "./pulumi-errors";
-import { RISK_CODES, riskExplanation } from "./risks";
+import { buildRiskExplanation, RISK_CODES } from "./risks";
 import { ROLLOUT_ERRORS } from "./rollout-errors";
 import { SANDBOX_ERRORS } from "./sandbox-errors";
 import { CONFIGURATION_ERRORS, SERVICE_ERRORS } from "./service-errors";
@@ -24,10 +24,10 @@ export const EXPLANATIONS = {
 export type ErrorCode = keyof typeof EXPLANATIONS;
 
 /** A code with an explanation: an error code, or a risk code that an error quotes. */
-export type Code = ErrorCode | RiskCode;
+export type ExplainableCode = ErrorCode | RiskCode;
 
 /** The topics of the codes, in the order of the list. */
-export const GROUPS: readonly { readonly title: string; readonly codes: readonly Code[] }[] = [
+export const CODE_GROUPS: readonly { readonly title: string; readonly codes: readonly ExplainableCode[] }[] = [
   { title: "Configuration and arguments", codes: getCodes(CONFIGURATION_ERRORS) },
   { title: "The service, and the way to it", codes: getCodes(SERVICE_ERRORS) },
   { title: "Resources at their tenant", codes: getCodes(TENANT_ERRORS) },
@@ -43,12 +43,12 @@ function getCodes<Key extends string>(errors: Readonly<Record<Key, Explanation>>
 }
 
 /** Returns the explanation of a code. */
-export function explanationOf(code: Code): Explanation {
-  return isRiskCode(code) ? riskExplanation(code) : EXPLANATIONS[code];
+export function getExplanation(code: ExplainableCode): Explanation {
+  return isRiskCode(code) ? buildRiskExplanation(code) : EXPLANATIONS[code];
 }
 
 /** Parses a code that a user types: lower case, brackets and a missing `ERR_` are fine. Undefined for an unknown code. */
-export function codeOf(input: string): Code | undefined {
+export function parseCode(input: string): ExplainableCode | undefined {
   const trimmed = input.trim().replace(/^[[(]|[\])]$/g, "");
   const risk = trimmed.toLowerCase().replace(/[_\s]/g, "-");
   if (isRiskCode(risk)) return risk;
@@ -58,11 +58,11 @@ export function codeOf(input: string): Code | undefined {
 }
 
 /** Returns the closest code to a misspelt one. Undefined if none is similar. */
-export function nearestCode(input: string): Code | undefined {
+export function findNearestCode(input: string): ExplainableCode | undefined {
   const stripPrefix = (code: string): string => code.replace(/^ERR_/i, "");
   const knownCodes = [...getCodes(EXPLANATIONS), ...RISK_CODES].map(stripPrefix);
-  const closest = nearestName(stripPrefix(input.trim()), knownCodes);
-  return closest === undefined ? undefined : codeOf(closest);
+  const closest = findNearestName(stripPrefix(input.trim()), knownCodes);
+  return closest === undefined ? undefined : parseCode(closest);
 }
 
 function isRiskCode(code: string): code is RiskCode {

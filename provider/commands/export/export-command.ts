@@ -1,25 +1,25 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
-import { connect, EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { withHelp } from "../../cli/verb-help";
+import { addHelp } from "../../cli/command-help";
+import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles } from "../../cli/write-options";
 import type { SettingsClient } from "../../client";
-import { pluginLines } from "../../gitops/plugin-lines";
-import type { Observed } from "../../plan/observed";
+import { formatPluginLines } from "../../gitops/plugin-lines";
+import type { ObservedState } from "../../plan/observed-state";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { parseOwnDomains } from "../../settings/own-domains";
-import { harmless, printable, quote } from "../../settings/text";
+import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 
 /**
  * Builds `email-security export`. It writes a tenant's actual state to settings files, so that the first run changes nothing. It can also
  * write the file that `pulumi import` uses to import the tenant into a stack.
  */
-export function exportCommand(): Command {
-  return withHelp(
+export function createExportCommand(): Command {
+  return addHelp(
     new Command("export")
-      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .configureOutput({ outputError: (text, write) => write(sanitizeMultiline(text)) })
       .description("Export a tenant into settings files; a first `pulumi up` with them changes nothing")
       .option("--to <folder>", "Write settings files to this directory, which is created if missing")
       .option(
@@ -33,7 +33,7 @@ export function exportCommand(): Command {
       )
       .option("--include-automatic", "Declare automatically detected VIPs too", false)
       .option("--force", "Overwrite an earlier export, with confirmation where people's edits would be lost", false)
-      .action(verb(runExportCommand)),
+      .action(wrapAction(runExportCommand)),
     {
       examples: [
         {
@@ -67,20 +67,20 @@ interface ExportCommandOptions {
 }
 
 /** Writes an export of the observed tenant. */
-type WriteExport = (observed: Observed, client: SettingsClient) => Promise<void>;
+type ExportWriter = (observed: ObservedState, client: SettingsClient) => Promise<void>;
 
 async function runExportCommand(options: ExportCommandOptions): Promise<ExitCode> {
   const { to, pulumiImport } = options;
   assertExportOptions(options);
   const ownDomains = parseOwnDomainsOption(options);
-  const { observe } = await import("../../plan/observed.js");
+  const { readObservedState } = await import("../../plan/observed-state.js");
   // Report output problems before the first request to the service.
   const writers = [
     to === undefined ? undefined : await prepareSettingsFiles(to, ownDomains, options),
     pulumiImport === undefined ? undefined : await prepareImportFile(pulumiImport, ownDomains, options),
   ];
   const client = connect();
-  const observed = await observe(client);
+  const observed = await readObservedState(client);
   for (const writer of writers) await writer?.(observed, client);
   return EXIT.clean;
 }
@@ -108,9 +108,9 @@ async function prepareSettingsFiles(
   to: string,
   ownDomains: readonly string[],
   { includeAutomatic, force }: ExportCommandOptions,
-): Promise<WriteExport> {
-  const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../../gitops/export.js");
-  const { writeFolder } = await import("../../files/write-settings.js");
+): Promise<ExportWriter> {
+  const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../../gitops/export-settings.js");
+  const { writeDirectoryFiles } = await import("../../files/write-settings.js");
   const assertNoExistingExport = (): string[] => {
     const existingFiles = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
     if (existingFiles.length === 0 || force) return existingFiles;
@@ -126,13 +126,13 @@ async function prepareSettingsFiles(
     await confirmLostContent(to, assertNoExistingExport(), tenantExport.files);
     using locks = await lockFiles([join(to, SETTINGS_FILE)]);
     const existingFiles = assertNoExistingExport();
-    writeFolder(to, tenantExport.files);
+    writeDirectoryFiles(to, tenantExport.files);
     locks.release();
 
-    const { files, entries, vips, risky, automatic, left } = tenantExport;
+    const { files, entries, vips, risky, automatic, undeclarable } = tenantExport;
     const staleFiles = existingFiles.filter((name) => !files.has(name));
     printLines(
-      `Wrote ${formatNounCount(entries, "allow/deny entry", "allow/deny entries")} and ${formatNounCount(vips, "VIP", "VIPs")} to ${printable(to)}: ${[...files.keys()].join(", ")}.`,
+      `Wrote ${formatNounCount(entries, "allow/deny entry", "allow/deny entries")} and ${formatNounCount(vips, "VIP", "VIPs")} to ${sanitizeLine(to)}: ${[...files.keys()].join(", ")}.`,
     );
     if (risky > 0) {
       printLines(
@@ -143,7 +143,7 @@ async function prepareSettingsFiles(
     printLines(
       `Next: \`new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} })\` in a Pulumi program; its first \`pulumi up\` changes nothing.`,
     );
-    printNotes(left, "all in the files");
+    printNotes(undeclarable, "all in the files");
     if (staleFiles.length > 0) {
       console.error(
         `note: ${staleFiles.join(", ")} of an earlier export ${staleFiles.length === 1 ? "is" : "are"} included no more; remove ${staleFiles.length === 1 ? "it" : "them"}`,
@@ -158,15 +158,15 @@ async function confirmLostContent(
   existingFiles: readonly string[],
   files: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const { lostByExport } = await import("./lost-by-export.js");
+  const { findExportLosses } = await import("./export-losses.js");
   const contentByFile = new Map(existingFiles.map((name) => [name, readFileSync(join(to, name), "utf8")]));
-  const lostContent = lostByExport(contentByFile, files);
+  const lostContent = findExportLosses(contentByFile, files);
   if (lostContent.length === 0) return;
-  const list = lostContent.map((item) => `  ${printable(item)}`).join("\n");
+  const list = lostContent.map((item) => `  ${sanitizeLine(item)}`).join("\n");
   const advice = `The export holds only what the tenant knows. Export to another folder and compare the two, or remove ${quote(to, 300)} yourself if nothing of it is needed.`;
   console.error(`--force would drop from the files in ${quote(to, 300)}:\n${list}`);
-  const { isConfirmed } = await import("../change/ask-change.js");
-  if (process.stdin.isTTY && process.stdout.isTTY && (await isConfirmed("Write over these files?"))) return;
+  const { promptConfirmation } = await import("../change/change-prompts.js");
+  if (process.stdin.isTTY && process.stdout.isTTY && (await promptConfirmation("Write over these files?"))) return;
   throw new EmailSecurityError(
     "ERR_EXPORT_EXISTS",
     `The files in ${quote(to, 300)} hold what people wrote there, listed above, and nothing was written. ${advice}`,
@@ -177,9 +177,9 @@ async function prepareImportFile(
   file: string,
   ownDomains: readonly string[],
   { includeAutomatic, wholeLists, force }: ExportCommandOptions,
-): Promise<WriteExport> {
-  const importModule = await import("./export-import-file.js");
-  const { writeFolder } = await import("../../files/write-settings.js");
+): Promise<ExportWriter> {
+  const importModule = await import("./pulumi-import-file.js");
+  const { writeDirectoryFiles } = await import("../../files/write-settings.js");
   const assertNoExistingFile = (): void => {
     if (!existsSync(file) || force) return;
     throw new EmailSecurityError(
@@ -190,19 +190,22 @@ async function prepareImportFile(
   assertNoExistingFile();
   return async (observed) => {
     const withAutomatic = includeAutomatic && !wholeLists;
-    const { text, resources, entries, vips, risky, automatic, left } = importModule.importFile(observed, {
-      ownDomains,
-      includeAutomatic: withAutomatic,
-      wholeLists,
-    });
+    const { text, resources, entries, vips, risky, automatic, undeclarable } = importModule.buildPulumiImportFile(
+      observed,
+      {
+        ownDomains,
+        includeAutomatic: withAutomatic,
+        wholeLists,
+      },
+    );
     using locks = await lockFiles([file]);
     assertNoExistingFile();
-    writeFolder(dirname(file), new Map([[basename(file), text]]));
+    writeDirectoryFiles(dirname(file), new Map([[basename(file), text]]));
     locks.release();
 
     const summary = `${formatNounCount(entries, "allow/deny entry", "allow/deny entries")} and ${formatNounCount(vips, "VIP", "VIPs")}`;
     printLines(
-      `Wrote the import of ${summary} to ${printable(file)}, as ${formatNounCount(resources, "resource", "resources")}.`,
+      `Wrote the import of ${summary} to ${sanitizeLine(file)}, as ${formatNounCount(resources, "resource", "resources")}.`,
     );
     if (risky > 0) {
       printLines(
@@ -210,9 +213,9 @@ async function prepareImportFile(
       );
     }
     printAutomatic(automatic, "and not imported");
-    printNotes(left, "none of which the file names");
+    printNotes(undeclarable, "none of which the file names");
     console.log(
-      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${pluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n`,
+      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${formatPluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n`,
     );
     printLines(
       "and put what that wrote into the program; the next `pulumi up` changes nothing. (Where your Pulumi writes no program, `pulumi stack export` has the arguments of each.)",
@@ -221,7 +224,7 @@ async function prepareImportFile(
 }
 
 function printLines(text: string): void {
-  console.log(fitted(text));
+  console.log(wrapForTerminal(text));
 }
 
 function printAutomatic(automatic: number, note: string): void {
@@ -235,7 +238,7 @@ function printAutomatic(automatic: number, note: string): void {
 const MAX_NOTES = 200;
 
 function printNotes(notes: readonly string[], moreHint: string): void {
-  for (const text of notes.slice(0, MAX_NOTES)) console.error(harmless(`note: ${printable(text)}`));
+  for (const text of notes.slice(0, MAX_NOTES)) console.error(sanitizeMultiline(`note: ${sanitizeLine(text)}`));
   if (notes.length > MAX_NOTES) console.error(`note: and ${notes.length - MAX_NOTES} more, ${moreHint}`);
 }
 

@@ -1,28 +1,28 @@
 import { Command } from "commander";
-import { connect, EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { type JournalOptions, journalToRead, withJournal } from "../../cli/journal-place";
-import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { addHelp } from "../../cli/command-help";
+import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addJournalOption, getExistingJournalLocation, type JournalOptions } from "../../cli/journal-location";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { defaultFile, todayOption, wholeNumber } from "../../cli/plan-options";
-import { valuesOnStandardInput } from "../../cli/standard-input";
+import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { readStdinValues } from "../../cli/standard-input";
 import {
-  type Selecting,
-  selectionOf,
-  several,
-  TARGETS_FILE,
-  withSelectionBesideValues,
+  addRepeatableSelectionOptions,
+  collectValues,
+  DEFAULT_TARGETS_FILE,
+  parseSelection,
+  type SelectionOptions,
 } from "../../cli/tenant-options";
-import { withHelp } from "../../cli/verb-help";
 import { ConfigurationError, type SettingsClient } from "../../client";
-import type { TenantFound } from "../../gitops/find/find-schema";
+import type { TenantMatches } from "../../gitops/find/find-schema";
 import type { Matcher } from "../../gitops/find/matcher";
-import type { ExpectedPeople } from "../../plan/same-tenant";
-import { harmless } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
+import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { sanitizeMultiline } from "../../settings/text";
 
 const FORMATS = ["text", "csv", "json"] as const;
 
-interface FindOptions extends Selecting, JournalOptions, OutputOptions<(typeof FORMATS)[number]> {
+interface FindOptions extends SelectionOptions, JournalOptions, OutputOptions<(typeof FORMATS)[number]> {
   readonly sender?: readonly string[];
   readonly below?: boolean;
   readonly file?: string;
@@ -38,26 +38,32 @@ interface FindOptions extends Selecting, JournalOptions, OutputOptions<(typeof F
  * Builds `email-security find`, which shows where files and tenants allow or deny a value. Exit codes: 0 no match; 2 at least one match; 1
  * an error, or incomplete data.
  */
-export function findCommand(): Command {
+export function createFindCommand(): Command {
   const command = new Command("find")
     .description("Find where a domain, address or mailbox is allowed, denied or a VIP, in files and at tenants")
     .argument("[values...]", "Values to find, or - for standard input, a line each")
-    .option("--sender <address>", "Show which entry decides for mail from this sender; repeat for several", several)
+    .option(
+      "--sender <address>",
+      "Show which entry decides for mail from this sender; repeat for several",
+      collectValues,
+    )
     .option("--below", "Include the subdomains and mailboxes of a domain")
     .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
     .option("--offline", "Read only files, and send no request to a tenant")
     .option("--stack <name>", "Include the state of this stack")
     .option("--all", "Search all tenants of the targets file")
-    .option("--targets <file>", `Search all tenants of this file (default: ${TARGETS_FILE})`);
-  withSelectionBesideValues(command).option(
+    .option("--targets <file>", `Search all tenants of this file (default: ${DEFAULT_TARGETS_FILE})`);
+  addRepeatableSelectionOptions(command).option(
     "--max-concurrent <number>",
     "Read this many tenants at once",
-    wholeNumber,
+    parsePositiveInteger,
     16,
   );
-  withJournal(command, "Use this rollout journal, for known tenants and shared rate limits").addOption(todayOption());
-  withOutputs(command, FORMATS).action(verb(runFindCommand));
-  return withHelp(command, {
+  addJournalOption(command, "Use this rollout journal, for known tenants and shared rate limits").addOption(
+    createTodayOption(),
+  );
+  addOutputOptions(command, FORMATS).action(wrapAction(runFindCommand));
+  return addHelp(command, {
     examples: [
       { does: "in the files and at the tenant of the environment", line: "find evil.example" },
       { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --format csv" },
@@ -75,20 +81,20 @@ export function findCommand(): Command {
 }
 
 async function runFindCommand(values: readonly string[], options: FindOptions): Promise<ExitCode> {
-  const outputs = readOutputs(options, FORMATS);
-  const { wantedOf } = await import("../../gitops/find/wanted.js");
+  const outputs = parseOutputs(options, FORMATS);
+  const { parseQueries } = await import("../../gitops/find/parse-queries.js");
   const { Matcher } = await import("../../gitops/find/matcher.js");
   const { FIND_FORMAT } = await import("../../gitops/find/find-schema.js");
-  const queries = wantedOf(values.flatMap(expandValue), options.sender);
+  const queries = parseQueries(values.flatMap(expandValue), options.sender);
   const matcher = new Matcher(queries, { below: options.below === true });
   const searchedAt = new Date().toISOString();
   const tenants = isFleetSearch(options) ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
   const isComplete = tenants.every(({ unread }) => unread.length === 0);
   const report = { format: FIND_FORMAT, at: searchedAt, wanted: queries, tenants, isComplete } as const;
   await writeOutputs(outputs, {
-    text: async ({ columns }) => (await import("./find-text.js")).findText(report, columns),
-    csv: async () => (await import("./find-csv.js")).findCsv(report),
-    json: async () => (await import("../../gitops/find/find-schema.js")).findJson(report),
+    text: async ({ columns }) => (await import("./find-text.js")).renderFindText(report, columns),
+    csv: async () => (await import("./find-csv.js")).renderFindCsv(report),
+    json: async () => (await import("../../gitops/find/find-schema.js")).formatFindJson(report),
   });
   if (!isComplete) {
     const incompleteCount = tenants.filter(({ unread }) => unread.length > 0).length;
@@ -102,7 +108,7 @@ async function runFindCommand(values: readonly string[], options: FindOptions): 
 }
 
 function expandValue(value: string): readonly string[] {
-  return value === "-" ? valuesOnStandardInput() : [value];
+  return value === "-" ? readStdinValues() : [value];
 }
 
 function isFleetSearch({ all, targets, only, except, label, file, stack }: FindOptions): boolean {
@@ -116,9 +122,9 @@ function isFleetSearch({ all, targets, only, except, label, file, stack }: FindO
   return isAll;
 }
 
-async function searchTenant(matcher: Matcher, options: FindOptions): Promise<TenantFound> {
-  const { findTenant, readMatching } = await import("../../gitops/find/find-tenant.js");
-  const { hostOf } = await import("../../gitops/plan-tenant.js");
+async function searchTenant(matcher: Matcher, options: FindOptions): Promise<TenantMatches> {
+  const { findTenantMatches, readMatchingRows } = await import("../../gitops/find/find-tenant-matches.js");
+  const { getHost } = await import("../../gitops/plan-tenant.js");
   const { offline, stack, today } = options;
   const file = options.file ?? (await findOptionalFile(offline === true));
   let client: SettingsClient | undefined;
@@ -133,18 +139,18 @@ async function searchTenant(matcher: Matcher, options: FindOptions): Promise<Ten
   try {
     const [tenantResult = connectionFailure, stackResult] = await Promise.all([
       client &&
-        readMatching(client, matcher, undefined, await readExpectedIdentity(file)).then(
+        readMatchingRows(client, matcher, undefined, await readExpectedIdentity(file)).then(
           (rows) => ({ rows }),
           (error: unknown) => ({ error }),
         ),
       stack === undefined ? undefined : readStack(stack),
     ]);
-    const host = client && hostOf(client);
+    const host = client && getHost(client);
     const name = file ?? host ?? "";
-    return findTenant(matcher, {
+    return findTenantMatches(matcher, {
       name,
-      ...withoutUndefined({ host, file, tenant: tenantResult, stack: stackResult }),
-      reading: { today },
+      ...omitUndefined({ host, file, tenant: tenantResult, stack: stackResult }),
+      readOptions: { today },
     });
   } finally {
     await client?.close();
@@ -152,10 +158,10 @@ async function searchTenant(matcher: Matcher, options: FindOptions): Promise<Ten
 }
 
 /** Returns the people that a settings file expects at its tenant, even if the file has other errors. Undefined if it has no expectation. */
-async function readExpectedIdentity(file: string | undefined): Promise<ExpectedPeople | undefined> {
+async function readExpectedIdentity(file: string | undefined): Promise<ExpectedMailboxes | undefined> {
   if (file === undefined) return undefined;
   const { inspectSettings } = await import("../../files/read-settings.js");
-  const { settings, draft } = inspectSettings(file, { together: false });
+  const { settings, draft } = inspectSettings(file, { shouldCrossCheck: false });
   const { tenantDomains: ownDomains = [] } = settings ?? draft ?? {};
   return ownDomains.length === 0 ? undefined : { ownDomains };
 }
@@ -163,7 +169,7 @@ async function readExpectedIdentity(file: string | undefined): Promise<ExpectedP
 /** Finds the settings file. Without one, the command searches only the tenant, and says so. */
 async function findOptionalFile(isRequired: boolean): Promise<string | undefined> {
   try {
-    return await defaultFile();
+    return await findDefaultFile();
   } catch (error) {
     if (isRequired || (error as { code?: unknown }).code !== "ERR_NO_SETTINGS") throw error;
     console.error("note: there are no settings files here; only the tenant is looked at.");
@@ -172,34 +178,38 @@ async function findOptionalFile(isRequired: boolean): Promise<string | undefined
 }
 
 async function readStack(name: string) {
-  const { readStackState } = await import("../../plan/stack-state.js");
-  return await readStackState(name, undefined).then(
+  const { readStackLists } = await import("../../plan/stack-lists.js");
+  return await readStackLists(name, undefined).then(
     (knownLists) => ({ name, known: knownLists }),
     (error: unknown) => ({ name, error }),
   );
 }
 
-async function searchFleet(matcher: Matcher, options: FindOptions): Promise<readonly TenantFound[]> {
+async function searchFleet(matcher: Matcher, options: FindOptions): Promise<readonly TenantMatches[]> {
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const { findInFleet } = await import("../../fleet/find-in-fleet.js");
   const { offline, maxConcurrent: concurrency, today } = options;
-  const { memoryOf, openJournals, stackStates } = await import("../../cli/fleet-journals.js");
-  const { permitsForReading } = await import("../../rollout/rate-limit/permits-for-reading.js");
-  const targetsFile = readTargets(options.targets ?? TARGETS_FILE);
+  const { createMemoryReader, openJournals, openStackStates } = await import("../../cli/fleet-journals.js");
+  const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");
+  const targetsFile = readTargets(options.targets ?? DEFAULT_TARGETS_FILE);
   const { targets, services } = targetsFile;
-  const selected = selectTargets(targets, selectionOf(options));
-  const searchOptions = { concurrency, ...withoutUndefined({ today }) };
+  const selected = selectTargets(targets, parseSelection(options));
+  const searchOptions = { concurrency, ...omitUndefined({ today }) };
   if (offline) return await findInFleet(matcher, selected, { reach: undefined, ...searchOptions });
-  const log = (line: string): void => console.error(harmless(line));
-  const journalUrl = await journalToRead(options.database);
+  const log = (line: string): void => console.error(sanitizeMultiline(line));
+  const journalUrl = await getExistingJournalLocation(options.database);
   // Open the journal before the rate limits, which would create one.
   const journals = await openJournals([journalUrl], targetsFile, log);
   try {
-    const rateLimits = await permitsForReading(journalUrl, services, log);
+    const rateLimits = await openSharedRateLimiter(journalUrl, services, log);
     try {
-      const requestContext = { environment: process.env, permits: rateLimits.of };
-      const memory = memoryOf(journals, targets, await stackStates(targetsFile.file, targetsFile.project));
+      const requestContext = { environment: process.env, getTokens: rateLimits.getTokens };
+      const memory = createMemoryReader(
+        journals,
+        targets,
+        await openStackStates(targetsFile.file, targetsFile.project),
+      );
       return await findInFleet(matcher, selected, { reach: requestContext, memory, ...searchOptions });
     } finally {
       await rateLimits.close();

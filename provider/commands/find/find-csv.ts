@@ -1,9 +1,9 @@
-import { csvText, titleOf } from "../../files/csv-writer";
+import { formatColumnTitle, formatCsvRows } from "../../files/csv-writer";
 import { TEXT_FIELD_NAMES } from "../../files/element-fields";
-import type { FindReport, Found, Line, TenantFound } from "../../gitops/find/find-schema";
+import type { FileLine, FindMatch, FindReport, TenantMatches } from "../../gitops/find/find-schema";
 import { DETAIL_NAMES } from "../../settings/entry-fields";
-import { detailsOf } from "../../settings/standing-text";
-import { harmless } from "../../settings/text";
+import { getDetailTexts } from "../../settings/entry-state-text";
+import { sanitizeMultiline } from "../../settings/text";
 
 const COLUMN_TITLES = [
   "looked for",
@@ -16,7 +16,7 @@ const COLUMN_TITLES = [
   "state",
   "file",
   "included at",
-  ...TEXT_FIELD_NAMES.map(titleOf),
+  ...TEXT_FIELD_NAMES.map(formatColumnTitle),
   "ended",
   "list at the tenant",
   ...DETAIL_NAMES.map((name) => `${name} at the tenant`),
@@ -32,7 +32,7 @@ const COLUMN_TITLES = [
  * Renders matches as CSV: a row for each entry of a tenant, or for each of its rows at the service if there are several. A read error gets
  * a row too. Cells are escaped, so that they are safe in spreadsheets and terminals.
  */
-export function findCsv({ tenants }: FindReport): string {
+export function renderFindCsv({ tenants }: FindReport): string {
   const rows = tenants.flatMap((tenant) => [
     ...tenant.found.flatMap((match) => formatMatchRows(tenant, match)),
     ...tenant.unread.map(({ where, code, message }) =>
@@ -45,10 +45,10 @@ export function findCsv({ tenants }: FindReport): string {
       }),
     ),
   ]);
-  return csvText([COLUMN_TITLES, ...rows]);
+  return formatCsvRows([COLUMN_TITLES, ...rows]);
 }
 
-function formatMatchRows({ name, host, decisions }: TenantFound, match: Found): string[][] {
+function formatMatchRows({ name, host, decisions }: TenantMatches, match: FindMatch): string[][] {
   const { kind, wanted, how, key, value, verdictScope, state, declared, ended, there, stack } = match;
   const [firstInactive] = ended;
   const declaration = declared ?? firstInactive;
@@ -70,14 +70,14 @@ function formatMatchRows({ name, host, decisions }: TenantFound, match: Found): 
       state,
       file: declaration && formatLine(declaration),
       "included at": declaration?.includedAt.map(formatLine).join(" < "),
-      ...Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [titleOf(name), declaration?.[name]?.toString()])),
+      ...Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [formatColumnTitle(name), declaration?.[name]?.toString()])),
       ended:
         firstInactive &&
         (firstInactive.removedAt === undefined
           ? firstInactive.why
           : `${firstInactive.why} at ${formatLine(firstInactive.removedAt)}`),
       "list at the tenant": entry?.list,
-      ...Object.fromEntries(detailsOf(entry ?? {}).map(([name, detail]) => [`${name} at the tenant`, detail])),
+      ...Object.fromEntries(getDetailTexts(entry ?? {}).map(([name, detail]) => [`${name} at the tenant`, detail])),
       "created by": entry?.by,
       "created at": entry?.at,
       source: entry?.source,
@@ -88,9 +88,9 @@ function formatMatchRows({ name, host, decisions }: TenantFound, match: Found): 
 }
 
 function formatRow(cells: Readonly<Record<string, string | undefined>>): string[] {
-  return COLUMN_TITLES.map((title) => harmless(cells[title] ?? ""));
+  return COLUMN_TITLES.map((title) => sanitizeMultiline(cells[title] ?? ""));
 }
 
-function formatLine({ file, line }: Line): string {
+function formatLine({ file, line }: FileLine): string {
   return `${file}:${line}`;
 }

@@ -1,24 +1,24 @@
-import { factsSaid } from "../../files/element-fields";
+import { labelTextFields } from "../../files/element-fields";
 import type {
   Decision,
-  DeclaredThere,
-  EndedThere,
+  DeclaredOccurrence,
+  EndedOccurrence,
+  FileLine,
+  FindMatch,
+  FindQuery,
   FindReport,
-  Found,
-  FoundState,
-  How,
-  Line,
-  RowThere,
-  TenantFound,
-  Wanted,
+  MatchState,
+  MatchType,
+  TenantMatches,
+  TenantOccurrence,
 } from "../../gitops/find/find-schema";
-import { hanging } from "../../render/columns";
-import { counted, onOneLine } from "../../render/words";
+import { formatCount, toSingleLine } from "../../render/safe-text";
+import { wrapHangingIndent } from "../../render/text-width";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { sentOf } from "../../settings/entry-fields";
-import { detailsOf } from "../../settings/standing-text";
-import { excerpt, excerptOfSentences, harmless, printable, quote } from "../../settings/text";
-import { unicodeOf } from "../../settings/unicode-value";
+import { decodePunycode } from "../../settings/decode-punycode";
+import { pickSentFields } from "../../settings/entry-fields";
+import { getDetailTexts } from "../../settings/entry-state-text";
+import { excerpt, excerptSentences, quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 
 /** The maximum number of tenants to name in a group. */
 const MAX_NAMES = 100;
@@ -32,10 +32,10 @@ const MAX_UNREADABLE = 20;
  *
  * @param columns the width of the terminal.
  */
-export function findText(report: FindReport, columns = 80): string {
+export function renderFindText(report: FindReport, columns = 80): string {
   const lines: string[] = [];
   const addLine = (indent: number, text: string): void => {
-    lines.push(...hanging(indent, text, columns));
+    lines.push(...wrapHangingIndent(indent, text, columns));
   };
   for (const query of report.wanted) {
     if (lines.length > 0) lines.push("");
@@ -45,21 +45,21 @@ export function findText(report: FindReport, columns = 80): string {
     if (indent === 0) lines.push("");
     addLine(indent, text);
   });
-  return harmless(`${lines.join("\n")}\n`);
+  return sanitizeMultiline(`${lines.join("\n")}\n`);
 }
 
 type AddLine = (indent: number, text: string) => void;
 
-function addQuery(query: Wanted, { tenants }: FindReport, addLine: AddLine): void {
-  const groups = new Map<string, { readonly found: Found; readonly members: GroupMember[] }>();
-  const matchingTenants = new Set<TenantFound>();
+function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): void {
+  const groups = new Map<string, { readonly found: FindMatch; readonly members: GroupMember[] }>();
+  const matchingTenants = new Set<TenantMatches>();
   for (const tenant of tenants) {
     for (const match of tenant.found) {
       if (match.wanted !== query.value) continue;
       if (match.state !== "ended") matchingTenants.add(tenant);
       const matchKey = getMatchKey(match);
       const group = groups.get(matchKey) ?? { found: match, members: [] };
-      group.members.push({ tenant, found: match });
+      group.members.push({ tenant, match });
       groups.set(matchKey, group);
     }
   }
@@ -67,8 +67,9 @@ function addQuery(query: Wanted, { tenants }: FindReport, addLine: AddLine): voi
   // The files of an unreadable tenant don't show what it actually holds.
   const unreadableCount = tenants.filter(isUnreadable).length;
   const readableCount = [...matchingTenants].filter((tenant) => !isUnreadable(tenant)).length;
-  const searchedText = counted(tenants.length - unreadableCount, "tenant");
-  const unreadableText = unreadableCount === 0 ? "" : `, and ${counted(unreadableCount, "tenant")} could not be read`;
+  const searchedText = formatCount(tenants.length - unreadableCount, "tenant");
+  const unreadableText =
+    unreadableCount === 0 ? "" : `, and ${formatCount(unreadableCount, "tenant")} could not be read`;
   const scopeText = isFleet ? ` in ${readableCount} of ${searchedText}${unreadableText}` : "";
   const queryLabel = formatFoundValue(query.value);
   if (groups.size === 0)
@@ -82,16 +83,16 @@ function addQuery(query: Wanted, { tenants }: FindReport, addLine: AddLine): voi
   if (query.isSender) addDecisions(query, tenants, addLine);
 }
 
-function isUnreadable({ unread }: TenantFound): boolean {
+function isUnreadable({ unread }: TenantMatches): boolean {
   return unread.some(({ where }) => where === "tenant");
 }
 
 interface GroupMember {
-  readonly tenant: TenantFound;
-  readonly found: Found;
+  readonly tenant: TenantMatches;
+  readonly match: FindMatch;
 }
 
-function addGroup(match: Found, members: readonly GroupMember[], isFleet: boolean, addLine: AddLine): void {
+function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: boolean, addLine: AddLine): void {
   const { declared, ended, there, stack, value, how, state } = match;
   const { verdictScope = DEFAULT_VERDICT_SCOPE } = match;
   const listNames = [...new Set([...there.map(({ list }) => list), declared?.list, ended[0]?.list, stack?.list])];
@@ -105,7 +106,7 @@ function addGroup(match: Found, members: readonly GroupMember[], isFleet: boolea
   const scopeText = verdictScope === DEFAULT_VERDICT_SCOPE ? "" : ` (${excerpt(verdictScope)})`;
   addLine(
     2,
-    `${listText} ${formatFoundValue(value)}${scopeText}${MATCH_TYPE_TEXT[how]}: ${STATE_TEXT[state]}${isFleet ? `, ${counted(members.length, "tenant")}` : ""}`,
+    `${listText} ${formatFoundValue(value)}${scopeText}${MATCH_TYPE_TEXT[how]}: ${STATE_TEXT[state]}${isFleet ? `, ${formatCount(members.length, "tenant")}` : ""}`,
   );
   if (isFleet) addLine(6, `in ${formatTenantNames(members.map(({ tenant }) => tenant))}`);
   if (declared !== undefined) {
@@ -129,7 +130,12 @@ function addGroup(match: Found, members: readonly GroupMember[], isFleet: boolea
   }
 }
 
-function addInactive(occurrence: EndedThere, withDetails: boolean, hidesOwnInclude: boolean, addLine: AddLine): void {
+function addInactive(
+  occurrence: EndedOccurrence,
+  withDetails: boolean,
+  hidesOwnInclude: boolean,
+  addLine: AddLine,
+): void {
   const { why, removedAt, expires, list } = occurrence;
   const reasonText =
     why === "expired"
@@ -139,13 +145,13 @@ function addInactive(occurrence: EndedThere, withDetails: boolean, hidesOwnInclu
   if (withDetails) for (const detail of describeOccurrence(occurrence, why === "expired")) addLine(6, detail);
 }
 
-function addRows({ state, declared, there }: Found, members: readonly GroupMember[], addLine: AddLine): void {
+function addRows({ state, declared, there }: FindMatch, members: readonly GroupMember[], addLine: AddLine): void {
   for (const [index, row] of there.entries()) {
-    const hasNoDetails = state === "agrees" || detailsOf(row).length + detailsOf(declared ?? {}).length === 0;
+    const hasNoDetails = state === "agrees" || getDetailTexts(row).length + getDetailTexts(declared ?? {}).length === 0;
     if (!hasNoDetails) {
       addLine(6, `at the tenant: ${formatListName(row.list)}, ${formatEntryDetails(row) || "no comment"}`);
     } else if (state === "differs" || there.length > 1) addLine(6, `at the tenant: ${formatListName(row.list)}`);
-    const creations = [...new Set(members.map(({ found }) => formatRowCreation(found.there[index])))];
+    const creations = [...new Set(members.map(({ match }) => formatRowCreation(match.there[index])))];
     const [onlyCreation = ""] = creations;
     if (creations.length === 1) addLine(6, onlyCreation);
     else addLine(6, `made by different people or at different times; --format json shows each`);
@@ -153,12 +159,12 @@ function addRows({ state, declared, there }: Found, members: readonly GroupMembe
 }
 
 function formatEntryDetails(entry: object): string {
-  return detailsOf(entry)
-    .map(([name, text]) => `${name} ${quote(onOneLine(text), 300)}`)
+  return getDetailTexts(entry)
+    .map(([name, text]) => `${name} ${quote(toSingleLine(text), 300)}`)
     .join(", ");
 }
 
-function formatRowCreation(row: RowThere | undefined): string {
+function formatRowCreation(row: TenantOccurrence | undefined): string {
   const { list, by, at, source } = row ?? {};
   const sourceText = source === undefined ? "" : `, source ${excerpt(source)}`;
   if (by === undefined && at === undefined) return `who made it, the service does not tell${sourceText}`;
@@ -166,25 +172,28 @@ function formatRowCreation(row: RowThere | undefined): string {
   return `${verb}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${sourceText}`;
 }
 
-function describeOccurrence({ comment, acceptRisk, expires, ...declared }: DeclaredThere, isExpired = false): string[] {
-  const details = factsSaid(declared).map(([label, text]) => `${label} ${excerpt(text)}`);
+function describeOccurrence(
+  { comment, acceptRisk, expires, ...declared }: DeclaredOccurrence,
+  isExpired = false,
+): string[] {
+  const details = labelTextFields(declared).map(([label, text]) => `${label} ${excerpt(text)}`);
   if (expires !== undefined && !isExpired)
     details.push(expires === "never" ? "never ends" : `ends after ${excerpt(expires)}`);
   return [
     ...(details.length === 0 ? [] : [details.join(", ")]),
-    ...(comment === undefined ? [] : [`comment ${quote(onOneLine(comment), 300)}`]),
-    ...(acceptRisk === undefined ? [] : [`risk accepted: ${quote(onOneLine(acceptRisk), 300)}`]),
+    ...(comment === undefined ? [] : [`comment ${quote(toSingleLine(comment), 300)}`]),
+    ...(acceptRisk === undefined ? [] : [`risk accepted: ${quote(toSingleLine(acceptRisk), 300)}`]),
   ];
 }
 
 /** @param hidesOwnInclude whether to omit the tenant's own include, because the line covers several tenants. */
-function formatIncludeChain({ includedAt, ...line }: DeclaredThere, hidesOwnInclude: boolean): string {
+function formatIncludeChain({ includedAt, ...line }: DeclaredOccurrence, hidesOwnInclude: boolean): string {
   const includeLocations = (hidesOwnInclude ? includedAt.slice(0, -1) : includedAt).map(formatFileLine);
   return [formatFileLine(line), ...includeLocations].join(", included at ");
 }
 
-function addDecisions({ value }: Wanted, tenants: readonly TenantFound[], addLine: AddLine): void {
-  const groups = new Map<string, TenantFound[]>();
+function addDecisions({ value }: FindQuery, tenants: readonly TenantMatches[], addLine: AddLine): void {
+  const groups = new Map<string, TenantMatches[]>();
   for (const tenant of tenants) {
     for (const decision of tenant.decisions) {
       if (decision.sender !== value) continue;
@@ -202,7 +211,7 @@ function formatDecision({ sender, scope, of, decides, others, isKnown }: Decisio
   const mailText = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail of the verdict ${excerpt(scope)}`;
   const byText = of === "files" ? ", by the files" : "";
   if (decides === undefined) return `No entry decides for ${mailText} from ${formatFoundValue(sender)}${byText}.`;
-  const precedenceText = others === 0 ? "" : `, before ${counted(others, "other")}`;
+  const precedenceText = others === 0 ? "" : `, before ${formatCount(others, "other")}`;
   const caveat = isKnown
     ? ""
     : " That is assumed: the service's reference says neither which of several entries decides, nor whether a domain stands for what is below it.";
@@ -219,7 +228,7 @@ function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): v
     const names = formatTenantNames([firstSource, ...others].map(({ tenant }) => tenant));
     addLine(
       2,
-      `${names}, ${SOURCE_TEXT[firstSource.where]}: ${excerptOfSentences(firstSource.message, MAX_MESSAGE_LENGTH)} [${firstSource.code}]`,
+      `${names}, ${SOURCE_TEXT[firstSource.where]}: ${excerptSentences(firstSource.message, MAX_MESSAGE_LENGTH)} [${firstSource.code}]`,
     );
   }
   if (groups.length > MAX_UNREADABLE)
@@ -228,7 +237,7 @@ function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): v
 
 const SOURCE_TEXT = { file: "its files", tenant: "the tenant", stack: "its stack" } as const;
 
-const MATCH_TYPE_TEXT: Readonly<Record<How, string>> = {
+const MATCH_TYPE_TEXT: Readonly<Record<MatchType, string>> = {
   exact: "",
   domain: ", the mailbox's domain",
   parent: ", a domain above it",
@@ -237,7 +246,7 @@ const MATCH_TYPE_TEXT: Readonly<Record<How, string>> = {
   below: ", below it",
 };
 
-const STATE_TEXT: Readonly<Record<FoundState, string>> = {
+const STATE_TEXT: Readonly<Record<MatchState, string>> = {
   agrees: "file and tenant agree",
   differs: "file and tenant differ",
   missing: "declared, and not at the tenant",
@@ -250,10 +259,10 @@ const STATE_TEXT: Readonly<Record<FoundState, string>> = {
 };
 
 /** Returns a key that is the same for all tenants of a group. It ignores the tenant's own include line, ids, authors and dates. */
-function getMatchKey({ kind, wanted, how, key, state, declared, ended, there, stack }: Found): string {
-  const withoutTopInclude = (occurrence: DeclaredThere | undefined) =>
+function getMatchKey({ kind, wanted, how, key, state, declared, ended, there, stack }: FindMatch): string {
+  const withoutTopInclude = (occurrence: DeclaredOccurrence | undefined) =>
     occurrence && { ...occurrence, includedAt: occurrence.includedAt.slice(0, -1) };
-  const rowKeys = there.map((row) => [row.list, sentOf(row), row.source]);
+  const rowKeys = there.map((row) => [row.list, pickSentFields(row), row.source]);
   return JSON.stringify([
     kind,
     wanted,
@@ -267,7 +276,7 @@ function getMatchKey({ kind, wanted, how, key, state, declared, ended, there, st
   ]);
 }
 
-function formatTenantNames(tenants: readonly TenantFound[]): string {
+function formatTenantNames(tenants: readonly TenantMatches[]): string {
   const names = tenants.slice(0, MAX_NAMES).map(({ name }) => excerpt(name));
   const hiddenCount = tenants.length - names.length;
   return `${names.join(", ")}${hiddenCount > 0 ? ` and ${hiddenCount} more, which --format json names` : ""}`;
@@ -278,10 +287,10 @@ function formatListName(list: string): string {
 }
 
 function formatFoundValue(value: string): string {
-  const unicode = unicodeOf(value);
+  const unicode = decodePunycode(value);
   return `${excerpt(value, 330)}${unicode === undefined ? "" : ` (${excerpt(unicode, 330)})`}`;
 }
 
-function formatFileLine({ file, line }: Line): string {
-  return `${printable(file)}:${line}`;
+function formatFileLine({ file, line }: FileLine): string {
+  return `${sanitizeLine(file)}:${line}`;
 }

@@ -1,22 +1,22 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, programName, verb } from "../../cli/command-line";
-import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, getCommandName, wrapAction } from "../../cli/command-line";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { withHelp } from "../../cli/verb-help";
-import { siteCommand } from "./fleet-site-command";
-import { type FleetReading, readFleet, warnOfUnread, withReading } from "./read-fleet";
+import { createFleetSiteCommand } from "./fleet-site-command";
+import { addFleetReadOptions, type FleetReadOptions, readFleet, warnIfIncomplete } from "./read-fleet";
 
 const FORMATS = ["text", "markdown", "json"] as const;
 
-type FleetStatusCommandOptions = FleetReading & OutputOptions<(typeof FORMATS)[number]>;
+type FleetStatusCommandOptions = FleetReadOptions & OutputOptions<(typeof FORMATS)[number]>;
 
 /** Builds `email-security fleet`, the read-only commands for all tenants. */
-export function fleetCommand(): Command {
-  return withHelp(
+export function createFleetCommand(): Command {
+  return addHelp(
     new Command("fleet")
       .description("Show the status of all tenants, without changing one")
       .addCommand(createFleetStatusCommand())
-      .addCommand(siteCommand()),
+      .addCommand(createFleetSiteCommand()),
     {
       examples: [
         { does: "which tenants are not as their files declare", line: "fleet status" },
@@ -36,7 +36,7 @@ function createFleetStatusCommand(): Command {
   const command = new Command("status").description(
     "Show which tenants are in sync with their files, have drifted or are behind",
   );
-  return withHelp(withOutputs(withReading(command), FORMATS).action(verb(runFleetStatusCommand)), {
+  return addHelp(addOutputOptions(addFleetReadOptions(command), FORMATS).action(wrapAction(runFleetStatusCommand)), {
     examples: [
       { does: "all tenants of tenants.yaml", line: "fleet status" },
       {
@@ -57,21 +57,21 @@ function createFleetStatusCommand(): Command {
 }
 
 async function runFleetStatusCommand(options: FleetStatusCommandOptions): Promise<ExitCode> {
-  const outputs = readOutputs(options, FORMATS);
+  const outputs = parseOutputs(options, FORMATS);
   const result = await readFleet(options);
   const { status, targets } = result;
-  const { statusText } = await import("../../fleet/status/status-text.js");
-  const { statusMarkdown } = await import("../../fleet/status/status-markdown.js");
-  const { statusJson } = await import("../../fleet/status/status-schema.js");
-  const { RolloutCommands } = await import("../../rollout/model/commands.js");
+  const { renderStatusText } = await import("../../fleet/status/status-text.js");
+  const { renderStatusMarkdown } = await import("../../fleet/status/status-markdown.js");
+  const { formatStatusJson } = await import("../../fleet/status/status-schema.js");
+  const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
   const { database = [] } = options;
   // A command that continues a rollout reads one journal: of several, only the user knows which.
-  const commands = new RolloutCommands(database.length === 1 ? database[0] : undefined, programName());
+  const commands = new RolloutCommands(database.length === 1 ? database[0] : undefined, getCommandName());
   await writeOutputs(outputs, {
-    text: ({ columns }) => statusText(status, columns, commands, targets),
-    markdown: () => statusMarkdown(status, commands, targets),
-    json: () => statusJson(status),
+    text: ({ columns }) => renderStatusText(status, columns, commands, targets),
+    markdown: () => renderStatusMarkdown(status, commands, targets),
+    json: () => formatStatusJson(status),
   });
-  if (warnOfUnread(result)) return EXIT.error;
+  if (warnIfIncomplete(result)) return EXIT.error;
   return status.tenants.every(({ standing }) => standing === "in-step") ? EXIT.clean : EXIT.changes;
 }

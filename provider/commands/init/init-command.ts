@@ -1,21 +1,21 @@
 import { basename, join, relative, resolve } from "node:path";
 import { Command, Option } from "commander";
-import { connect, EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { withHelp } from "../../cli/verb-help";
+import { addHelp } from "../../cli/command-help";
+import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { lockFiles } from "../../cli/write-options";
-import type { Exported } from "../../gitops/export";
-import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
-import { shellWord } from "../../settings/shell-word";
-import { harmless, printable } from "../../settings/text";
-import type { InitResult, Pipelines } from "./init";
+import type { SettingsExport } from "../../gitops/export-settings";
+import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
+import { quoteShellWord } from "../../settings/shell-word";
+import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import type { InitResult, Pipelines } from "./init-repository";
 
 /**
  * `email-security init FOLDER`: writes a repository for one tenant's settings, or a directory of a larger repository, and prints the next
  * steps.
  * Never overwrites a file: exits with code 1 and lists the files that are in the way.
  */
-export function initCommand(): Command {
-  return withHelp(
+export function createInitCommand(): Command {
+  return addHelp(
     new Command("init")
       .description("Create a repository for a tenant's settings: files, program, pipelines, README")
       .argument("<folder>", "Directory of the repository; no file in it is overwritten")
@@ -26,7 +26,7 @@ export function initCommand(): Command {
           .default("both"),
       )
       .option("--from-tenant", "Declare what the tenant holds now, so that the first plan is empty")
-      .action(verb(runInitCommand)),
+      .action(wrapAction(runInitCommand)),
     {
       examples: [
         { does: "a new repository, with pipelines for GitHub", line: "init acme --ci github" },
@@ -52,46 +52,46 @@ interface CommandOptions {
 
 async function runInitCommand(directory: string, options: CommandOptions): Promise<ExitCode> {
   const { ci, fromTenant = false, name = basename(resolve(directory)) } = options;
-  const { initRepository } = await import("./init.js");
+  const { initRepository } = await import("./init-repository.js");
   const tenantExport = fromTenant ? await exportTenant() : undefined;
   using locks = await lockFiles([join(directory, "README.md")]);
   const result = await initRepository({
-    folder: directory,
+    directory,
     name,
     ci,
     ...(tenantExport && { exported: tenantExport.files }),
   });
   locks.release();
-  console.log(harmless(formatNextSteps(directory, name, result, fromTenant)));
+  console.log(sanitizeMultiline(formatNextSteps(directory, name, result, fromTenant)));
   if (!fromTenant && process.env["EMAIL_SECURITY_BASE_URL"] && process.env["EMAIL_SECURITY_API_KEY"]) {
     console.error(
       "note: a tenant is configured here, and was not asked. Where it has VIPs or entries already, begin with these: `init --from-tenant`, in another folder.",
     );
   }
-  for (const text of tenantExport?.left ?? []) console.error(harmless(`note: ${printable(text)}`));
+  for (const text of tenantExport?.undeclarable ?? []) console.error(sanitizeMultiline(`note: ${sanitizeLine(text)}`));
   return EXIT.clean;
 }
 
-async function exportTenant(): Promise<Exported> {
-  const { exportSettings } = await import("../../gitops/export.js");
-  const { observe } = await import("../../plan/observed.js");
-  const { hostOf } = await import("../../gitops/plan-tenant.js");
-  const ownDomains = readOwnDomainNames(NO_STACK, process.env);
+async function exportTenant(): Promise<SettingsExport> {
+  const { exportSettings } = await import("../../gitops/export-settings.js");
+  const { readObservedState } = await import("../../plan/observed-state.js");
+  const { getHost } = await import("../../gitops/plan-tenant.js");
+  const ownDomains = readOwnDomainNames(NO_STACK_CONFIG, process.env);
   const client = connect();
   try {
-    return exportSettings(await observe(client), { host: hostOf(client), ownDomains });
+    return exportSettings(await readObservedState(client), { host: getHost(client), ownDomains });
   } finally {
     await client.close();
   }
 }
 
 function formatNextSteps(targetDirectory: string, name: string, result: InitResult, fromTenant: boolean): string {
-  const { top, directory, files, additions, isInRepository, ignoredBy } = result;
+  const { top, directory, files, additions, isInRepository, ignoringRepository } = result;
   const file = `settings/${name}.yaml`;
   const topPath = relative(process.cwd(), top) || ".";
   const ownFiles = files.filter((path) => directory === "" || path.startsWith(`${directory}/`));
   const topFiles = files.filter((path) => !ownFiles.includes(path));
-  const enterCommand = resolve(targetDirectory) === process.cwd() ? [] : [`cd ${shellWord(targetDirectory)}`];
+  const enterCommand = resolve(targetDirectory) === process.cwd() ? [] : [`cd ${quoteShellWord(targetDirectory)}`];
   const gitInitCommand = isInRepository ? [] : ["git init --initial-branch main"];
   const changedTopFiles = directory === "" ? [] : [...topFiles, ...additions.map((addition) => addition.file)];
   const pathsToStage = [".", ...listTopPathspecs(changedTopFiles, name)];
@@ -103,7 +103,7 @@ function formatNextSteps(targetDirectory: string, name: string, result: InitResu
       ? [`# look through ${file} and what it includes: its ownDomains, and each acceptRisk`]
       : [`# write your own into ${file}`],
     ["npx email-security lint", "checks all files below settings/"],
-    [`git add ${pathsToStage.map(shellWord).join(" ")}`, "stages the files; then commit"],
+    [`git add ${pathsToStage.map(quoteShellWord).join(" ")}`, "stages the files; then commit"],
     ["pulumi login --local", "where the state goes: for a try, your home folder"],
     ["pulumi stack init try", "asks for a passphrase; export it as PULUMI_CONFIG_PASSPHRASE"],
     [`npx email-security plan ${file} --stack try`, "what it would do; only reads"],
@@ -121,11 +121,11 @@ function formatNextSteps(targetDirectory: string, name: string, result: InitResu
       `${join(topPath, existingFile)} is there already and was left as it is. Add to it:`,
       ...lines.map((line) => `  ${line}`),
     ]),
-    ...(ignoredBy === undefined
+    ...(ignoringRepository === undefined
       ? []
       : [
           "",
-          `The git repository ${relative(process.cwd(), ignoredBy) || "."} ignores this folder, so it becomes a repository of its own.`,
+          `The git repository ${relative(process.cwd(), ignoringRepository) || "."} ignores this folder, so it becomes a repository of its own.`,
         ]),
     "",
     "What comes next:",

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { Finding } from "../../files/finding";
 import type { FilesLintResult } from "../../files/lint-files";
 import { isSamePerson } from "../../files/policy";
-import { realPath, repositoryOf } from "../../files/repository";
+import { findRepository, resolveLinks } from "../../files/repository";
 import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
 import type { Policy, PolicySubject } from "../../files/settings-schema";
 import { GitError, GitReader } from "../../gitops/git";
@@ -23,7 +23,7 @@ export interface ApprovalsOptions {
 }
 
 /** The result of {@link checkApprovals}. */
-export interface CheckedApprovals {
+export interface ApprovalsResult {
   readonly findings: readonly Finding[];
   /** The number of added or altered entries and VIPs whose approval was checked. */
   readonly checked: number;
@@ -46,11 +46,11 @@ export interface CheckedApprovals {
 export async function checkApprovals(
   { tenants, included }: Pick<FilesLintResult, "tenants" | "included">,
   { file, base, author, today = new Date().toISOString().slice(0, 10) }: ApprovalsOptions,
-): Promise<CheckedApprovals> {
+): Promise<ApprovalsResult> {
   const approvals = readApprovals(file);
   const files = [...new Set([...tenants, ...included].flatMap((item) => item.files))];
   const [first = "."] = files;
-  const repository = repositoryOf(realPath(dirname(resolve(first))));
+  const repository = findRepository(resolveLinks(dirname(resolve(first))));
   if (repository === undefined) {
     throw new GitError(
       `${quote(first, 300)} is in no git repository, so what a change adds or alters can't be told. Run it in the repository's clone.`,
@@ -58,32 +58,34 @@ export async function checkApprovals(
   }
   const git = new GitReader(repository);
   const commit = await findMergeBase(git, base);
-  const before = await CommittedSettings.at(git, { top: repository, commit, today }, files);
+  const before = await CommittedSettings.read(git, { top: repository, commit, today }, files);
   const settingsByCommit = new Map<string, Promise<CommittedSettings>>();
   const change: ReviewedChange = {
     author: author.toLowerCase(),
-    writers: await listCommitAuthors(git, commit),
+    commitAuthors: await listCommitAuthors(git, commit),
     approvals: new Map(approvals.map((item) => [item.login, item])),
-    held: async (id, tenant, declaration) => {
+    hasDeclaration: async (id, tenant, declaration) => {
       const settings =
-        settingsByCommit.get(id) ?? CommittedSettings.at(git, { top: repository, commit: id, today }, files);
+        settingsByCommit.get(id) ?? CommittedSettings.read(git, { top: repository, commit: id, today }, files);
       settingsByCommit.set(id, settings);
-      return (await settings).holds(tenant, declaration);
+      return (await settings).hasDeclaration(tenant, declaration);
     },
   };
   // Several tenants may include the same file; report each finding once.
   const findings = new Map<string, Finding>();
   const outcomes = new Map<string, (typeof OUTCOMES)[number]>();
   const includedFileLists = new Set(included.map((item) => item.files));
-  for (const { files: ownFiles, policy, declared } of [...tenants, ...included]) {
+  for (const { files: ownFiles, policy, declarations } of [...tenants, ...included]) {
     const [tenant = ""] = ownFiles;
     const rules = buildApprovalRules(ownFiles, policy, before);
     // A file that others have included for some time is checked with them, and here only for entries that none of them shows.
-    const isIncludedPart = includedFileLists.has(ownFiles) && !before.isTop(tenant);
-    for (const item of declared) {
-      const locationKey = JSON.stringify([item.place.file, item.place.line, item.place.column]);
+    const isIncludedPart = includedFileLists.has(ownFiles) && !before.isTopFile(tenant);
+    for (const item of declarations) {
+      const locationKey = JSON.stringify([item.location.file, item.location.line, item.location.column]);
       if (isIncludedPart && outcomes.has(locationKey)) continue;
-      const result = before.holds(tenant, item) ? "unchanged" : await checkApproval(tenant, item, rules, change);
+      const result = before.hasDeclaration(tenant, item)
+        ? "unchanged"
+        : await checkApproval(tenant, item, rules, change);
       const outcome = typeof result === "string" ? result : "checked";
       if (OUTCOMES.indexOf(outcome) >= OUTCOMES.indexOf(outcomes.get(locationKey) ?? outcome))
         outcomes.set(locationKey, outcome);
@@ -105,16 +107,20 @@ const OUTCOMES = ["unchanged", "notAsked", "checked"] as const;
 interface ReviewedChange {
   readonly author: string;
   /** Names and mailboxes of the commits' authors, as the commits claim. */
-  readonly writers: readonly string[];
+  readonly commitAuthors: readonly string[];
   readonly approvals: ReadonlyMap<string, Approval>;
   /**
    * Whether a tenant's file in a commit already contains the present declaration. Throws a {@link GitError} if the commit is missing here.
    */
-  readonly held: (commit: string, tenant: string, declaration: DeclaredEntry | DeclaredVip) => Promise<boolean>;
+  readonly hasDeclaration: (
+    commit: string,
+    tenant: string,
+    declaration: DeclaredEntry | DeclaredVip,
+  ) => Promise<boolean>;
 }
 
 interface ApprovalRules {
-  readonly demanded: ReadonlySet<PolicySubject>;
+  readonly requiredSubjects: ReadonlySet<PolicySubject>;
   /** Logins by name before the change; undefined if no approvers were declared. */
   readonly approvers: Policy["approvers"];
 }
@@ -125,11 +131,11 @@ function buildApprovalRules(files: readonly string[], policy: Policy, before: Co
   // For a new tenant, use the files that it includes and those in its directory; if there are none, use all files.
   const relatedFiles = before.has(topFile)
     ? [topFile]
-    : [...files.filter((file) => before.has(file)), ...before.besides(topFile)];
-  const policyFiles = relatedFiles.length === 0 ? before.all() : relatedFiles;
-  const policies = policyFiles.map((file) => before.policyOf(file));
+    : [...files.filter((file) => before.has(file)), ...before.getSiblings(topFile)];
+  const policyFiles = relatedFiles.length === 0 ? before.listFiles() : relatedFiles;
+  const policies = policyFiles.map((file) => before.getPolicy(file));
   return {
-    demanded: new Set([policy, ...policies].flatMap(({ requireApproval = [] }) => requireApproval)),
+    requiredSubjects: new Set([policy, ...policies].flatMap(({ requireApproval = [] }) => requireApproval)),
     approvers: intersectApprovers(policies.map((file) => file.approvers)),
   };
 }
@@ -146,14 +152,14 @@ function intersectApprovers(approverMaps: readonly Policy["approvers"][]): Polic
 async function checkApproval(
   tenant: string,
   declaration: DeclaredEntry | DeclaredVip,
-  { demanded, approvers }: ApprovalRules,
+  { requiredSubjects, approvers }: ApprovalRules,
   change: ReviewedChange,
 ): Promise<Finding | (typeof OUTCOMES)[number]> {
   const { approvedBy } = declaration;
-  const isRequired = demanded.has(declaration.kind === "vip" ? "vips" : declaration.list);
+  const isRequired = requiredSubjects.has(declaration.kind === "vip" ? "vips" : declaration.list);
   if (approvedBy === undefined) {
     if (!isRequired) return "notAsked";
-    const message = `${quote(declaration.written)} is added or altered, and names nobody who approved it; write \`approvedBy: …\`. The team's policy asks for it (requireApproval)`;
+    const message = `${quote(declaration.rawValue)} is added or altered, and names nobody who approved it; write \`approvedBy: …\`. The team's policy asks for it (requireApproval)`;
     return buildApprovalFinding("approval-missing", declaration, message);
   }
   if (approvers === undefined && !isRequired) return "notAsked";
@@ -163,7 +169,7 @@ async function checkApproval(
     : buildApprovalFinding(
         "approval-unproven",
         declaration,
-        `${quote(declaration.written)} says that ${quote(approvedBy)} approved it, ${problem}`,
+        `${quote(declaration.rawValue)} says that ${quote(approvedBy)} approved it, ${problem}`,
       );
 }
 
@@ -173,7 +179,7 @@ async function explainUnproven(
   declaration: DeclaredEntry | DeclaredVip,
   approvedBy: string,
   approvers: ApprovalRules["approvers"],
-  { author, writers, approvals, held }: ReviewedChange,
+  { author, commitAuthors, approvals, hasDeclaration }: ReviewedChange,
 ): Promise<string | undefined> {
   if (approvers === undefined) {
     return "and before this change the policy said of nobody that they may approve; have `approvers: { NAME: LOGIN }` merged under `policy` first, in a change of its own";
@@ -188,7 +194,11 @@ async function explainUnproven(
   }
   const logins = namedApprovers.map(([, login]) => login.toLowerCase());
   if (logins.includes(author)) return "who proposes this change; let somebody else approve it";
-  if (writers.some((commitAuthor) => namedApprovers.some((declaration) => isCommitAuthor(commitAuthor, declaration)))) {
+  if (
+    commitAuthors.some((commitAuthor) =>
+      namedApprovers.some((declaration) => isCommitAuthor(commitAuthor, declaration)),
+    )
+  ) {
     return "who wrote a commit of this change; let somebody else approve it";
   }
   const approval = logins.map((login) => approvals.get(login)).find((match) => match !== undefined);
@@ -197,7 +207,7 @@ async function explainUnproven(
   if (approval.commit === undefined) return undefined;
   const shortCommit = approval.commit.slice(0, 10);
   try {
-    if (await held(approval.commit, tenant, declaration)) return undefined;
+    if (await hasDeclaration(approval.commit, tenant, declaration)) return undefined;
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     return `and ${login} approved commit ${shortCommit}, which is not in this clone; let them approve the change as it is now, or fetch its whole history (\`fetch-depth: 0\`)`;
@@ -213,7 +223,7 @@ function buildApprovalFinding(code: string, declaration: DeclaredEntry | Declare
     code,
     level: "error",
     message,
-    place: declaration.place,
+    place: declaration.location,
     subject: { kind: declaration.kind, key: declaration.key },
   };
 }
@@ -226,13 +236,13 @@ async function findMergeBase(git: GitReader, base: string): Promise<string> {
   if (!/^[^-]/.test(base)) throw new GitError(`${problem}. ${advice}`);
   let id: string;
   try {
-    id = (await git.text("rev-parse", "--verify", `${base}^{commit}`)).trim();
+    id = (await git.run("rev-parse", "--verify", `${base}^{commit}`)).trim();
   } catch (cause) {
     const reason = cause instanceof GitError ? cause.message : String(cause);
     throw new GitError(`${problem}. ${advice} ${reason}`, { cause });
   }
   // git reports a missing merge base by its exit code alone.
-  const mergeBase = (await git.text("merge-base", id, "HEAD").catch(() => "")).trim();
+  const mergeBase = (await git.run("merge-base", id, "HEAD").catch(() => "")).trim();
   if (mergeBase !== "") return mergeBase;
   throw new GitError(
     `What --base ${quote(base)} and this change have in common is not here, as in a shallow clone. Fetch the whole history: \`git fetch --unshallow\`.`,
@@ -241,7 +251,7 @@ async function findMergeBase(git: GitReader, base: string): Promise<string> {
 
 /** Lists names and mailboxes of a change's commit authors, as the commits claim. A merge counts only if it adds changes of its own. */
 async function listCommitAuthors(git: GitReader, before: string): Promise<readonly string[]> {
-  const output = await git.text(
+  const output = await git.run(
     "log",
     "--remerge-diff",
     "--no-renames",

@@ -1,9 +1,9 @@
 import { basename, dirname, join, posix, relative, resolve, sep } from "node:path";
-import { declaredIn, subjectOf } from "../../files/declared-in-file";
-import { type ParsedFile, parsedFile } from "../../files/parse-settings";
-import { inspectSettings, type ReadCache } from "../../files/read-settings";
-import { includeRefusal, isFinding, readSource } from "../../files/read-source";
-import { realPath } from "../../files/repository";
+import { getDeclarationKey, getFileDeclarations } from "../../files/file-declarations";
+import { type ParsedSettingsFile, parseSettingsFile } from "../../files/parsed-settings-file";
+import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
+import { isFinding, readSource, validateIncludePath } from "../../files/read-source";
+import { resolveLinks } from "../../files/repository";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
 import type { Policy } from "../../files/settings-schema";
 import type { GitReader } from "../../gitops/git";
@@ -11,19 +11,19 @@ import type { GitReader } from "../../gitops/git";
 /** Settings files of one commit. */
 export class CommittedSettings {
   readonly #top: string;
-  readonly #ids: ReadonlyMap<string, string>;
+  readonly #blobIds: ReadonlyMap<string, string>;
   readonly #git: GitReader;
   readonly #today: string;
   readonly #texts = new Map<string, string>();
   readonly #fileFingerprints = new Map<string, ReadonlyMap<string, string>>();
   readonly #tenantFingerprints = new Map<string, ReadonlyMap<string, string>>();
   readonly #drafts = new Map<string, Settings>();
-  readonly #cache: ReadCache = new Map();
+  readonly #cache: SettingsReadCache = new Map();
 
   private constructor(top: string, git: GitReader, ids: ReadonlyMap<string, string>, today: string) {
     this.#top = top;
     this.#git = git;
-    this.#ids = ids;
+    this.#blobIds = ids;
     this.#today = today;
   }
 
@@ -35,12 +35,12 @@ export class CommittedSettings {
    * @param files relative to the working directory; files that the commit lacks are skipped.
    * @throws {GitError} when the commit is missing here.
    */
-  static async at(
+  static async read(
     git: GitReader,
     { top, commit, today }: { readonly top: string; readonly commit: string; readonly today: string },
     files: readonly string[],
   ): Promise<CommittedSettings> {
-    const tree = await git.text("ls-tree", "-r", "-z", "--full-tree", commit);
+    const tree = await git.run("ls-tree", "-r", "-z", "--full-tree", commit);
     const ids = new Map<string, string>();
     for (const line of tree.split("\0")) {
       // `100644 blob <id>\t<path>`; symbolic links are skipped because their content is a path.
@@ -57,13 +57,13 @@ export class CommittedSettings {
   }
 
   /** Whether the file exists and no file that was read includes it. */
-  isTop(file: string): boolean {
+  isTopFile(file: string): boolean {
     const path = this.#toRepositoryPath(file);
     return this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#listIncludes(one).includes(path));
   }
 
   /** Returns the files in the same directory, relative to the working directory. */
-  besides(file: string): readonly string[] {
+  getSiblings(file: string): readonly string[] {
     const path = this.#toRepositoryPath(file);
     return this.#toRelativePaths(
       [...this.#texts.keys()].filter((one) => one !== path && posix.dirname(one) === posix.dirname(path)),
@@ -71,7 +71,7 @@ export class CommittedSettings {
   }
 
   /** Returns all files that were read, relative to the working directory. */
-  all(): readonly string[] {
+  listFiles(): readonly string[] {
     return this.#toRelativePaths([...this.#texts.keys()]);
   }
 
@@ -83,13 +83,15 @@ export class CommittedSettings {
    * Whether a tenant's file, with its includes, contains an identical declaration. For a new tenant, the file with the declaration is
    * checked. The review date and the file that holds the declaration don't matter.
    */
-  holds(top: string, declaration: DeclaredEntry | DeclaredVip): boolean {
-    const held = this.has(top) ? this.#getTenantFingerprints(top) : this.#getFileFingerprints(declaration.place.file);
-    return held.get(subjectOf(declaration)) === buildFingerprint(declaration);
+  hasDeclaration(top: string, declaration: DeclaredEntry | DeclaredVip): boolean {
+    const held = this.has(top)
+      ? this.#getTenantFingerprints(top)
+      : this.#getFileFingerprints(declaration.location.file);
+    return held.get(getDeclarationKey(declaration)) === buildFingerprint(declaration);
   }
 
   /** Returns the policy of a file and its includes; empty if it can't be read. */
-  policyOf(file: string): Policy {
+  getPolicy(file: string): Policy {
     return this.#getDraft(file)?.policy ?? {};
   }
 
@@ -99,7 +101,7 @@ export class CommittedSettings {
     const { draft } = inspectSettings(file, {
       today: this.#today,
       ownDomains: [],
-      together: false,
+      shouldCrossCheck: false,
       readFile: (path) => this.#getText(path),
       cache: this.#cache,
     });
@@ -121,16 +123,16 @@ export class CommittedSettings {
     if (cached !== undefined) return cached;
     const parsed = this.#parseFile(file);
     const found = fingerprints(
-      parsed?.content === undefined ? [] : declaredIn(parsed, parsed.content, this.#today).own,
+      parsed?.content === undefined ? [] : getFileDeclarations(parsed, parsed.content, this.#today).declarations,
     );
     this.#fileFingerprints.set(file, found);
     return found;
   }
 
-  #parseFile(file: string): ParsedFile | undefined {
+  #parseFile(file: string): ParsedSettingsFile | undefined {
     if (!this.has(file)) return undefined;
     const source = readSource(file, { readFile: (path) => this.#getText(path) }, undefined);
-    return isFinding(source) ? undefined : parsedFile(source);
+    return isFinding(source) ? undefined : parseSettingsFile(source);
   }
 
   #getText(file: string): string {
@@ -141,19 +143,19 @@ export class CommittedSettings {
 
   /** Reads files, the neighbours of files that the commit lacks, and everything that these include, one level at a time. */
   async #readFiles(paths: readonly string[]): Promise<void> {
-    const knownPaths = new Set(paths.filter((path) => this.#ids.has(path)));
+    const knownPaths = new Set(paths.filter((path) => this.#blobIds.has(path)));
     // The rules for a new file come from its neighbours.
     const directories = new Set(paths.filter((path) => !knownPaths.has(path)).map((path) => posix.dirname(path)));
-    let pendingPaths = [...this.#ids.keys()].filter(
+    let pendingPaths = [...this.#blobIds.keys()].filter(
       (path) => knownPaths.has(path) || (/\.ya?ml$/i.test(path) && directories.has(posix.dirname(path))),
     );
     while (pendingPaths.length > 0) {
-      const pathsById = Map.groupBy(pendingPaths, (path) => this.#ids.get(path) ?? "");
-      for await (const { id, content } of this.#git.objects([...pathsById.keys()])) {
+      const pathsById = Map.groupBy(pendingPaths, (path) => this.#blobIds.get(path) ?? "");
+      for await (const { id, content } of this.#git.readObjects([...pathsById.keys()])) {
         for (const path of pathsById.get(id) ?? []) this.#texts.set(path, content.toString("utf8"));
       }
       pendingPaths = [...new Set(pendingPaths.flatMap((path) => this.#listIncludes(path)))].filter(
-        (path) => this.#ids.has(path) && !this.#texts.has(path),
+        (path) => this.#blobIds.has(path) && !this.#texts.has(path),
       );
     }
   }
@@ -161,19 +163,19 @@ export class CommittedSettings {
   #listIncludes(path: string): string[] {
     const { include = [] } = this.#parseFile(join(this.#top, path))?.content ?? {};
     return include
-      .filter((one) => includeRefusal(one) === undefined)
+      .filter((one) => validateIncludePath(one) === undefined)
       .map((one) => posix.join(posix.dirname(path), one));
   }
 
   #toRepositoryPath(file: string): string {
     // The file itself may be a link or may not exist, so resolve only its directory.
-    const path = join(realPath(dirname(resolve(file))), basename(file));
-    return relative(realPath(this.#top), path).split(sep).join("/");
+    const path = join(resolveLinks(dirname(resolve(file))), basename(file));
+    return relative(resolveLinks(this.#top), path).split(sep).join("/");
   }
 }
 
 function fingerprints(declared: readonly (DeclaredEntry | DeclaredVip)[]): ReadonlyMap<string, string> {
-  return new Map(declared.map((declaration) => [subjectOf(declaration), buildFingerprint(declaration)]));
+  return new Map(declared.map((declaration) => [getDeclarationKey(declaration), buildFingerprint(declaration)]));
 }
 
 /** Builds a fingerprint of a declaration, without its review date. */

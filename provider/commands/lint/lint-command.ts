@@ -2,27 +2,27 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { Command, Option } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { type TextTarget, writeOutputs } from "../../cli/output/write-outputs";
-import { packageVersion } from "../../cli/package-version";
-import { todayOption } from "../../cli/plan-options";
-import { withHelp } from "../../cli/verb-help";
+import { getPackageVersion } from "../../cli/package-version";
+import { createTodayOption } from "../../cli/plan-options";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client/errors";
-import { type Finding, type FindingLevel, inOrder } from "../../files/finding";
+import { type Finding, type FindingLevel, sortFindings } from "../../files/finding";
 import type { FilesLintResult } from "../../files/lint-files";
-import { printable, printableJson } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import type { ApprovalsOptions, CheckedApprovals } from "./check-approvals";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { escapeUnprintableJson, sanitizeLine } from "../../settings/text";
+import type { ApprovalsOptions, ApprovalsResult } from "./check-approvals";
 
 /**
  * `email-security lint`: reports errors, risks and policy violations in settings files. Needs neither an API key nor the network. Exit
  * codes: 0 nothing worse than a warning, 2 errors, 3 a finding that `--fail-on` names, 1 nothing could be linted.
  */
-export function lintCommand(): Command {
-  return withHelp(
-    withOutputs(new Command("lint"), FORMATS)
+export function createLintCommand(): Command {
+  return addHelp(
+    addOutputOptions(new Command("lint"), FORMATS)
       .description("Find mistakes, risks and policy violations in settings files, without the service")
       .argument(
         "[files...]",
@@ -41,8 +41,8 @@ export function lintCommand(): Command {
       .option("--no-approvals", "Leave the check of `requireApproval` to the pipeline")
       .option("--base <revision>", "Set the revision that the change merges into, as origin/main, for --approvals")
       .option("--author <login>", "Set the author of the change, who can't approve it, for --approvals")
-      .addOption(todayOption())
-      .action(verb(runLintCommand)),
+      .addOption(createTodayOption())
+      .action(wrapAction(runLintCommand)),
     {
       examples: [
         {
@@ -83,23 +83,32 @@ async function runLintCommand(
   paths: readonly string[],
   { format, output, failOn, today, ...asked }: LintOptions,
 ): Promise<ExitCode> {
-  const outputs = readOutputs(withoutUndefined({ format, output }), FORMATS);
+  const outputs = parseOutputs(omitUndefined({ format, output }), FORMATS);
   const approvals = parseApprovalsOptions(asked, today);
   // Loaded here to keep other commands fast.
   const { lintAll } = await import("../../rollout/targets/lint-all.js");
-  const { sarifLog } = await import("../../files/sarif.js");
+  const { buildSarifLog } = await import("../../files/sarif-log.js");
   const lintResult = await lintAll(paths, today === undefined ? {} : { today });
   const approvalResult = await checkRequestedApprovals(approvals, lintResult);
   const findings =
     approvalResult.findings.length === 0
       ? lintResult.findings
-      : inOrder([...lintResult.findings, ...approvalResult.findings]);
-  const { files, tops } = lintResult;
+      : sortFindings([...lintResult.findings, ...approvalResult.findings]);
+  const { files, topLevelFiles } = lintResult;
   const { approvals: counts } = approvalResult;
   await writeOutputs(outputs, {
     text: async (target) => await renderLintText({ ...lintResult, findings }, approvalResult.told, target),
-    json: () => formatLintJson({ format: 1, findings, files, tops, counts: countByLevel(findings), approvals: counts }),
-    sarif: () => formatLintJson(sarifLog(findings, { version: packageVersion(), root: findWorkingRepository() })),
+    json: () =>
+      formatLintJson({
+        format: 1,
+        findings,
+        files,
+        tops: topLevelFiles,
+        counts: countByLevel(findings),
+        approvals: counts,
+      }),
+    sarif: () =>
+      formatLintJson(buildSarifLog(findings, { version: getPackageVersion(), root: findWorkingRepository() })),
   });
   const hasLevel = (level: FindingLevel): boolean => findings.some((finding) => finding.level === level);
   if (hasLevel("error")) return EXIT.changes;
@@ -130,11 +139,11 @@ async function checkRequestedApprovals(
 ): Promise<{
   readonly findings: readonly Finding[];
   readonly told: string;
-  readonly approvals?: Omit<CheckedApprovals, "findings">;
+  readonly approvals?: Omit<ApprovalsResult, "findings">;
 }> {
   if (options === undefined || options === false) {
-    const { uncheckedApprovals } = await import("../../files/approval-demands.js");
-    const unchecked = uncheckedApprovals(lintResult.tenants);
+    const { findUncheckedApprovals } = await import("../../files/unchecked-approvals.js");
+    const unchecked = findUncheckedApprovals(lintResult.tenants);
     if (options === undefined) return { findings: unchecked, told: "" };
     return { findings: [], told: unchecked.length === 0 ? "" : " Approvals are left to the pipeline." };
   }
@@ -158,12 +167,12 @@ async function renderLintText(
   suffix: string,
   target: TextTarget,
 ): Promise<string> {
-  const { placeText } = await import("../../files/finding.js");
+  const { formatLocation } = await import("../../files/finding.js");
   const applyStyle = (style: Style, text: string): string =>
     target.color ? styleText(style, text, { validateStream: false }) : text;
   const lines = findings.map(({ place, level, message, code }) => {
-    const locationText = place === undefined ? "" : `${applyStyle("bold", placeText(place))} `;
-    return `${locationText}${applyStyle(STYLES[level], `${level}:`)} ${printable(message.replace(/\s*\n\s*/g, " "))} ${applyStyle("dim", `(${code})`)}`;
+    const locationText = place === undefined ? "" : `${applyStyle("bold", formatLocation(place))} `;
+    return `${locationText}${applyStyle(STYLES[level], `${level}:`)} ${sanitizeLine(message.replace(/\s*\n\s*/g, " "))} ${applyStyle("dim", `(${code})`)}`;
   });
   const { error, warning, note } = countByLevel(findings);
   const countTexts = [
@@ -173,7 +182,7 @@ async function renderLintText(
   ].filter(Boolean);
   const summary = `${countTexts.length === 0 ? "Nothing found" : countTexts.join(", ")} in ${formatLevelCount(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${suffix}`;
   const text = `${[...lines, summary].join("\n")}\n`;
-  return target.isTTY ? fitted(text, target) : text;
+  return target.isTTY ? wrapForTerminal(text, target) : text;
 }
 
 type Style = Parameters<typeof styleText>[0];
@@ -192,7 +201,7 @@ function formatLevelCount(value: number, noun: string): string {
 }
 
 function formatLintJson(value: unknown): string {
-  return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
+  return `${escapeUnprintableJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
 /** Returns the top of the repository that contains the working directory, or the working directory itself. */

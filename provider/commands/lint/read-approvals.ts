@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readPlainFile } from "../../machine/plain-file";
+import { readRegularFile } from "../../machine/regular-file";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { excerpt, quote } from "../../settings/text";
 
@@ -81,7 +81,7 @@ const NO_COMMIT = "0".repeat(40);
 function readJsonFile(file: string): unknown {
   let text: string;
   try {
-    text = readPlainFile(file, MAX_BYTES).toString("utf8");
+    text = readRegularFile(file, MAX_BYTES).toString("utf8");
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : formatCause(cause);
     throw new ApprovalsError(`${quote(file, 300)} can't be read: ${reason}. ${WRITE_ADVICE}`, { cause });

@@ -1,34 +1,34 @@
-import { lookOf, type Renderers, targetOf } from "../../cli/output/write-outputs";
-import { type FailOn, withRefusal } from "../../cli/plan-options";
+import { getRenderOptions, getTextTarget, type Renderers } from "../../cli/output/write-outputs";
+import { addFailOnBlocker, type FailOnLevel } from "../../cli/plan-options";
 import type { Plan } from "../../plan/plan";
-import { planHtml } from "../../plan/render/html";
-import { planJson } from "../../plan/render/json";
-import { planMarkdown } from "../../plan/render/markdown";
-import { planText } from "../../plan/render/text";
+import { renderPlanHtml } from "../../plan/render/plan-html";
+import { formatPlanJson } from "../../plan/render/plan-json";
+import { renderPlanMarkdown } from "../../plan/render/plan-markdown";
+import { renderPlanText } from "../../plan/render/plan-text";
 
 export type PlanFormat = "text" | "markdown" | "html" | "json";
 
 /** How much of a plan to render. */
 interface PlanRenderOptions {
   readonly all?: boolean;
-  readonly failOn?: FailOn;
+  readonly failOn?: FailOnLevel;
 }
 
 /** Creates a plan's renderers. The JSON always has every change, and never a refusal by `--fail-on`. */
-export function planRenderers(plan: Plan, { all = false, failOn }: PlanRenderOptions): Renderers<PlanFormat> {
-  const displayedPlan = withRefusal(plan, failOn);
+export function createPlanRenderers(plan: Plan, { all = false, failOn }: PlanRenderOptions): Renderers<PlanFormat> {
+  const displayedPlan = addFailOnBlocker(plan, failOn);
   return {
     text: (target) =>
-      planText(displayedPlan, {
-        ...lookOf(target),
+      renderPlanText(displayedPlan, {
+        ...getRenderOptions(target),
         ...(all ? { limit: Number.POSITIVE_INFINITY } : {}),
       }),
-    markdown: () => planMarkdown(displayedPlan),
-    html: () => planHtml(displayedPlan),
-    json: () => planJson(plan),
+    markdown: () => renderPlanMarkdown(displayedPlan),
+    html: () => renderPlanHtml(displayedPlan),
+    json: () => formatPlanJson(plan),
   };
 }
 
 export async function printPlan(plan: Plan): Promise<void> {
-  process.stdout.write(await planRenderers(plan, {}).text(targetOf("stdout")));
+  process.stdout.write(await createPlanRenderers(plan, {}).text(getTextTarget("stdout")));
 }

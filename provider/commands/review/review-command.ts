@@ -1,14 +1,14 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { type Renderers, writeOutputs } from "../../cli/output/write-outputs";
-import { defaultFile, todayOption, wholeNumber, withinOption } from "../../cli/plan-options";
-import { withHelp } from "../../cli/verb-help";
-import { dropCommand, keepCommand, reviewExtendCommand } from "./review-decisions";
+import { createTodayOption, createWithinOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { createReviewDropCommand, createReviewExtendCommand, createReviewKeepCommand } from "./review-decisions";
 
 const FORMATS = ["text", "markdown", "html", "csv", "json"] as const;
 
-interface Options extends OutputOptions<(typeof FORMATS)[number]> {
+interface ReviewCommandOptions extends OutputOptions<(typeof FORMATS)[number]> {
   readonly days: number;
   readonly maxPages?: number;
   readonly within: number;
@@ -20,20 +20,20 @@ interface Options extends OutputOptions<(typeof FORMATS)[number]> {
  * `email-security review`: lists the settings that a person should look at, and records decisions. Exit codes: 0 nothing to review, 2 items
  * to review, 1 error.
  */
-export function reviewCommand(): Command {
-  return withHelp(
-    withOutputs(new Command("review"), FORMATS)
+export function createReviewCommand(): Command {
+  return addHelp(
+    addOutputOptions(new Command("review"), FORMATS)
       .description("List entries and VIPs that need a review, with reasons, and record decisions")
       .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
-      .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
-      .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
-      .addOption(withinOption())
-      .addOption(todayOption())
+      .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)
+      .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", parsePositiveInteger)
+      .addOption(createWithinOption())
+      .addOption(createTodayOption())
       .option("--offline", "Read only files, and send no request to the tenant")
-      .action(verb(runReviewCommand))
-      .addCommand(keepCommand())
-      .addCommand(reviewExtendCommand())
-      .addCommand(dropCommand()),
+      .action(wrapAction(runReviewCommand))
+      .addCommand(createReviewKeepCommand())
+      .addCommand(createReviewExtendCommand())
+      .addCommand(createReviewDropCommand()),
     {
       examples: [
         { does: "what of a tenant's settings should be looked at", line: "review settings/acme.yaml" },
@@ -52,15 +52,17 @@ export function reviewCommand(): Command {
   );
 }
 
-async function runReviewCommand(fileArgument: string | undefined, options: Options): Promise<ExitCode> {
+async function runReviewCommand(fileArgument: string | undefined, options: ReviewCommandOptions): Promise<ExitCode> {
   const { readSettings } = await import("../../files/read-settings.js");
-  const { reviewOf } = await import("./review.js");
+  const { buildReview } = await import("./build-review.js");
   const { REVIEW_FORMAT } = await import("./review-schema.js");
-  const outputs = readOutputs(options, FORMATS);
-  const file = fileArgument ?? (await defaultFile());
+  const outputs = parseOutputs(options, FORMATS);
+  const file = fileArgument ?? (await findDefaultFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
-  const tenantData = options.offline ? undefined : await (await import("../../cli/asked-tenant.js")).askTenant(options);
-  const review = reviewOf(settings, tenantData, { withinDays: options.within });
+  const tenantData = options.offline
+    ? undefined
+    : await (await import("../../cli/query-tenant.js")).queryTenant(options);
+  const review = buildReview(settings, tenantData, { withinDays: options.within });
   const report = {
     format: REVIEW_FORMAT,
     file,
@@ -77,16 +79,16 @@ async function runReviewCommand(fileArgument: string | undefined, options: Optio
 async function createReviewRenderers(
   report: import("./review-schema.js").ReviewReport,
 ): Promise<Renderers<(typeof FORMATS)[number]>> {
-  const { reviewText } = await import("./review-text.js");
-  const { reviewMarkdown } = await import("./review-markdown.js");
-  const { reviewHtml } = await import("./review-html.js");
-  const { reviewCsv } = await import("./review-csv.js");
-  const { reviewJson } = await import("./review-schema.js");
+  const { renderReviewText } = await import("./review-text.js");
+  const { renderReviewMarkdown } = await import("./review-markdown.js");
+  const { renderReviewHtml } = await import("./review-html.js");
+  const { renderReviewCsv } = await import("./review-csv.js");
+  const { formatReviewJson } = await import("./review-schema.js");
   return {
-    text: ({ columns }) => reviewText(report, columns),
-    markdown: () => reviewMarkdown(report),
-    html: () => reviewHtml(report),
-    csv: () => reviewCsv(report),
-    json: () => reviewJson(report),
+    text: ({ columns }) => renderReviewText(report, columns),
+    markdown: () => renderReviewMarkdown(report),
+    html: () => renderReviewHtml(report),
+    csv: () => renderReviewCsv(report),
+    json: () => formatReviewJson(report),
   };
 }

@@ -1,5 +1,5 @@
-import { csvText } from "../../files/csv-writer";
-import { harmless } from "../../settings/text";
+import { formatCsvRows } from "../../files/csv-writer";
+import { sanitizeMultiline } from "../../settings/text";
 import { REVIEW_TITLES } from "./review-kinds";
 import type { ReviewItem, ReviewReport } from "./review-schema";
 
@@ -18,8 +18,8 @@ const COLUMN_TITLES = [
 ] as const;
 
 /** Renders a review as CSV: one row per item, the worst first. Cells can't act as spreadsheet formulas or terminal control sequences. */
-export function reviewCsv({ items }: ReviewReport): string {
-  return csvText([COLUMN_TITLES, ...items.map(formatItemRow)]);
+export function renderReviewCsv({ items }: ReviewReport): string {
+  return formatCsvRows([COLUMN_TITLES, ...items.map(formatItemRow)]);
 }
 
 function formatItemRow({
@@ -47,5 +47,5 @@ function formatItemRow({
     expires,
     comment,
   };
-  return COLUMN_TITLES.map((title) => harmless(cells[title] ?? ""));
+  return COLUMN_TITLES.map((title) => sanitizeMultiline(cells[title] ?? ""));
 }

@@ -1,29 +1,29 @@
 import { Command } from "commander";
-import { type ExitCode, verb } from "../../cli/command-line";
-import { withHelp } from "../../cli/verb-help";
+import { addHelp } from "../../cli/command-help";
+import { type ExitCode, wrapAction } from "../../cli/command-line";
 import { ConfigurationError } from "../../client/errors";
-import { EXITS, standing } from "../change/change-commands";
+import { buildExistingChange, CHANGE_EXIT_CODES } from "../change/change-commands";
 import {
+  addFileOptions,
+  addMetadataOptions,
+  addReasonOptions,
   type ChangeOptions,
-  chosenTop,
-  listOption,
-  VALUES,
-  withAnswers,
-  withFacts,
-  withPlace,
+  createListOption,
+  selectTopFile,
+  VALUES_HELP,
 } from "../change/change-options";
 
-interface Options extends ChangeOptions {
+interface DecisionOptions extends ChangeOptions {
   readonly reason: string;
   readonly by?: string;
 }
 
 /** `email-security review keep`: records that an entry or VIP was reviewed and stays. */
-export function keepCommand(): Command {
+export function createReviewKeepCommand(): Command {
   const command = createDecisionCommand("keep", "Record that an entry or VIP was reviewed and stays");
-  return withHelp(
-    withPlace(withAnswers(command)).action(
-      verb(async (values: string[], options: Options) => await recordDecision("keep", values, options)),
+  return addHelp(
+    addFileOptions(addReasonOptions(command)).action(
+      wrapAction(async (values: string[], options: DecisionOptions) => await recordDecision("keep", values, options)),
     ),
     {
       examples: [
@@ -33,17 +33,17 @@ export function keepCommand(): Command {
           line: 'review keep partner.example --reason "in use" --owner lena@acme.example --pr',
         },
       ],
-      exits: EXITS,
+      exits: CHANGE_EXIT_CODES,
     },
   );
 }
 
 /** `email-security review extend`: postpones the expiry of an entry or VIP and records who decided. */
-export function reviewExtendCommand(): Command {
+export function createReviewExtendCommand(): Command {
   const command = createDecisionCommand("extend", "Extend an entry or VIP, and record who decided");
-  return withHelp(
-    withPlace(withFacts(command)).action(
-      verb(async (values: string[], options: Options) => {
+  return addHelp(
+    addFileOptions(addMetadataOptions(command)).action(
+      wrapAction(async (values: string[], options: DecisionOptions) => {
         if (options.for === undefined) throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
         return await recordDecision("extend", values, options);
       }),
@@ -56,20 +56,20 @@ export function reviewExtendCommand(): Command {
           line: 'review extend partner.example --for 2027-03-31 --reason "contract" --commit',
         },
       ],
-      exits: EXITS,
+      exits: CHANGE_EXIT_CODES,
     },
   );
 }
 
 /** `email-security review drop`: removes an entry or VIP from the settings files; the reason is for the commit message. */
-export function dropCommand(): Command {
+export function createReviewDropCommand(): Command {
   const command = createDecisionCommand(
     "drop",
     "Remove an entry or VIP from the settings files, with the reason in the commit",
   ).option("--ticket <text>", "Name the ticket in the commit message");
-  return withHelp(
-    withPlace(command).action(
-      verb(async (values: string[], options: Options) => await recordDecision("remove", values, options)),
+  return addHelp(
+    addFileOptions(command).action(
+      wrapAction(async (values: string[], options: DecisionOptions) => await recordDecision("remove", values, options)),
     ),
     {
       examples: [
@@ -79,7 +79,7 @@ export function dropCommand(): Command {
           line: 'review drop evil.example --baseline --reason "long gone" --pr',
         },
       ],
-      exits: EXITS,
+      exits: CHANGE_EXIT_CODES,
     },
   );
 }
@@ -87,34 +87,34 @@ export function dropCommand(): Command {
 function createDecisionCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .argument("<values...>", VALUES)
+    .argument("<values...>", VALUES_HELP)
     .requiredOption("--reason <text>", "Give the reason in one line")
     .option("--by <name>", "Name who decided (default: git's user.email)")
-    .addOption(listOption());
+    .addOption(createListOption());
 }
 
 async function recordDecision(
   action: "keep" | "extend" | "remove",
   values: readonly string[],
-  options: Options,
+  options: DecisionOptions,
 ): Promise<ExitCode> {
   const { changeLists } = await import("../change/change-lists.js");
-  const { reviewedMark } = await import("../../files/settings-schema.js");
+  const { elementReviewSchema } = await import("../../files/settings-schema.js");
   const on = new Date().toISOString().slice(0, 10);
   const by = options.by ?? (await readGitEmail(options));
-  const review = reviewedMark.safeParse({ on, by, reason: options.reason });
+  const review = elementReviewSchema.safeParse({ on, by, reason: options.reason });
   if (!review.success) {
     const [issue] = review.error.issues;
     throw new ConfigurationError(`--${String(issue?.path[0])} ${issue?.message}.`);
   }
-  return await changeLists({ ...standing(action, values, options), reviewed: review.data }, options);
+  return await changeLists({ ...buildExistingChange(action, values, options), reviewed: review.data }, options);
 }
 
 /** Returns the default reviewer: the mailbox that git commits with in the file's repository. */
-async function readGitEmail(options: Options): Promise<string> {
-  const { programsIn } = await import("../../gitops/git.js");
-  const { repositoryOfFile } = await import("../../files/repository.js");
-  const { git } = programsIn(repositoryOfFile(await chosenTop(options)) ?? process.cwd());
+async function readGitEmail(options: DecisionOptions): Promise<string> {
+  const { createGitPrograms } = await import("../../gitops/git.js");
+  const { findFileRepository } = await import("../../files/repository.js");
+  const { git } = createGitPrograms(findFileRepository(await selectTopFile(options)) ?? process.cwd());
   const result = await git(["config", "--get", "user.email"]).catch(() => undefined);
   const email = result?.stdout.trim() ?? "";
   if (result?.code === 0 && email !== "") return email;

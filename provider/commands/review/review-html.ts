@@ -1,34 +1,34 @@
-import { valueWords } from "../../plan/render/plan-words";
-import { choices } from "../../render/html-filters";
-import { htmlPage, htmlVerdict, type PageMood } from "../../render/html-page";
+import { describeValue } from "../../plan/render/plan-descriptions";
+import { renderFilterOptions } from "../../render/html-filters";
+import { type PageStatus, renderHtmlPage, renderStatusBanner } from "../../render/html-page";
 import { PLAN_STYLE } from "../../render/html-style";
-import { given, Html, html, htmlWords } from "../../render/html-text";
-import { filled } from "../../render/room";
-import { number, sentence, given as told, type Words } from "../../render/words";
+import { Html, html, renderHtmlText, renderUntrustedHtml } from "../../render/html-text";
+import { renderWithinLimit } from "../../render/render-within-limit";
+import { formatNumber, type SafeText, untrusted, untrustedSentence } from "../../render/safe-text";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { REVIEW_KINDS, REVIEW_TITLES, type ReviewKind } from "./review-kinds";
+import { DECISION_HELP, formatReviewCounts, getItemNoun, UNREAD_HEADING } from "./review-messages";
 import type { ReviewItem, ReviewReport } from "./review-schema";
-import { countsOf, DECIDE, UNREAD, whatOf } from "./review-words";
 
 /**
  * Renders a review as one self-contained HTML page, without scripts or network requests. Readers can filter by reason and list, and sort.
  * It fits screens of any width, light and dark mode, and paper.
  */
-export function reviewHtml(report: ReviewReport): string {
+export function renderReviewHtml(report: ReviewReport): string {
   const { items, file, host, today, notAsked, unread } = report;
   const status = getReviewStatus(report);
-  return htmlPage({
-    title: `Review of ${file}: ${number(items.length)} to look at`,
+  return renderHtmlPage({
+    title: `Review of ${file}: ${formatNumber(items.length)} to look at`,
     style: `${PLAN_STYLE}${REVIEW_STYLE}`,
     body: html`<header>
 <p class="eyebrow">Email security review</p>
-<h1><bdi>${given(file.slice(0, MAX_TITLE_LENGTH))}</bdi>${host === undefined ? "" : html` <span class="host">at <bdi>${host}</bdi></span>`}</h1>
+<h1><bdi>${renderUntrustedHtml(file.slice(0, MAX_TITLE_LENGTH))}</bdi>${host === undefined ? "" : html` <span class="host">at <bdi>${host}</bdi></span>`}</h1>
 <p class="source">As of ${today}</p>
 </header>
 <main>
-${htmlVerdict(status, STATUS_TEXT[status], [items.length === 0 ? "Nothing found to look at." : `To look at: ${countsOf(items)}.`])}
-${renderNoteList(UNREAD, unread)}
-${items.length === 0 ? undefined : html`<p>${htmlWords([sentence(DECIDE)])}</p>`}
+${renderStatusBanner(status, STATUS_TEXT[status], [items.length === 0 ? "Nothing found to look at." : `To look at: ${formatReviewCounts(items)}.`])}
+${renderNoteList(UNREAD_HEADING, unread)}
+${items.length === 0 ? undefined : html`<p>${renderHtmlText([untrustedSentence(DECISION_HELP)])}</p>`}
 ${items.length < 2 ? undefined : renderReviewFilters(items)}
 ${renderWorklist(items)}
 ${renderNoteList("Not known", notAsked)}
@@ -38,7 +38,7 @@ ${renderNoteList("Not known", notAsked)}
 
 const MAX_TITLE_LENGTH = 200;
 
-type ReviewStatus = Extract<PageMood, "danger" | "warning" | "none" | "nothing">;
+type ReviewStatus = Extract<PageStatus, "danger" | "warning" | "none" | "nothing">;
 
 const STATUS_TEXT: Readonly<Record<ReviewStatus, string>> = {
   danger: "Look at this first",
@@ -69,7 +69,7 @@ const SEVERITIES: Readonly<Partial<Record<ReviewKind, "danger" | "warning">>> = 
 function renderNoteList(title: string, notes: readonly string[]): Html | undefined {
   if (notes.length === 0) return undefined;
   return html`<details class="aside" open><summary><h2>${title}</h2></summary><div class="body"><ul>${notes.map(
-    (note) => html`<li>${htmlWords([sentence(note)])}</li>`,
+    (note) => html`<li>${renderHtmlText([untrustedSentence(note)])}</li>`,
   )}</ul></div></details>`;
 }
 
@@ -80,17 +80,17 @@ function renderReviewFilters(items: readonly ReviewItem[]): Html {
   const countByReason = (kind: ReviewKind): number =>
     items.filter(({ reasons }) => reasons.some((reason) => reason.kind === kind)).length;
   const countByList = (list: ReviewItem["list"]): number => items.filter((item) => item.list === list).length;
-  return html`<div class="filters">${choices("why", "Show", [
+  return html`<div class="filters">${renderFilterOptions("why", "Show", [
     { id: "only-any-why", label: "All", count: items.length },
     ...REVIEW_KINDS.map((kind) => ({
       id: `only-${kind}`,
       label: REVIEW_TITLES[kind],
       count: countByReason(kind),
     })),
-  ])}${choices("list", "of", [
+  ])}${renderFilterOptions("list", "of", [
     { id: "only-any-list", label: "All lists", count: items.length },
     ...getKeys(LISTS).map((list) => ({ id: `only-${list}`, label: LISTS[list], count: countByList(list) })),
-  ])}${choices(
+  ])}${renderFilterOptions(
     "sort",
     "First by",
     getKeys(SORTS).map((name) => ({ id: `by-${name}`, label: SORTS[name] })),
@@ -122,7 +122,7 @@ function renderWorklist(items: readonly ReviewItem[]): Html | undefined {
   if (items.length === 0) return undefined;
   const sortStyles = buildSortStyles(items);
   const isOpen = items.length <= MAX_OPEN_ITEMS;
-  const content = filled(
+  const content = renderWithinLimit(
     html`<ul class="changes${items.length > COMPACT_THRESHOLD ? " many" : ""}">
 `.toString(),
     [
@@ -131,7 +131,7 @@ function renderWorklist(items: readonly ReviewItem[]): Html | undefined {
     ],
     MAX_PAGE_BYTES,
     (hiddenCount) =>
-      html`<li class="rest" style="order:${items.length}">… and ${number(hiddenCount)} more, which are not on this page: ${countsOf(items.slice(-hiddenCount))}. <code>--format json</code> and <code>--format csv</code> show all of them.</li>`.toString(),
+      html`<li class="rest" style="order:${items.length}">… and ${formatNumber(hiddenCount)} more, which are not on this page: ${formatReviewCounts(items.slice(-hiddenCount))}. <code>--format json</code> and <code>--format csv</code> show all of them.</li>`.toString(),
   );
   return new Html(`${content}</ul>`);
 }
@@ -158,8 +158,9 @@ function buildSortStyles(items: readonly ReviewItem[]): ReadonlyMap<ReviewItem, 
 
 function renderReviewItem(item: ReviewItem, sortStyle: string, isOpen: boolean): Html {
   return html`<li class="${getReviewClasses(item)}" style="${sortStyle}"><details${isOpen ? new Html(" open") : ""}><summary>${renderReviewHead(item)}</summary><div class="body">${item.reasons.map(
-    ({ kind, evidence }) => html`<p class="why"><b>${REVIEW_TITLES[kind]}</b>${htmlWords([sentence(evidence)])}</p>`,
-  )}<dl>${buildReviewDetails(item).map(([label, text]) => html`<dt>${label}</dt><dd>${htmlWords(text)}</dd>`)}</dl></div></details></li>
+    ({ kind, evidence }) =>
+      html`<p class="why"><b>${REVIEW_TITLES[kind]}</b>${renderHtmlText([untrustedSentence(evidence)])}</p>`,
+  )}<dl>${buildReviewDetails(item).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div></details></li>
 `;
 }
 
@@ -172,12 +173,12 @@ function renderReviewLine(item: ReviewItem, sortStyle: string): Html {
 function renderReviewHead(item: ReviewItem): Html {
   const { value, scope, reasons } = item;
   const [first, ...others] = reasons.map(({ kind }) => REVIEW_TITLES[kind]);
-  return html`<span class="sign">${first}</span><span class="list">${whatOf(item)}</span><span class="what"><code>${htmlWords(
-    valueWords(value),
+  return html`<span class="sign">${first}</span><span class="list">${getItemNoun(item)}</span><span class="what"><code>${renderHtmlText(
+    describeValue(value),
   )}</code>${
     scope === undefined || scope === DEFAULT_VERDICT_SCOPE
       ? ""
-      : html` <span class="kind">${htmlWords([told(scope)])}</span>`
+      : html` <span class="kind">${renderHtmlText([untrusted(scope)])}</span>`
   }</span>${others.length === 0 ? "" : html`<span class="note">${others.join(", ")}</span>`}`;
 }
 
@@ -195,18 +196,21 @@ function buildReviewDetails({
   ticket,
   owner,
   expires,
-}: ReviewItem): [label: string, words: Words][] {
-  const details: [string, Words | undefined][] = [
+}: ReviewItem): [label: string, words: SafeText][] {
+  const details: [string, SafeText | undefined][] = [
     [
       "Declared",
-      place && [told(`${place.file}:${place.line}`), isShared === true ? ", included; others may include it too" : ""],
+      place && [
+        untrusted(`${place.file}:${place.line}`),
+        isShared === true ? ", included; others may include it too" : "",
+      ],
     ],
-    ["Comment", comment ? [told(comment)] : undefined],
-    ["Ticket", ticket === undefined ? undefined : [told(ticket)]],
-    ["Owner", owner === undefined ? undefined : [told(owner)]],
+    ["Comment", comment ? [untrusted(comment)] : undefined],
+    ["Ticket", ticket === undefined ? undefined : [untrusted(ticket)]],
+    ["Owner", owner === undefined ? undefined : [untrusted(owner)]],
     ["Ends", expires === undefined ? undefined : [expires === "never" ? "never" : expires]],
   ];
-  return details.filter((detail): detail is [string, Words] => detail[1] !== undefined);
+  return details.filter((detail): detail is [string, SafeText] => detail[1] !== undefined);
 }
 
 function getKeys<K extends string>(record: Readonly<Record<K, unknown>>): K[] {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { place } from "../../plan/plan-schema";
-import { text } from "../../settings/json-fields";
+import { placeSchema } from "../../plan/plan-schema";
+import { jsonTextField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 import { REVIEW_KINDS } from "./review-kinds";
 
@@ -10,14 +10,16 @@ export const REVIEW_FORMAT = 1;
 const itemSchema = z
   .strictObject({
     list: z.enum(["allow", "deny", "vip"]),
-    value: text("The value or mailbox in canonical form; as the service reports it where no file declares it."),
-    scope: text("Of entries.").exactOptional(),
-    place: place.describe("Where it is declared. Absent of what no file declares.").exactOptional(),
+    value: jsonTextField(
+      "The value or mailbox in canonical form; as the service reports it where no file declares it.",
+    ),
+    scope: jsonTextField("Of entries.").exactOptional(),
+    place: placeSchema.describe("Where it is declared. Absent of what no file declares.").exactOptional(),
     isShared: z.boolean().describe("Whether its file is included, and may be by others too.").exactOptional(),
-    comment: text("Why it is here, as declared or as the tenant has it.").exactOptional(),
+    comment: jsonTextField("Why it is here, as declared or as the tenant has it.").exactOptional(),
     ticket: z.string().exactOptional(),
     owner: z.string().exactOptional(),
-    expires: text("The last day (UTC), or never.").exactOptional(),
+    expires: jsonTextField("The last day (UTC), or never.").exactOptional(),
     reasons: z
       .array(
         z
@@ -27,7 +29,7 @@ const itemSchema = z
               .describe(
                 "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: against a rule of the team's policy. undeclared: an allow that stands at the tenant alone. ended, ending: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below one that says the same. owner: its owner's mailbox is outside the organization's own domains. left: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who is no VIP.",
               ),
-            evidence: text("Printable sentences for people."),
+            evidence: jsonTextField("Printable sentences for people."),
           })
           .readonly(),
       )
@@ -38,14 +40,14 @@ const itemSchema = z
   .meta({ id: "ReviewItem", description: "One thing to look at, or a person who is targeted." });
 
 export type ReviewItem = z.infer<typeof itemSchema>;
-export type Reason = ReviewItem["reasons"][number];
+export type ReviewReason = ReviewItem["reasons"][number];
 
 export const reviewSchema = z
   .strictObject({
     format: z.literal(REVIEW_FORMAT).describe("The version of this format."),
-    file: text("The settings file, as it was named."),
-    host: text("The service's. Absent where the tenant was not asked.").exactOptional(),
-    today: text("The day (UTC) by which it was judged."),
+    file: jsonTextField("The settings file, as it was named."),
+    host: jsonTextField("The service's. Absent where the tenant was not asked.").exactOptional(),
+    today: jsonTextField("The day (UTC) by which it was judged."),
     items: z.array(itemSchema).readonly().describe("The worst first."),
     unread: z
       .array(z.string())
@@ -64,4 +66,4 @@ export const reviewSchema = z
 
 export type ReviewReport = z.infer<typeof reviewSchema>;
 
-export const reviewJson = formatJson<ReviewReport>;
+export const formatReviewJson = formatJson<ReviewReport>;

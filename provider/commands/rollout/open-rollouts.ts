@@ -1,14 +1,19 @@
-import { type ExitCode, isColoured, programName } from "../../cli/command-line";
-import { type JournalOptions, journalPlace, journalToRead, refuseMissing } from "../../cli/journal-place";
-import { TARGETS_FILE } from "../../cli/tenant-options";
-import { collectSoon } from "../../machine/collected-soon";
+import { type ExitCode, getCommandName, shouldUseColor } from "../../cli/command-line";
+import {
+  assertJournalExists,
+  getExistingJournalLocation,
+  getJournalLocation,
+  type JournalOptions,
+} from "../../cli/journal-location";
+import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
+import { limitHeapGrowth } from "../../machine/gc-tuning";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
-import type { Purpose } from "../../rollout/journal/which-rollout";
+import type { RolloutAction } from "../../rollout/journal/select-rollout";
 import type { Rollouts } from "../../rollout/rollouts";
-import { harmless } from "../../settings/text";
+import { sanitizeMultiline } from "../../settings/text";
 
 /** Help text of the journal option for all rollout commands. */
-export const JOURNAL = "Use this rollout journal: a SQLite file, or postgres://… for many machines";
+export const JOURNAL_HELP = "Use this rollout journal: a SQLite file, or postgres://… for many machines";
 
 /** Formats of a rollout's plan and report. */
 export const ROLLOUT_FORMATS = ["text", "markdown", "html", "json"] as const;
@@ -16,19 +21,19 @@ export const ROLLOUT_FORMATS = ["text", "markdown", "html", "json"] as const;
 export type RolloutFormat = (typeof ROLLOUT_FORMATS)[number];
 
 /** Opens the journal that the options name and runs a callback with its rollouts. */
-export async function withRollouts(
+export async function runWithRollouts(
   { database }: JournalOptions,
   callback: (rollouts: Rollouts) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { Rollouts: RolloutsClass } = await import("../../rollout/rollouts.js");
-  const { RolloutCommands } = await import("../../rollout/model/commands.js");
+  const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
-  const journalUrl = journalPlace(database) ?? DEFAULT_JOURNAL;
-  collectSoon();
+  const journalUrl = getJournalLocation(database) ?? DEFAULT_JOURNAL;
+  limitHeapGrowth();
   const rollouts = await RolloutsClass.open({
     database: journalUrl,
-    commands: new RolloutCommands(database, programName()),
-    log: (line) => console.error(harmless(line)),
+    commands: new RolloutCommands(database, getCommandName()),
+    log: (line) => console.error(sanitizeMultiline(line)),
   });
   try {
     return await callback(rollouts);
@@ -38,50 +43,55 @@ export async function withRollouts(
 }
 
 /**
- * Does the same as {@link withRollouts} for past rollouts: never creates a missing journal.
+ * Does the same as {@link runWithRollouts} for past rollouts: never creates a missing journal.
  *
  * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) when the journal does not exist.
  */
-export async function withPastRollouts(
+export async function runWithPastRollouts(
   options: JournalOptions,
   callback: (rollouts: Rollouts) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
-  if ((await journalToRead(options.database)) === undefined)
-    await refuseMissing(DEFAULT_JOURNAL, "Go to the folder that has it, or name it by --database");
-  return await withRollouts(options, callback);
+  if ((await getExistingJournalLocation(options.database)) === undefined)
+    await assertJournalExists(DEFAULT_JOURNAL, "Go to the folder that has it, or name it by --database");
+  return await runWithRollouts(options, callback);
 }
 
 /**
- * Does the same as {@link withRollouts} to resume or show an existing rollout. Without a named journal, none needs to exist: locks of other
+ * Does the same as {@link runWithRollouts} to resume or show an existing rollout. Without a named journal, none needs to exist: locks of other
  * runs beside the stacks are reported all the same.
  *
  * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) when the named journal does not exist.
  */
-export async function withKnownRollouts(
+export async function runWithKnownRollouts(
   options: JournalOptions,
   callback: (rollouts: Rollouts) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  await journalToRead(options.database);
-  return await withRollouts(options, callback);
+  await getExistingJournalLocation(options.database);
+  return await runWithRollouts(options, callback);
 }
 
 /** Finds the requested rollout. If the journal lacks it, the error also reports the locks of other runs beside the stacks. */
-export async function findRollout(rollouts: Rollouts, id: string | undefined, action: Purpose): Promise<RolloutRecord> {
+export async function findRollout(
+  rollouts: Rollouts,
+  id: string | undefined,
+  action: RolloutAction,
+): Promise<RolloutRecord> {
   try {
     return await rollouts.find(id, action);
   } catch (error) {
-    const foreignLocks = await rollouts.elsewhere(TARGETS_FILE).catch(() => []);
-    const { markText } = await import("../../rollout/locks/mark-text.js");
+    const foreignLocks = await rollouts.listForeignLocks(DEFAULT_TARGETS_FILE).catch(() => []);
+    const { describeLock } = await import("../../rollout/locks/describe-lock.js");
     for (const lock of foreignLocks) {
-      if (id === undefined || lock.rollout.startsWith(id)) console.error(harmless(markText(lock, rollouts.commands)));
+      if (id === undefined || lock.rollout.startsWith(id))
+        console.error(sanitizeMultiline(describeLock(lock, rollouts.commands)));
     }
     throw error;
   }
 }
 
 /** Returns the terminal's width and whether it supports colours. */
-export function lookOfTerminal(): { readonly color: boolean; readonly width?: number } {
+export function getTerminalOptions(): { readonly color: boolean; readonly width?: number } {
   const { columns } = process.stdout;
-  return { color: isColoured(process.stdout), ...(columns === undefined ? {} : { width: columns }) };
+  return { color: shouldUseColor(process.stdout), ...(columns === undefined ? {} : { width: columns }) };
 }

@@ -1,38 +1,43 @@
 import { existsSync } from "node:fs";
 import { Command, Option } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { failOnOption, todayOption } from "../../cli/plan-options";
-import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "../../cli/tenant-options";
-import { withHelp } from "../../cli/verb-help";
-import { ConfigurationError } from "../../client";
-import { counted } from "../../render/words";
-import type { Task } from "../../rollout/model/task";
-import type { MailOf } from "../../rollout/planning/ask-mail";
-import type { Selection } from "../../rollout/targets/select-targets";
-import { harmless } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { withRollouts } from "./open-rollouts";
-import { decide, tellsMail } from "./rollout-decision";
-import { historyCommands } from "./rollout-history";
-import { untilInterrupted } from "./rollout-interrupt";
-import { pruneCommand } from "./rollout-prune";
-import { resumeCommand } from "./rollout-resume";
-import { rollbackCommand } from "./rollout-rollback";
+import { createFailOnOption, createTodayOption } from "../../cli/plan-options";
 import {
+  addSelectionOptions,
+  DEFAULT_TARGETS_FILE,
+  parseSelection,
+  type SelectionOptions,
+} from "../../cli/tenant-options";
+import { ConfigurationError } from "../../client";
+import { formatCount } from "../../render/safe-text";
+import type { RolloutMode } from "../../rollout/model/rollout-mode";
+import type { MailScope } from "../../rollout/planning/search-tenant-mail";
+import type { TargetSelection } from "../../rollout/targets/select-targets";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { sanitizeMultiline } from "../../settings/text";
+import { runWithRollouts } from "./open-rollouts";
+import { createRolloutHistoryCommands } from "./rollout-history";
+import { runInterruptibly } from "./rollout-interrupt";
+import { createRolloutPruneCommand } from "./rollout-prune";
+import { createRolloutResumeCommand } from "./rollout-resume";
+import { createRollbackCommand } from "./rollout-rollback";
+import {
+  addRunOptions,
   type Consent,
-  EXITS,
-  type GivenRunOptions,
-  type RunOptions,
-  unprinted,
-  withReadOutputs,
-  withRunOptions,
+  getUnprintedOutputs,
+  parseRunOptions,
+  ROLLOUT_EXIT_CODES,
+  type RolloutRunFlags,
+  type RolloutRunOptions,
 } from "./rollout-run-options";
-import { skipCommand, unskipCommand } from "./rollout-skip";
-import { statusCommand } from "./rollout-status";
-import { abandonCommand, stopCommand } from "./rollout-stop";
+import { createRolloutSkipCommand, createRolloutUnskipCommand } from "./rollout-skip";
+import { createRolloutStatusCommand } from "./rollout-status";
+import { createRolloutAbandonCommand, createRolloutStopCommand } from "./rollout-stop";
+import { hasMailEvidence, showAndRunPlan } from "./show-and-run-plan";
 
-interface RolloutOptions extends GivenRunOptions, Consent, Selecting {
+interface RolloutOptions extends RolloutRunFlags, Consent, SelectionOptions {
   readonly today?: string;
   readonly evidence?: (typeof EVIDENCE_CHOICES)[number];
   readonly alwaysRunEngine?: boolean;
@@ -47,16 +52,16 @@ const EVIDENCE_CHOICES = ["sample", "all", "none"] as const;
  * `email-security rollout`: applies one change to many tenants, in waves. Exit codes: 0 all tenants are as declared; 2 there are changes
  * without `--yes`, or the rollout waits for a person; 3 refused by a blocker, or the plan is stale; 1 error, or a tenant failed.
  */
-export function rolloutCommand(): Command {
+export function createRolloutCommand(): Command {
   const command = new Command("rollout")
     // Options after a subcommand belong to it: it has options of the same names.
     .enablePositionalOptions()
     .description("Plan a change for all tenants, and apply it in waves that stop by themselves")
-    .argument("[file]", "The targets file", TARGETS_FILE)
+    .argument("[file]", "The targets file", DEFAULT_TARGETS_FILE)
     .option("--yes", "Apply the plan; without it, only show it")
     .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
-    .addOption(failOnOption())
-    .addOption(todayOption())
+    .addOption(createFailOnOption())
+    .addOption(createTodayOption())
     .addOption(
       new Option(
         "--evidence <whose>",
@@ -72,21 +77,21 @@ export function rolloutCommand(): Command {
       "--revert-drift",
       "Revert console changes and nothing else, in tenants with `onDrift: revert` and no change waiting in their files. In an unattended job, add --yes",
     )
-    .action(verb(runRolloutCommand));
-  withRunOptions(withSelection(command));
+    .action(wrapAction(runRolloutCommand));
+  addRunOptions(addSelectionOptions(command));
   const subcommands = [
-    resumeCommand(),
-    statusCommand(),
-    rollbackCommand(),
-    stopCommand(),
-    abandonCommand(),
-    ...historyCommands(),
-    pruneCommand(),
-    skipCommand(),
-    unskipCommand(),
+    createRolloutResumeCommand(),
+    createRolloutStatusCommand(),
+    createRollbackCommand(),
+    createRolloutStopCommand(),
+    createRolloutAbandonCommand(),
+    ...createRolloutHistoryCommands(),
+    createRolloutPruneCommand(),
+    createRolloutSkipCommand(),
+    createRolloutUnskipCommand(),
   ];
   for (const subcommand of subcommands) command.addCommand(subcommand);
-  return withHelp(command, {
+  return addHelp(command, {
     examples: [
       {
         does: "show the plan for all tenants, and write it for a pull request; nothing is changed",
@@ -95,45 +100,45 @@ export function rolloutCommand(): Command {
       { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
       { does: "go on past a gate, or after an interruption", line: "rollout resume" },
     ],
-    exits: EXITS,
+    exits: ROLLOUT_EXIT_CODES,
   });
 }
 
 async function runRolloutCommand(file: string, commandOptions: RolloutOptions, command: Command): Promise<ExitCode> {
   assertKnownCommand(file, command);
-  const options = withReadOutputs(commandOptions);
+  const options = parseRunOptions(commandOptions);
   const mode = getRolloutMode(options);
-  const selection = mode === "revert-drift" ? await selectDriftRevertTenants(file, options) : selectionOf(options);
+  const selection = mode === "revert-drift" ? await selectDriftRevertTenants(file, options) : parseSelection(options);
   if (selection === undefined) return EXIT.clean;
-  return await withRollouts(options, async (rollouts) => {
+  return await runWithRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
     const mail = getMailScope(options);
-    const { findingText } = await import("../../files/finding.js");
+    const { formatFinding } = await import("../../files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
-    const plannedRollout = await untilInterrupted(options, async (stopping) => {
+    const plannedRollout = await runInterruptibly(options, async (stopping) => {
       try {
         return await rollouts.plan({
           file,
           stopping,
-          onProgress: (count, total) => progress.planned(count, total),
-          onMail: (count, total) => progress.asked(count, total),
+          onProgress: (count, total) => progress.reportPlanned(count, total),
+          onMail: (count, total) => progress.reportMailRead(count, total),
           ...selection,
-          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine, mail, task: mode }),
+          ...omitUndefined({ maxConcurrent, today, alwaysRunEngine, mail, task: mode }),
         });
       } finally {
         progress.end();
       }
     });
     if (plannedRollout === undefined) return EXIT.refused;
-    for (const finding of plannedRollout.findings) console.error(harmless(findingText(finding)));
-    return await decide(rollouts, plannedRollout, options);
+    for (const finding of plannedRollout.findings) console.error(sanitizeMultiline(formatFinding(finding)));
+    return await showAndRunPlan(rollouts, plannedRollout, options);
   });
 }
 
 /** Returns the tenants whose mail is queried: only for a plan that is shown in full and not started. */
-function getMailScope({ evidence, yes, outputs }: RolloutOptions & RunOptions): MailOf | undefined {
-  const isMailRendered = yes !== true && outputs.some(tellsMail);
+function getMailScope({ evidence, yes, outputs }: RolloutOptions & RolloutRunOptions): MailScope | undefined {
+  const isMailRendered = yes !== true && outputs.some(hasMailEvidence);
   if (evidence !== undefined && evidence !== "none" && !isMailRendered) {
     throw new ConfigurationError(
       "--evidence is told in the Markdown or HTML of a plan: add --output plan.md or --output plan.html, and leave out --yes.",
@@ -148,7 +153,7 @@ function getRolloutMode({
   revertDrift,
   alwaysRunEngine,
   evidence = "none",
-}: RolloutOptions): Task | undefined {
+}: RolloutOptions): RolloutMode | undefined {
   if (onlyExpired === true && revertDrift === true) {
     throw new ConfigurationError(
       "--only-expired and --revert-drift are two rollouts: run the one, and then the other. Nothing was changed.",
@@ -171,21 +176,24 @@ function getRolloutMode({
 /** Selects tenants whose settings allow a rollout to revert drift. Undefined if there are none; prints a note in that case. */
 async function selectDriftRevertTenants(
   file: string,
-  options: RolloutOptions & RunOptions,
-): Promise<(Selection & { readonly among: readonly string[] }) | undefined> {
-  const { mendedTenants } = await import("../../rollout/planning/mended-tenants.js");
-  const { names, unread, of } = mendedTenants(file, selectionOf(options));
-  const readableCount = names.length - unread;
-  const countText = `${readableCount} of ${counted(of, "tenant")} ${readableCount === 1 ? "says" : "say"} \`onDrift: revert\` in the settings files`;
-  const unreadableText = unread === 0 ? "" : `, and the files of ${unread} can't be read`;
+  options: RolloutOptions & RolloutRunOptions,
+): Promise<(TargetSelection & { readonly among: readonly string[] }) | undefined> {
+  const { findDriftRevertTenants } = await import("../../rollout/planning/drift-revert-tenants.js");
+  const { names, unreadableCount, selectedCount } = findDriftRevertTenants(file, parseSelection(options));
+  const readableCount = names.length - unreadableCount;
+  const countText = `${readableCount} of ${formatCount(selectedCount, "tenant")} ${readableCount === 1 ? "says" : "say"} \`onDrift: revert\` in the settings files`;
+  const unreadableText = unreadableCount === 0 ? "" : `, and the files of ${unreadableCount} can't be read`;
   const outcomeText = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
   console.error(`${countText}${unreadableText}${outcomeText}`);
-  if (names.length > 0) return { ...selectionOf(options), among: names };
+  if (names.length > 0) return { ...parseSelection(options), among: names };
   // Write empty reports: those of an earlier run could be mistaken for this run's.
-  const { emptyReport } = await import("../../rollout/report/empty-report.js");
-  const { reportRenderers } = await import("./rollout-output.js");
-  const { PLAN_MARK } = await import("../../plan/render/markdown.js");
-  await writeOutputs(unprinted(options), reportRenderers(emptyReport(file, "revert-drift", countText), PLAN_MARK));
+  const { buildEmptyReport } = await import("../../rollout/report/empty-report.js");
+  const { createReportRenderers } = await import("./rollout-output.js");
+  const { PLAN_COMMENT_MARKER } = await import("../../plan/render/plan-markdown.js");
+  await writeOutputs(
+    getUnprintedOutputs(options),
+    createReportRenderers(buildEmptyReport(file, "revert-drift", countText), PLAN_COMMENT_MARKER),
+  );
   return undefined;
 }
 

@@ -1,13 +1,13 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { type JournalOptions, withJournal } from "../../cli/journal-place";
-import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
-import { lookOf, writeOutputs } from "../../cli/output/write-outputs";
-import { date, wholeNumber } from "../../cli/plan-options";
-import { withHelp } from "../../cli/verb-help";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { getRenderOptions, writeOutputs } from "../../cli/output/write-outputs";
+import { parseDate, parsePositiveInteger } from "../../cli/plan-options";
 import type { Rollouts } from "../../rollout/rollouts";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { findRollout, JOURNAL, withPastRollouts } from "./open-rollouts";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { findRollout, JOURNAL_HELP, runWithPastRollouts } from "./open-rollouts";
 
 const HISTORY_FORMATS = ["text", "json"] as const;
 const RECORD_FORMATS = ["text", "markdown", "json"] as const;
@@ -27,16 +27,16 @@ interface ShowOptions extends JournalOptions, OutputOptions<(typeof RECORD_FORMA
 type DiffOptions = Omit<ShowOptions, "tenant">;
 
 /** `rollout history`, `rollout show` and `rollout diff`: show past rollouts from the journal. Read-only. */
-export function historyCommands(): readonly Command[] {
+export function createRolloutHistoryCommands(): readonly Command[] {
   return [
-    withHelp(
-      withOutputs(withJournal(new Command("history"), JOURNAL), HISTORY_FORMATS)
+    addHelp(
+      addOutputOptions(addJournalOption(new Command("history"), JOURNAL_HELP), HISTORY_FORMATS)
         .description("List past rollouts: who, when, of which commit, and their changes")
         .option("--tenant <name>", "List only rollouts of this tenant, with their changes there")
-        .option("--since <date>", "List only rollouts that began on this day (UTC) or later", date)
-        .option("--before <date>", "List only rollouts that began before this day (UTC)", date)
-        .option("--limit <number>", "List this many, newest first", wholeNumber, 20)
-        .action(verb(runHistoryCommand)),
+        .option("--since <date>", "List only rollouts that began on this day (UTC) or later", parseDate)
+        .option("--before <date>", "List only rollouts that began before this day (UTC)", parseDate)
+        .option("--limit <number>", "List this many, newest first", parsePositiveInteger, 20)
+        .action(wrapAction(runHistoryCommand)),
       {
         examples: [
           { does: "the newest twenty", line: "rollout history" },
@@ -48,13 +48,13 @@ export function historyCommands(): readonly Command[] {
         exits: { 0: "it was told", 1: "an error" },
       },
     ),
-    withHelp(
-      withOutputs(withJournal(new Command("show"), JOURNAL), RECORD_FORMATS)
+    addHelp(
+      addOutputOptions(addJournalOption(new Command("show"), JOURNAL_HELP), RECORD_FORMATS)
         .description("Show the whole record of a rollout: its report, who began and resumed it, and every change")
         .argument("<id>", "The rollout, or the beginning of its id")
         .option("--tenant <name>", "Show the changes of this tenant only")
         .option("--all", "Print every change; without it, the 20 of the most tenants")
-        .action(verb(runShowCommand)),
+        .action(wrapAction(runShowCommand)),
       {
         examples: [
           { does: "the whole record", line: "rollout show 20261121-0800-7f3a91" },
@@ -66,13 +66,13 @@ export function historyCommands(): readonly Command[] {
         exits: { 0: "it was shown", 1: "an error" },
       },
     ),
-    withHelp(
-      withOutputs(withJournal(new Command("diff"), JOURNAL), RECORD_FORMATS)
+    addHelp(
+      addOutputOptions(addJournalOption(new Command("diff"), JOURNAL_HELP), RECORD_FORMATS)
         .description("Compare what two rollouts declared, tenant by tenant, by the files that they were planned with")
         .argument("<from>", "The first rollout, or the beginning of its id")
         .argument("<to>", "The second rollout; what only this one declares is an addition")
         .option("--all", "Print every difference; without it, the 20 of the most tenants")
-        .action(verb(runDiffCommand)),
+        .action(wrapAction(runDiffCommand)),
       {
         examples: [
           { does: "what changed in between", line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91" },
@@ -89,17 +89,21 @@ export function historyCommands(): readonly Command[] {
 
 async function runHistoryCommand(options: HistoryOptions): Promise<ExitCode> {
   const { tenant, since, before, limit } = options;
-  const outputs = readOutputs(options, HISTORY_FORMATS);
-  return await withPastRollouts(options, async (rollouts) => {
-    const { historyOf } = await import("../../rollout/history/history.js");
+  const outputs = parseOutputs(options, HISTORY_FORMATS);
+  return await runWithPastRollouts(options, async (rollouts) => {
+    const { readRolloutHistory } = await import("../../rollout/history/rollout-history.js");
     const request = {
       limit,
-      ...withoutUndefined({ tenant, sinceMs: parseDayMs(since), beforeMs: parseDayMs(before) }),
+      ...omitUndefined({ tenant, sinceMs: parseDayMs(since), beforeMs: parseDayMs(before) }),
     };
-    const historyResult = await historyOf(rollouts.journal, request, async (id) => await rollouts.isHeld(id));
-    const { historyText } = await import("../../rollout/history/history-text.js");
+    const historyResult = await readRolloutHistory(
+      rollouts.journal,
+      request,
+      async (id) => await rollouts.isLocked(id),
+    );
+    const { renderHistoryText } = await import("../../rollout/history/history-text.js");
     await writeOutputs(outputs, {
-      text: (target) => historyText(historyResult, { ...lookOf(target), ...withoutUndefined({ tenant }) }),
+      text: (target) => renderHistoryText(historyResult, { ...getRenderOptions(target), ...omitUndefined({ tenant }) }),
       json: async () => await renderHistoryJson(historyResult),
     });
     return EXIT.clean;
@@ -112,25 +116,25 @@ function parseDayMs(day: string | undefined): number | undefined {
 
 async function runShowCommand(id: string, options: ShowOptions): Promise<ExitCode> {
   const { tenant, all } = options;
-  const outputs = readOutputs(options, RECORD_FORMATS);
-  return await withPastRollouts(options, async (rollouts) => {
+  const outputs = parseOutputs(options, RECORD_FORMATS);
+  return await runWithPastRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
     const tenantNames = tenant === undefined ? undefined : await resolveTenantNames(rollouts, record.id, tenant);
-    const { shownRollout } = await import("../../rollout/history/shown.js");
-    const { shownPage } = await import("../../rollout/history/shown-page.js");
-    const { toldMarkdown, toldText } = await import("../../rollout/history/told-page.js");
-    const details = await shownRollout(rollouts.journal, report);
-    const page = shownPage(details, tenantNames);
-    const { reportMarkdown } = await import("../../rollout/report/report-markdown.js");
-    const { reportText } = await import("../../rollout/report/report-text.js");
+    const { readRolloutDetails } = await import("../../rollout/history/rollout-details.js");
+    const { buildRolloutPage } = await import("../../rollout/history/rollout-page.js");
+    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/page-view.js");
+    const details = await readRolloutDetails(rollouts.journal, report);
+    const page = buildRolloutPage(details, tenantNames);
+    const { renderReportMarkdown } = await import("../../rollout/report/report-markdown.js");
+    const { renderReportText } = await import("../../rollout/report/report-text.js");
     await writeOutputs(outputs, {
       text: (target) => {
-        const layout = lookOf(target);
-        return `${reportText(report, layout)}${toldText(page, { ...layout, ...getTextLimit(all) })}`;
+        const layout = getRenderOptions(target);
+        return `${renderReportText(report, layout)}${renderPageText(page, { ...layout, ...getTextLimit(all) })}`;
       },
       markdown: () =>
-        `${reportMarkdown(report, { limit: HALF_MARKDOWN_BYTES })}\n${toldMarkdown(page, HALF_MARKDOWN_BYTES - 1)}`,
+        `${renderReportMarkdown(report, { limit: HALF_MARKDOWN_BYTES })}\n${renderPageMarkdown(page, HALF_MARKDOWN_BYTES - 1)}`,
       json: async () => await renderHistoryJson(details),
     });
     return EXIT.clean;
@@ -139,20 +143,20 @@ async function runShowCommand(id: string, options: ShowOptions): Promise<ExitCod
 
 async function runDiffCommand(from: string, to: string, options: DiffOptions): Promise<ExitCode> {
   const { all } = options;
-  const outputs = readOutputs(options, RECORD_FORMATS);
-  return await withPastRollouts(options, async (rollouts) => {
+  const outputs = parseOutputs(options, RECORD_FORMATS);
+  return await runWithPastRollouts(options, async (rollouts) => {
     const [fromRollout, toRollout] = [
       await findRollout(rollouts, from, "status"),
       await findRollout(rollouts, to, "status"),
     ];
-    const { differenceOf } = await import("../../rollout/history/difference.js");
-    const { differencePage } = await import("../../rollout/history/difference-page.js");
-    const { toldMarkdown, toldText } = await import("../../rollout/history/told-page.js");
-    const difference = await differenceOf(rollouts.journal, fromRollout.id, toRollout.id, rollouts.commands);
-    const page = differencePage(difference);
+    const { buildRolloutDifference } = await import("../../rollout/history/rollout-difference.js");
+    const { buildDifferencePage } = await import("../../rollout/history/difference-page.js");
+    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/page-view.js");
+    const difference = await buildRolloutDifference(rollouts.journal, fromRollout.id, toRollout.id, rollouts.commands);
+    const page = buildDifferencePage(difference);
     await writeOutputs(outputs, {
-      text: (target) => toldText(page, { ...lookOf(target), ...getTextLimit(all) }),
-      markdown: () => toldMarkdown(page),
+      text: (target) => renderPageText(page, { ...getRenderOptions(target), ...getTextLimit(all) }),
+      markdown: () => renderPageMarkdown(page),
       json: async () => await renderHistoryJson(difference),
     });
     return difference.tenants.length === 0 ? EXIT.clean : EXIT.changes;
@@ -162,15 +166,15 @@ async function runDiffCommand(from: string, to: string, options: DiffOptions): P
 /** @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when the rollout has no such tenant. */
 async function resolveTenantNames(rollouts: Rollouts, id: string, name: string): Promise<ReadonlySet<string>> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
-  const targets = (await rollouts.journal.tenants(id)).map(({ target }) => target);
+  const targets = (await rollouts.journal.listTenants(id)).map(({ target }) => target);
   return new Set(selectTargets(targets, { only: [name] }).map((target) => target.name));
 }
 
 async function renderHistoryJson(
-  value: Parameters<typeof import("../../rollout/model/history-schema.js").historyJson>[0],
+  value: Parameters<typeof import("../../rollout/model/history-schema.js").formatHistoryJson>[0],
 ): Promise<string> {
-  const { historyJson } = await import("../../rollout/model/history-schema.js");
-  return historyJson(value);
+  const { formatHistoryJson } = await import("../../rollout/model/history-schema.js");
+  return formatHistoryJson(value);
 }
 
 /** Half of a comment's size limit: one half for the report, the other for the text below it. */

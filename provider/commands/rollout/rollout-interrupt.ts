@@ -1,9 +1,9 @@
 import { EXIT } from "../../cli/command-line";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { PlanningEndedError } from "../../rollout/model/errors";
-import { EmailSecurityError, withCode } from "../../settings/email-security-error";
-import { harmless } from "../../settings/text";
-import { type RunOptions, unprinted } from "./rollout-run-options";
+import { PlanningFailedError } from "../../rollout/model/rollout-error";
+import { EmailSecurityError, formatErrorWithCode } from "../../settings/email-security-error";
+import { sanitizeMultiline } from "../../settings/text";
+import { getUnprintedOutputs, type RolloutRunOptions } from "./rollout-run-options";
 
 /**
  * The first Ctrl-C stops planning, which has written nothing; the second ends the process. The reports are written even if planning ends
@@ -11,8 +11,8 @@ import { type RunOptions, unprinted } from "./rollout-run-options";
  *
  * @returns undefined if the plan is refused because a key opens another tenant. The reason is printed.
  */
-export async function untilInterrupted<T>(
-  options: RunOptions,
+export async function runInterruptibly<T>(
+  options: RolloutRunOptions,
   callback: (stopping: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
   const stopping = new AbortController();
@@ -24,13 +24,13 @@ export async function untilInterrupted<T>(
   try {
     return await callback(stopping.signal);
   } catch (error) {
-    if (error instanceof PlanningEndedError) {
-      const { reportRenderers } = await import("./rollout-output.js");
-      const { PLAN_MARK } = await import("../../plan/render/markdown.js");
-      await writeOutputs(unprinted(options), reportRenderers(error.report, PLAN_MARK));
+    if (error instanceof PlanningFailedError) {
+      const { createReportRenderers } = await import("./rollout-output.js");
+      const { PLAN_COMMENT_MARKER } = await import("../../plan/render/plan-markdown.js");
+      await writeOutputs(getUnprintedOutputs(options), createReportRenderers(error.report, PLAN_COMMENT_MARKER));
     }
     if (error instanceof EmailSecurityError && OTHER_TENANT_CODES.has(error.code)) {
-      console.error(harmless(`error: ${withCode(error)}`));
+      console.error(sanitizeMultiline(`error: ${formatErrorWithCode(error)}`));
       return undefined;
     }
     throw error;

@@ -1,24 +1,24 @@
-import { isColoured } from "../../cli/command-line";
-import { lookOf, type Renderers } from "../../cli/output/write-outputs";
-import type { RolloutTally } from "../../rollout/journal/across-rollouts";
+import { shouldUseColor } from "../../cli/command-line";
+import { getRenderOptions, type Renderers } from "../../cli/output/write-outputs";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
-import { NO_COUNTS } from "../../rollout/journal/rollout-view";
-import type { RolloutCommands } from "../../rollout/model/commands";
+import type { RolloutTally } from "../../rollout/journal/rollout-tally";
+import { ZERO_COUNTS } from "../../rollout/journal/run-state";
+import type { RolloutCommands } from "../../rollout/model/rollout-commands";
 import type { RolloutEvent } from "../../rollout/model/rollout-event";
+import { MODE_TEXTS } from "../../rollout/model/rollout-mode";
 import type { RolloutReport } from "../../rollout/model/rollout-report";
-import { reportJson } from "../../rollout/model/rollout-report";
-import { TASK_WORDS } from "../../rollout/model/task";
-import { overviewText } from "../../rollout/plan-report/overview-text";
-import type { WholePlan } from "../../rollout/plan-report/whole-plan";
+import { formatReportJson } from "../../rollout/model/rollout-report";
+import type { CombinedPlan } from "../../rollout/plan-report/combined-plan";
+import { renderPlanOverviewText } from "../../rollout/plan-report/plan-overview-text";
 import type { PlannedRollout } from "../../rollout/planning/plan-rollout";
-import { eventJson } from "../../rollout/progress/event-json";
+import { formatEventJson } from "../../rollout/progress/event-json";
 import { LiveProgress } from "../../rollout/progress/live-progress";
 import { PlainProgress } from "../../rollout/progress/plain-progress";
 import type { ProgressView } from "../../rollout/progress/progress-view";
-import { reportHtml } from "../../rollout/report/report-html";
-import { reportMarkdown } from "../../rollout/report/report-markdown";
-import { reportText } from "../../rollout/report/report-text";
-import { harmless, printable } from "../../settings/text";
+import { renderReportHtml } from "../../rollout/report/report-html";
+import { renderReportMarkdown } from "../../rollout/report/report-markdown";
+import { renderReportText } from "../../rollout/report/report-text";
+import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import type { RolloutFormat } from "./open-rollouts";
 
 /** Shows planning progress: an updated line on a terminal, otherwise occasional lines. */
@@ -26,7 +26,7 @@ export class PlanningProgress {
   readonly #isTerminal = process.stderr.isTTY === true;
   #lastPrinted = 0;
 
-  planned(count: number, total: number): void {
+  reportPlanned(count: number, total: number): void {
     if (this.#isTerminal) process.stderr.write(`\rPlanning: ${count} of ${total} tenants …`);
     else if (count - this.#lastPrinted >= PROGRESS_INTERVAL) {
       this.#lastPrinted = count;
@@ -35,7 +35,7 @@ export class PlanningProgress {
   }
 
   /** Shows how many tenants' mail was queried; prints as rarely as the planning progress outside a terminal. */
-  asked(count: number, total: number): void {
+  reportMailRead(count: number, total: number): void {
     if (this.#isTerminal) process.stderr.write(`\rAsking the mail: ${count} of ${total} tenants …`);
     else if (count % PROGRESS_INTERVAL === 0) console.error(`Asked the mail of ${count} of ${total} tenants.`);
   }
@@ -51,28 +51,28 @@ const PROGRESS_INTERVAL = 50;
 export interface ListedRollout {
   readonly record: RolloutRecord;
   readonly tally: RolloutTally | undefined;
-  readonly isHeld: boolean;
+  readonly isLocked: boolean;
 }
 
 /** Formats rollouts, one per line. */
-export function printedList(rollouts: readonly ListedRollout[]): string {
+export function formatRolloutList(rollouts: readonly ListedRollout[]): string {
   if (rollouts.length === 0) return "There are no rollouts.\n";
-  const states = rollouts.map(({ record: { state }, isHeld }) =>
-    state === "running" && !isHeld ? "interrupted" : state,
+  const states = rollouts.map(({ record: { state }, isLocked }) =>
+    state === "running" && !isLocked ? "interrupted" : state,
   );
   const width = Math.max(...states.map((state) => state.length));
   const lines = rollouts.map(({ record: { id, spec, reason }, tally }, index) => {
-    const modeText = spec.task === undefined ? "" : `, ${TASK_WORDS[spec.task].does}`;
+    const modeText = spec.task === undefined ? "" : `, ${MODE_TEXTS[spec.task].does}`;
     const rollbackText = spec.rollsBack === undefined ? "" : `, rolls back ${spec.rollsBack}`;
     const sourceText = `${spec.source}${modeText}${rollbackText}`;
     return `${id}  ${(states[index] ?? "").padEnd(width)}  ${formatTenantCounts(tally)} of ${sourceText}${reason === undefined ? "" : `: ${reason}`}`;
   });
-  return `${lines.map(printable).join("\n")}\n`;
+  return `${lines.map(sanitizeLine).join("\n")}\n`;
 }
 
 /** Formats counts, such as `7 tenants, 1 failed, 1 skipped, 2 left`. */
 function formatTenantCounts(rolloutCounts: RolloutTally | undefined): string {
-  const { done, unchanged, failed, skipped, pending, released, running } = rolloutCounts?.counts ?? NO_COUNTS;
+  const { done, unchanged, failed, skipped, pending, released, running } = rolloutCounts?.counts ?? ZERO_COUNTS;
   const remaining = pending + released + running;
   const total = done + unchanged + failed + skipped + remaining;
   return [
@@ -88,12 +88,12 @@ function formatTenantCounts(rolloutCounts: RolloutTally | undefined): string {
  *
  * @param marker the first line of the Markdown, instead of the default marker.
  */
-export function reportRenderers(report: RolloutReport, marker?: string): Renderers<RolloutFormat> {
+export function createReportRenderers(report: RolloutReport, marker?: string): Renderers<RolloutFormat> {
   return {
-    text: (target) => reportText(report, lookOf(target)),
-    markdown: () => reportMarkdown(report, marker === undefined ? {} : { mark: marker }),
-    html: () => reportHtml(report),
-    json: () => reportJson(report),
+    text: (target) => renderReportText(report, getRenderOptions(target)),
+    markdown: () => renderReportMarkdown(report, marker === undefined ? {} : { marker }),
+    html: () => renderReportHtml(report),
+    json: () => formatReportJson(report),
   };
 }
 
@@ -102,28 +102,30 @@ export function reportRenderers(report: RolloutReport, marker?: string): Rendere
  *
  * @param loadCombinedPlan loads the combined plan of all tenants; called only for formats that show it.
  */
-export function plannedRenderers(
+export function createRolloutPlanRenderers(
   report: RolloutReport,
-  planned: PlannedRollout,
-  loadCombinedPlan: () => Promise<WholePlan>,
+  plannedRollout: PlannedRollout,
+  loadCombinedPlan: () => Promise<CombinedPlan>,
   commands: RolloutCommands,
 ): Renderers<RolloutFormat> {
-  let renderInput: Promise<{ report: RolloutReport; planned: PlannedRollout; whole: WholePlan }> | undefined;
+  let renderInput:
+    | Promise<{ report: RolloutReport; plannedRollout: PlannedRollout; combinedPlan: CombinedPlan }>
+    | undefined;
   const loadRenderInput = () => {
-    renderInput ??= loadCombinedPlan().then((combinedPlan) => ({ report, planned, whole: combinedPlan }));
+    renderInput ??= loadCombinedPlan().then((combinedPlan) => ({ report, plannedRollout, combinedPlan }));
     return renderInput;
   };
   return {
-    text: (target) => overviewText(report, planned, commands, lookOf(target)),
+    text: (target) => renderPlanOverviewText(report, plannedRollout, commands, getRenderOptions(target)),
     markdown: async () => {
-      const { wholePlanMarkdown } = await import("../../rollout/plan-report/plan-markdown.js");
-      return wholePlanMarkdown(await loadRenderInput());
+      const { renderCombinedPlanMarkdown } = await import("../../rollout/plan-report/combined-plan-markdown.js");
+      return renderCombinedPlanMarkdown(await loadRenderInput());
     },
     html: async () => {
-      const { wholePlanHtml } = await import("../../rollout/plan-report/plan-html.js");
-      return wholePlanHtml(await loadRenderInput());
+      const { renderCombinedPlanHtml } = await import("../../rollout/plan-report/combined-plan-html.js");
+      return renderCombinedPlanHtml(await loadRenderInput());
     },
-    json: () => reportJson(report),
+    json: () => formatReportJson(report),
   };
 }
 
@@ -135,19 +137,19 @@ export class RolloutScreen {
     if (events) return;
     this.#view =
       process.stderr.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"]
-        ? new LiveProgress(report, process.stderr, { color: isColoured(process.stderr), capacity })
+        ? new LiveProgress(report, process.stderr, { color: shouldUseColor(process.stderr), capacity })
         : new PlainProgress(report, (line) => process.stderr.write(line));
   }
 
-  happened(event: RolloutEvent): void {
-    if (this.#view === undefined) process.stdout.write(eventJson(event));
-    else this.#view.happened(event);
+  handleEvent(event: RolloutEvent): void {
+    if (this.#view === undefined) process.stdout.write(formatEventJson(event));
+    else this.#view.handleEvent(event);
   }
 
   /** Prints a message beside the progress. */
-  say(line: string): void {
-    if (this.#view === undefined) console.error(harmless(line));
-    else this.#view.say(line);
+  log(line: string): void {
+    if (this.#view === undefined) console.error(sanitizeMultiline(line));
+    else this.#view.log(line);
   }
 
   /** Removes the screen. */

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { type JournalOptions, withJournal } from "../../cli/journal-place";
-import { withHelp } from "../../cli/verb-help";
-import { counted } from "../../render/words";
-import type { OldRollouts } from "../../rollout/history/what-may-go";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { formatCount } from "../../render/safe-text";
+import type { OldRollouts } from "../../rollout/history/old-rollouts";
 import type { Rollouts } from "../../rollout/rollouts";
-import { harmless, printable } from "../../settings/text";
-import { JOURNAL, withPastRollouts } from "./open-rollouts";
+import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { JOURNAL_HELP, runWithPastRollouts } from "./open-rollouts";
 
 interface PruneOptions extends JournalOptions {
   readonly olderThan: number;
@@ -14,15 +14,15 @@ interface PruneOptions extends JournalOptions {
 }
 
 /** `rollout prune`: removes old rollouts to keep the journal small. Changes no tenant. */
-export function pruneCommand(): Command {
-  return withHelp(
-    withJournal(new Command("prune"), JOURNAL)
+export function createRolloutPruneCommand(): Command {
+  return addHelp(
+    addJournalOption(new Command("prune"), JOURNAL_HELP)
       .description(
         "Remove files, whole plans and tenants' steps of old rollouts from the journal; keep who changed what, when and why",
       )
       .requiredOption("--older-than <days>", "Remove from rollouts that ended this long ago: 180d", parseDays)
       .option("--yes", "Apply it; without it, only list what would go")
-      .action(verb(runPruneCommand)),
+      .action(wrapAction(runPruneCommand)),
     {
       examples: [
         { does: "tell what would go", line: "rollout prune --older-than 180d" },
@@ -47,26 +47,28 @@ function parseDays(text: string): number {
 
 async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
   const { olderThan, yes } = options;
-  return await withPastRollouts(options, async (rollouts) => {
-    const { oldRollouts } = await import("../../rollout/history/what-may-go.js");
+  return await runWithPastRollouts(options, async (rollouts) => {
+    const { findOldRollouts } = await import("../../rollout/history/old-rollouts.js");
     const { journal } = rollouts;
     const nowMs = Date.now();
     const cutoff = new Date(nowMs - olderThan * DAY_MS);
-    const candidates = await oldRollouts(journal, cutoff.getTime());
-    const { mayGo, unbegun } = candidates;
+    const candidates = await findOldRollouts(journal, cutoff.getTime());
+    const { prunable, unstartedIds } = candidates;
     const day = cutoff.toISOString().slice(0, 10);
     printNeeded(candidates);
-    if (mayGo.length + unbegun.length === 0) {
+    if (prunable.length + unstartedIds.length === 0) {
       console.log(`Nothing that ended before ${day} is left to prune.`);
       return EXIT.clean;
     }
-    for (const { id, spec, digest } of mayGo) console.log(printable(`${id}  ${spec.source}  ${digest}`));
-    if (unbegun.length > 0) {
-      console.log(`${counted(unbegun.length, "rollout")} whose planning was interrupted, and that nobody can begin`);
+    for (const { id, spec, digest } of prunable) console.log(sanitizeLine(`${id}  ${spec.source}  ${digest}`));
+    if (unstartedIds.length > 0) {
+      console.log(
+        `${formatCount(unstartedIds.length, "rollout")} whose planning was interrupted, and that nobody can begin`,
+      );
     }
     if (yes !== true) {
       console.error(
-        `Nothing was changed. Of ${counted(mayGo.length, "rollout")} that ended before ${day}, the files, whole plans and tenants' steps would go; who changed what, when and why stays. To do it: add --yes`,
+        `Nothing was changed. Of ${formatCount(prunable.length, "rollout")} that ended before ${day}, the files, whole plans and tenants' steps would go; who changed what, when and why stays. To do it: add --yes`,
       );
       return EXIT.changes;
     }
@@ -74,27 +76,27 @@ async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
   });
 }
 
-function printNeeded({ needed }: OldRollouts): void {
-  for (const { record, why } of needed.slice(0, 5)) {
-    console.error(harmless(`Stays whole: ${record.id} (${record.state}): ${why}.`));
+function printNeeded({ retained }: OldRollouts): void {
+  for (const { record, why } of retained.slice(0, 5)) {
+    console.error(sanitizeMultiline(`Stays whole: ${record.id} (${record.state}): ${why}.`));
   }
-  if (needed.length > 5) console.error(`… and ${needed.length - 5} more that stay whole.`);
+  if (retained.length > 5) console.error(`… and ${retained.length - 5} more that stay whole.`);
 }
 
-async function pruneAll(rollouts: Rollouts, { mayGo, unbegun }: OldRollouts, nowMs: number): Promise<ExitCode> {
+async function pruneAll(rollouts: Rollouts, { prunable, unstartedIds }: OldRollouts, nowMs: number): Promise<ExitCode> {
   const { pruneRollout } = await import("../../rollout/history/prune-rollout.js");
   const { journal } = rollouts;
   let prunedCount = 0;
-  for (const { id } of mayGo) {
+  for (const { id } of prunable) {
     // Another process may have resumed the rollout in the meantime.
-    if (!(await rollouts.isHeld(id)) && (await pruneRollout(journal.database, id, nowMs))) prunedCount += 1;
+    if (!(await rollouts.isLocked(id)) && (await pruneRollout(journal.database, id, nowMs))) prunedCount += 1;
   }
-  for (const id of unbegun) await rollouts.forgetUnbegun(id);
-  console.log(`Pruned ${counted(prunedCount, "rollout")}.`);
+  for (const id of unstartedIds) await rollouts.deleteUnstarted(id);
+  console.log(`Pruned ${formatCount(prunedCount, "rollout")}.`);
   if (journal.database.dialect === "sqlite") {
     // SQLite reuses free pages, so a failure to shrink the file is harmless.
     await journal.database.query("VACUUM").catch((error: Error) => {
-      console.error(harmless(`note: the file keeps its size for now: ${error.message}`));
+      console.error(sanitizeMultiline(`note: the file keeps its size for now: ${error.message}`));
     });
   }
   return EXIT.clean;

@@ -1,24 +1,24 @@
 import { Command } from "commander";
-import { type ExitCode, verb } from "../../cli/command-line";
-import { withHelp } from "../../cli/verb-help";
-import { harmless } from "../../settings/text";
-import { findRollout, withKnownRollouts } from "./open-rollouts";
-import { run } from "./rollout-run";
-import { EXITS, type GivenRunOptions, withReadOutputs, withRunOptions } from "./rollout-run-options";
-import { tellSkipped } from "./rollout-skip";
+import { addHelp } from "../../cli/command-help";
+import { type ExitCode, wrapAction } from "../../cli/command-line";
+import { sanitizeMultiline } from "../../settings/text";
+import { executeRollout } from "./execute-rollout";
+import { findRollout, runWithKnownRollouts } from "./open-rollouts";
+import { addRunOptions, parseRunOptions, ROLLOUT_EXIT_CODES, type RolloutRunFlags } from "./rollout-run-options";
+import { printSkippedTenants } from "./rollout-skip";
 
 const RESUME_EXIT_CODES = {
-  ...EXITS,
+  ...ROLLOUT_EXIT_CODES,
   2: "something is left to do: another gate, an interruption, a tenant that the targets file doesn't name as it was",
   3: "refused by a guard: a tenant is not as it was when it was planned",
 } as const;
 
-export function resumeCommand(): Command {
-  return withHelp(
-    withRunOptions(new Command("resume"))
+export function createRolloutResumeCommand(): Command {
+  return addHelp(
+    addRunOptions(new Command("resume"))
       .description("Resume a rollout past the gate where it waits, or after an interruption, a stop or failed tenants")
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest that can be resumed)")
-      .action(verb(runResumeCommand)),
+      .action(wrapAction(runResumeCommand)),
     {
       examples: [
         { does: "the newest that can be resumed", line: "rollout resume" },
@@ -32,35 +32,35 @@ export function resumeCommand(): Command {
   );
 }
 
-async function runResumeCommand(id: string | undefined, commandOptions: GivenRunOptions): Promise<ExitCode> {
-  const options = withReadOutputs(commandOptions);
-  return await withKnownRollouts(options, async (rollouts) => {
-    const { isOpen } = await import("../../rollout/journal/which-rollout.js");
+async function runResumeCommand(id: string | undefined, commandOptions: RolloutRunFlags): Promise<ExitCode> {
+  const options = parseRunOptions(commandOptions);
+  return await runWithKnownRollouts(options, async (rollouts) => {
+    const { isOpenRollout } = await import("../../rollout/journal/select-rollout.js");
     const record = await findRollout(rollouts, id, "resume");
-    const [newest] = await rollouts.journal.records();
+    const [newest] = await rollouts.journal.listRollouts();
     const isOlder = id === undefined && newest !== undefined && newest.id !== record.id;
     const gateText = record.state === "waiting" ? ` It passes where it waits: ${record.reason ?? ""}` : "";
     console.error(
-      harmless(
-        `Resuming ${rollouts.fullName(record)}${isOlder ? ", which is not the newest" : ""}.${gateText.trimEnd()}`,
+      sanitizeMultiline(
+        `Resuming ${rollouts.formatFullName(record)}${isOlder ? ", which is not the newest" : ""}.${gateText.trimEnd()}`,
       ),
     );
-    const changedFiles = await rollouts.changedFiles(record);
+    const changedFiles = await rollouts.findChangedFiles(record);
     if (changedFiles.length > 0) {
       const shownFiles = changedFiles.slice(0, 5).join(", ");
       const newPlanCommand = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.task)}\``;
       console.error(
-        harmless(
+        sanitizeMultiline(
           `Changed since the rollout was planned, and not what it goes on with: ${shownFiles}${changedFiles.length > 5 ? ", …" : ""}. To apply them, ${
-            isOpen(record)
+            isOpenRollout(record)
               ? `abandon it (\`${rollouts.commands.abandon(record.id)}\`), and begin a new one (${newPlanCommand})`
               : `begin a new one: ${newPlanCommand}`
           }.`,
         ),
       );
     }
-    await tellSkipped(rollouts, record, "Goes on without");
+    await printSkippedTenants(rollouts, record, "Goes on without");
     // Approve only a gate that was reached before this read: nobody has seen a later one.
-    return await run(rollouts, record.id, record.state !== "waiting", options);
+    return await executeRollout(rollouts, record.id, record.state !== "waiting", options);
   });
 }

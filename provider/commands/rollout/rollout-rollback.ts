@@ -1,30 +1,36 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { failOnOption } from "../../cli/plan-options";
-import { type Selecting, selectionOf, withSelection } from "../../cli/tenant-options";
-import { withHelp } from "../../cli/verb-help";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { createFailOnOption } from "../../cli/plan-options";
+import { addSelectionOptions, parseSelection, type SelectionOptions } from "../../cli/tenant-options";
 import { ConfigurationError } from "../../client";
-import { harmless } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { findRollout, withKnownRollouts } from "./open-rollouts";
-import { decide } from "./rollout-decision";
-import { untilInterrupted } from "./rollout-interrupt";
-import { type Consent, EXITS, type GivenRunOptions, withReadOutputs, withRunOptions } from "./rollout-run-options";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { sanitizeMultiline } from "../../settings/text";
+import { findRollout, runWithKnownRollouts } from "./open-rollouts";
+import { runInterruptibly } from "./rollout-interrupt";
+import {
+  addRunOptions,
+  type Consent,
+  parseRunOptions,
+  ROLLOUT_EXIT_CODES,
+  type RolloutRunFlags,
+} from "./rollout-run-options";
+import { showAndRunPlan } from "./show-and-run-plan";
 
-interface RollbackOptions extends GivenRunOptions, Consent, Selecting {
+interface RollbackOptions extends RolloutRunFlags, Consent, SelectionOptions {
   readonly to?: string;
 }
 
 const ROLLBACK_EXIT_CODES = {
-  ...EXITS,
+  ...ROLLOUT_EXIT_CODES,
   0: "all tenants hold what they held before, but for those that are skipped",
-  2: `${EXITS[2]}, a tenant that the targets file doesn't name as it was, or whose key opens another one now`,
+  2: `${ROLLOUT_EXIT_CODES[2]}, a tenant that the targets file doesn't name as it was, or whose key opens another one now`,
 } as const;
 
 /** `rollout rollback`: returns tenants to their state before a rollout. */
-export function rollbackCommand(): Command {
-  return withHelp(
-    withRunOptions(withSelection(new Command("rollback")))
+export function createRollbackCommand(): Command {
+  return addHelp(
+    addRunOptions(addSelectionOptions(new Command("rollback")))
       .description(
         "Roll back a rollout: return each tenant to what it held before, in the order of the waves, without waiting",
       )
@@ -35,8 +41,8 @@ export function rollbackCommand(): Command {
       .option("--to <revision>", "Return to the files of this git revision instead, with all waits of the waves")
       .option("--yes", "Apply the plan; without it, only show it")
       .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
-      .addOption(failOnOption())
-      .action(verb(runRollbackCommand)),
+      .addOption(createFailOnOption())
+      .action(wrapAction(runRollbackCommand)),
     {
       examples: [
         { does: "see what would be rolled back", line: "rollout rollback" },
@@ -53,7 +59,7 @@ async function runRollbackCommand(
   commandOptions: RollbackOptions,
   command: Command,
 ): Promise<ExitCode> {
-  const options = withReadOutputs(commandOptions);
+  const options = parseRunOptions(commandOptions);
   const misplacedOptions = ["onlyExpired", "revertDrift"].filter(
     (name) => command.parent?.getOptionValueSource(name) === "cli",
   );
@@ -62,22 +68,23 @@ async function runRollbackCommand(
       "--only-expired and --revert-drift are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
     );
   }
-  return await withKnownRollouts(options, async (rollouts) => {
+  return await runWithKnownRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "rollback");
-    console.error(harmless(`Rolling back ${rollouts.fullName(record)}.`));
+    console.error(sanitizeMultiline(`Rolling back ${rollouts.formatFullName(record)}.`));
     const { to, maxConcurrent } = options;
-    const { filesAt } = await import("../../rollout/planning/files-at-revision.js");
-    const files = to === undefined ? undefined : { files: await filesAt(to), name: `the files of the revision ${to}` };
-    const plannedRollout = await untilInterrupted(
+    const { readRevisionFiles } = await import("../../rollout/planning/revision-files.js");
+    const files =
+      to === undefined ? undefined : { files: await readRevisionFiles(to), name: `the files of the revision ${to}` };
+    const plannedRollout = await runInterruptibly(
       options,
       async (stopping) =>
         await rollouts.planRollback(record.id, files, {
           stopping,
-          ...selectionOf(options),
-          ...withoutUndefined({ maxConcurrent }),
+          ...parseSelection(options),
+          ...omitUndefined({ maxConcurrent }),
         }),
     );
     if (plannedRollout === undefined) return EXIT.refused;
-    return await decide(rollouts, plannedRollout, options);
+    return await showAndRunPlan(rollouts, plannedRollout, options);
   });
 }

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { type JournalOptions, withJournal } from "../../cli/journal-place";
-import { type Output, type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
-import { type FailOn, wholeNumber } from "../../cli/plan-options";
-import { JOURNAL, ROLLOUT_FORMATS, type RolloutFormat } from "./open-rollouts";
+import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { type FailOnLevel, parsePositiveInteger } from "../../cli/plan-options";
+import { JOURNAL_HELP, ROLLOUT_FORMATS, type RolloutFormat } from "./open-rollouts";
 
-export interface GivenRunOptions extends JournalOptions, OutputOptions<RolloutFormat> {
+export interface RolloutRunFlags extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly events?: boolean;
   readonly until?: string;
   readonly anyTime?: boolean;
@@ -12,47 +12,47 @@ export interface GivenRunOptions extends JournalOptions, OutputOptions<RolloutFo
   readonly maxConcurrent?: number;
 }
 
-export type RunOptions = GivenRunOptions & { readonly outputs: readonly Output<RolloutFormat>[] };
+export type RolloutRunOptions = RolloutRunFlags & { readonly outputs: readonly Output<RolloutFormat>[] };
 
 /** The consent that a person gives to a plan in advance. */
 export interface Consent {
   readonly yes?: boolean;
   readonly planDigest?: string;
-  readonly failOn?: FailOn;
+  readonly failOn?: FailOnLevel;
 }
 
 /** Exit codes of commands that change tenants. */
-export const EXITS = {
+export const ROLLOUT_EXIT_CODES = {
   0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --revert-drift is for is done",
   1: "an error, or a tenant failed",
   2: "something is left to do: no --yes, a gate, an interruption",
   3: "refused by a guard or by --fail-on, not what was reviewed, or a key opens another tenant",
 } as const;
 
-export function withRunOptions(command: Command): Command {
-  return withOutputs(withJournal(command, JOURNAL), ROLLOUT_FORMATS)
+export function addRunOptions(command: Command): Command {
+  return addOutputOptions(addJournalOption(command, JOURNAL_HELP), ROLLOUT_FORMATS)
     .option("--until <wave>", "Wait for a person after this wave")
     .option("--any-time", "Run also in the hours that a wave's `not` excludes")
-    .option("--max-concurrent <number>", "Change this many tenants at once, in each wave", wholeNumber)
+    .option("--max-concurrent <number>", "Change this many tenants at once, in each wave", parsePositiveInteger)
     .option(
       "--lock-wait <seconds>",
       "Wait this long for a stack that another Pulumi run has locked (default: 600)",
-      wholeNumber,
+      parsePositiveInteger,
     )
     .option("--events", "Print each event as a line of JSON");
 }
 
 /** Adds the parsed outputs for the plan or report to the options. */
-export function withReadOutputs<Options extends GivenRunOptions>(options: Options): Options & RunOptions {
+export function parseRunOptions<Options extends RolloutRunFlags>(options: Options): Options & RolloutRunOptions {
   const stdoutUse = options.events === true ? "--events" : undefined;
-  return { ...options, outputs: readOutputs(options, ROLLOUT_FORMATS, stdoutUse) };
+  return { ...options, outputs: parseOutputs(options, ROLLOUT_FORMATS, stdoutUse) };
 }
 
-export function isPrintedText({ format, to }: Output<RolloutFormat>): boolean {
+export function isTerminalText({ format, to }: Output<RolloutFormat>): boolean {
   return format === "text" && to === "stdout";
 }
 
 /** Returns all outputs except the terminal's text, which was shown before. */
-export function unprinted({ outputs }: RunOptions): readonly Output<RolloutFormat>[] {
-  return outputs.filter((output) => !isPrintedText(output) && output.to !== "stderr");
+export function getUnprintedOutputs({ outputs }: RolloutRunOptions): readonly Output<RolloutFormat>[] {
+  return outputs.filter((output) => !isTerminalText(output) && output.to !== "stderr");
 }

@@ -1,19 +1,19 @@
 import { existsSync } from "node:fs";
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { type JournalOptions, journalPlace, withJournal } from "../../cli/journal-place";
-import { TARGETS_FILE } from "../../cli/tenant-options";
-import { withHelp } from "../../cli/verb-help";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addJournalOption, getJournalLocation, type JournalOptions } from "../../cli/journal-location";
+import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client";
-import { counted } from "../../render/words";
+import { formatCount } from "../../render/safe-text";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
-import type { SkippedIn, Skipping } from "../../rollout/journal/skips";
+import type { SkippedTenantState, SkipResult } from "../../rollout/journal/skips";
 import type { Rollouts } from "../../rollout/rollouts";
 import type { SkipRequest } from "../../rollout/skipping/skip";
-import { isPostgres } from "../../settings/postgres-address";
-import { harmless, printable, quote } from "../../settings/text";
-import { JOURNAL, lookOfTerminal, withRollouts } from "./open-rollouts";
+import { isPostgresUrl } from "../../settings/postgres-url";
+import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { getTerminalOptions, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
 
 interface SkipOptions extends JournalOptions {
   readonly reason?: string;
@@ -21,14 +21,14 @@ interface SkipOptions extends JournalOptions {
 }
 
 /** `rollout skip`: makes rollouts skip tenants until somebody runs `rollout unskip`. Changes no tenant. */
-export function skipCommand(): Command {
-  return withHelp(
-    withJournal(new Command("skip"), JOURNAL)
+export function createRolloutSkipCommand(): Command {
+  return addHelp(
+    addJournalOption(new Command("skip"), JOURNAL_HELP)
       .description("Skip tenants in all rollouts until `unskip`; without a name, list skipped tenants")
       .argument("[tenants...]", "The tenants; * stands for any characters")
       .option("--reason <text>", "Give the reason, which every plan, run and status shows")
-      .option("--targets <file>", "Read the tenants from this file", TARGETS_FILE)
-      .action(verb(runSkipCommand)),
+      .option("--targets <file>", "Read the tenants from this file", DEFAULT_TARGETS_FILE)
+      .action(wrapAction(runSkipCommand)),
     {
       examples: [
         { does: "go on without a tenant", line: 'rollout skip t003 --reason "its key is refused, OPS-412"' },
@@ -40,13 +40,13 @@ export function skipCommand(): Command {
 }
 
 /** `rollout unskip`: makes rollouts include skipped tenants again. Changes no tenant. */
-export function unskipCommand(): Command {
-  return withHelp(
-    withJournal(new Command("unskip"), JOURNAL)
+export function createRolloutUnskipCommand(): Command {
+  return addHelp(
+    addJournalOption(new Command("unskip"), JOURNAL_HELP)
       .description("Include skipped tenants in rollouts again, from the next run on")
       .argument("<tenants...>", "The tenants; * stands for any characters")
-      .option("--targets <file>", "Read the tenants from this file", TARGETS_FILE)
-      .action(verb(runUnskipCommand)),
+      .option("--targets <file>", "Read the tenants from this file", DEFAULT_TARGETS_FILE)
+      .action(wrapAction(runUnskipCommand)),
     {
       examples: [
         { does: "change a tenant again", line: "rollout unskip t003" },
@@ -63,7 +63,7 @@ async function runSkipCommand(names: readonly string[], options: SkipOptions): P
     throw new ConfigurationError("Name the tenants that are meant. Nothing was changed.");
   }
   await assertJournalPresent(options);
-  return await withRollouts(options, async (rollouts) =>
+  return await runWithRollouts(options, async (rollouts) =>
     names.length === 0
       ? await printSkips(rollouts, file)
       : await skipAndPrint(rollouts, reason, buildSkipRequest(file, names)),
@@ -72,7 +72,7 @@ async function runSkipCommand(names: readonly string[], options: SkipOptions): P
 
 async function runUnskipCommand(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
   await assertJournalPresent(options);
-  return await withRollouts(
+  return await runWithRollouts(
     options,
     async (rollouts) => await unskipAndPrint(rollouts, buildSkipRequest(options.targets, names)),
   );
@@ -85,64 +85,64 @@ function buildSkipRequest(file: string, names: readonly string[]): SkipRequest {
 /** Refuses to create a default journal for a skip: nobody would look for skipped tenants there. */
 async function assertJournalPresent({ database }: JournalOptions): Promise<void> {
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
-  const journalUrl = journalPlace(database) ?? DEFAULT_JOURNAL;
-  if (isPostgres(journalUrl) || existsSync(journalUrl)) return;
+  const journalUrl = getJournalLocation(database) ?? DEFAULT_JOURNAL;
+  if (isPostgresUrl(journalUrl) || existsSync(journalUrl)) return;
   throw new ConfigurationError(
     `There is no rollouts' journal at ${quote(journalUrl, 300)}, which would remember who is skipped. Nothing was changed. Name the one that the rollouts have (--database); before the first rollout, leave tenants out by \`rollout --except\`.`,
   );
 }
 
 async function printSkips({ journal, commands }: Rollouts, file: string): Promise<ExitCode> {
-  const { skippedTenant } = await import("../../rollout/journal/skips.js");
-  const { currentSkips } = await import("../../rollout/skipping/skip.js");
-  const { Paper } = await import("../../render/paper.js");
-  const { given, say } = await import("../../render/words.js");
-  const { skippedOf } = await import("../../rollout/report/report-text.js");
-  const { reportOfSkipped } = await import("../../rollout/report/report-of.js");
-  const skips = await currentSkips(journal, { file, environment: process.env });
+  const { toSkippedTenant } = await import("../../rollout/journal/skips.js");
+  const { listCurrentSkips } = await import("../../rollout/skipping/skip.js");
+  const { TextPage } = await import("../../render/text-page.js");
+  const { untrusted, safeText } = await import("../../render/safe-text.js");
+  const { writeSkippedTenants } = await import("../../rollout/report/report-text.js");
+  const { buildSkippedReport } = await import("../../rollout/report/build-rollout-report.js");
+  const skips = await listCurrentSkips(journal, { file, environment: process.env });
   if (skips.length === 0) {
     console.log("Nobody is skipped.");
     return EXIT.clean;
   }
-  const { color, width = 80 } = lookOfTerminal();
-  const page = new Paper(color, width);
+  const { color, width = 80 } = getTerminalOptions();
+  const page = new TextPage(color, width);
   for (const [project, projectSkips] of Map.groupBy(skips, (tenantSkip) => tenantSkip.project)) {
-    page.text(say`Project ${given(project)}`);
-    skippedOf(
+    page.addText(safeText`Project ${untrusted(project)}`);
+    writeSkippedTenants(
       page,
-      { skipped: projectSkips.map((tenantSkip) => reportOfSkipped(skippedTenant(tenantSkip))) },
+      { skipped: projectSkips.map((tenantSkip) => buildSkippedReport(toSkippedTenant(tenantSkip))) },
       projectSkips.length,
     );
-    page.gap();
+    page.addBlankLine();
   }
   process.stdout.write(page.toString());
   const [first] = skips;
-  console.log(printable(`To unskip one: \`${commands.unskip([first?.name ?? ""], file)}\``));
+  console.log(sanitizeLine(`To unskip one: \`${commands.unskip([first?.name ?? ""], file)}\``));
   return EXIT.clean;
 }
 
 async function skipAndPrint(rollouts: Rollouts, reason: string | undefined, request: SkipRequest): Promise<ExitCode> {
   const { skip } = await import("../../rollout/skipping/skip.js");
-  const { skipText } = await import("../../rollout/skipping/without-skipped.js");
+  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
   const { journal, commands } = rollouts;
   const result = await skip(journal, reason, request);
-  for (const tenantSkip of result.fresh) printLine(`Skipped from now on: ${skipText(tenantSkip)}.`);
-  for (const tenantSkip of result.already) {
+  for (const tenantSkip of result.added) printLine(`Skipped from now on: ${formatSkip(tenantSkip)}.`);
+  for (const tenantSkip of result.existing) {
     printLine(
-      `Skipped already: ${skipText(tenantSkip)}. That stands. To give another reason, unskip it first: \`${commands.unskip([tenantSkip.name], request.file)}\``,
+      `Skipped already: ${formatSkip(tenantSkip)}. That stands. To give another reason, unskip it first: \`${commands.unskip([tenantSkip.name], request.file)}\``,
     );
   }
   await printAffectedRollouts(rollouts, result);
-  const names = [...result.fresh, ...result.already].map(({ name }) => name);
-  if (result.fresh.length > 0) printLine(`To unskip: \`${commands.unskip(names, request.file)}\``);
+  const names = [...result.added, ...result.existing].map(({ name }) => name);
+  if (result.added.length > 0) printLine(`To unskip: \`${commands.unskip(names, request.file)}\``);
   return EXIT.clean;
 }
 
 /** Prints the effect on unfinished rollouts. */
-async function printAffectedRollouts(rollouts: Rollouts, { rollouts: tenantStates }: Skipping): Promise<void> {
+async function printAffectedRollouts(rollouts: Rollouts, { rollouts: tenantStates }: SkipResult): Promise<void> {
   for (const [id, rolloutTenants] of Map.groupBy(tenantStates, ({ rollout }) => rollout)) {
-    const isLocked = await rollouts.isHeld(id);
-    const { state } = await rollouts.journal.record(id);
+    const isLocked = await rollouts.isLocked(id);
+    const { state } = await rollouts.journal.getRollout(id);
     const parts = [
       ...Map.groupBy(rolloutTenants, ({ state: tenantState }) => describeSkipState(tenantState, isLocked)),
     ].map(([stateText, tenants]) => `${tenants.map(({ tenant }) => quote(tenant)).join(", ")} ${stateText}`);
@@ -153,7 +153,7 @@ async function printAffectedRollouts(rollouts: Rollouts, { rollouts: tenantState
   }
 }
 
-function describeSkipState(state: SkippedIn["state"], isLocked: boolean): string {
+function describeSkipState(state: SkippedTenantState["state"], isLocked: boolean): string {
   switch (state) {
     case "skipped":
       return isLocked ? "is left out from now on" : "is left out when it goes on";
@@ -167,20 +167,20 @@ function describeSkipState(state: SkippedIn["state"], isLocked: boolean): string
 }
 
 async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
-  const { takeUp } = await import("../../rollout/skipping/skip.js");
-  const { skipText } = await import("../../rollout/skipping/without-skipped.js");
+  const { unskip } = await import("../../rollout/skipping/skip.js");
+  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
   const { commands } = rollouts;
-  const { skips, rollouts: affectedTenants, declared: names } = await takeUp(rollouts.journal, request);
-  for (const tenantSkip of skips) printLine(`Not skipped any more: ${skipText(tenantSkip)}.`);
+  const { skips, rollouts: affectedTenants, declared: names } = await unskip(rollouts.journal, request);
+  for (const tenantSkip of skips) printLine(`Not skipped any more: ${formatSkip(tenantSkip)}.`);
   for (const [id, rolloutTenants] of Map.groupBy(affectedTenants, ({ rollout }) => rollout)) {
-    const { state } = await rollouts.journal.record(id);
-    const nextText = (await rollouts.isHeld(id))
+    const { state } = await rollouts.journal.getRollout(id);
+    const nextText = (await rollouts.isLocked(id))
       ? "Its run goes on without; once it has ended"
       : state === "waiting"
         ? "It waits for a person, and the waves that it has begun go on without; once it is done"
         : "With what it was planned by";
     printLine(
-      `The rollout ${id} left out ${counted(rolloutTenants.length, "tenant")} of ${rolloutTenants.length === 1 ? "it" : "them"}. ${nextText}: \`${commands.resume(id)}\``,
+      `The rollout ${id} left out ${formatCount(rolloutTenants.length, "tenant")} of ${rolloutTenants.length === 1 ? "it" : "them"}. ${nextText}: \`${commands.resume(id)}\``,
     );
   }
   if (names.length === 0) return EXIT.clean;
@@ -191,19 +191,19 @@ async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise
 }
 
 function printLine(line: string): void {
-  console.log(fitted(harmless(line)));
+  console.log(wrapForTerminal(sanitizeMultiline(line)));
 }
 
 /** Prints the tenants of a rollout that are skipped now, even if its plan predates the skip. */
-export async function tellSkipped(
+export async function printSkippedTenants(
   rollouts: Rollouts,
   record: RolloutRecord,
   label: string,
   reportedNames: ReadonlySet<string> = new Set(),
 ): Promise<void> {
-  const { skipText } = await import("../../rollout/skipping/without-skipped.js");
-  const { skipsOf } = await import("../../rollout/skipping/skip.js");
-  const skips = (await skipsOf(rollouts.journal, record)).filter(({ name }) => !reportedNames.has(name));
-  for (const tenantSkip of skips.slice(0, 20)) console.error(harmless(`${label}: ${skipText(tenantSkip)}.`));
+  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
+  const { listRolloutSkips } = await import("../../rollout/skipping/skip.js");
+  const skips = (await listRolloutSkips(rollouts.journal, record)).filter(({ name }) => !reportedNames.has(name));
+  for (const tenantSkip of skips.slice(0, 20)) console.error(sanitizeMultiline(`${label}: ${formatSkip(tenantSkip)}.`));
   if (skips.length > 20) console.error(`… and ${skips.length - 20} more: \`email-security rollout skip\``);
 }

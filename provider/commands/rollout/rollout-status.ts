@@ -1,27 +1,27 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { type JournalOptions, withJournal } from "../../cli/journal-place";
-import { type Output, type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { withHelp } from "../../cli/verb-help";
 import { ConfigurationError } from "../../client";
-import { harmless } from "../../settings/text";
-import { findRollout, JOURNAL, ROLLOUT_FORMATS, type RolloutFormat, withKnownRollouts } from "./open-rollouts";
-import { codeOf } from "./rollout-run";
-import { tellSkipped } from "./rollout-skip";
+import { sanitizeMultiline } from "../../settings/text";
+import { getExitCode } from "./execute-rollout";
+import { findRollout, JOURNAL_HELP, ROLLOUT_FORMATS, type RolloutFormat, runWithKnownRollouts } from "./open-rollouts";
+import { printSkippedTenants } from "./rollout-skip";
 
 interface StatusOptions extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly list?: boolean;
 }
 
 /** `rollout status`: shows a rollout's progress. Read-only. */
-export function statusCommand(): Command {
-  return withHelp(
-    withOutputs(withJournal(new Command("status"), JOURNAL), ROLLOUT_FORMATS)
+export function createRolloutStatusCommand(): Command {
+  return addHelp(
+    addOutputOptions(addJournalOption(new Command("status"), JOURNAL_HELP), ROLLOUT_FORMATS)
       .description("Show the progress of a rollout, and the outcome of each tenant")
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest)")
       .option("--list", "List all rollouts, a line each")
-      .action(verb(runRolloutStatusCommand)),
+      .action(wrapAction(runRolloutStatusCommand)),
     {
       examples: [
         { does: "the newest", line: "rollout status" },
@@ -38,41 +38,41 @@ export function statusCommand(): Command {
 }
 
 async function runRolloutStatusCommand(id: string | undefined, options: StatusOptions): Promise<ExitCode> {
-  const outputs = readOutputs(options, ROLLOUT_FORMATS);
+  const outputs = parseOutputs(options, ROLLOUT_FORMATS);
   if (options.list === true && !outputs.every(isTextOutput)) {
     throw new ConfigurationError("--list is text alone. `rollout history --format json` lists rollouts for a script.");
   }
-  return await withKnownRollouts(options, async (rollouts) => {
-    const { printedList, reportRenderers } = await import("./rollout-output.js");
-    const { isOpen } = await import("../../rollout/journal/which-rollout.js");
-    const records = await rollouts.journal.records();
+  return await runWithKnownRollouts(options, async (rollouts) => {
+    const { formatRolloutList, createReportRenderers } = await import("./rollout-output.js");
+    const { isOpenRollout } = await import("../../rollout/journal/select-rollout.js");
+    const records = await rollouts.journal.listRollouts();
     if (options.list === true) {
-      const { talliesOf } = await import("../../rollout/journal/across-rollouts.js");
-      const countsById = await talliesOf(rollouts.journal.database);
+      const { readRolloutTallies } = await import("../../rollout/journal/rollout-tally.js");
+      const countsById = await readRolloutTallies(rollouts.journal.database);
       const listedRollouts = records.map(async (record) => ({
         record,
         tally: countsById.get(record.id),
-        isHeld: record.state === "running" && (await rollouts.isHeld(record.id)),
+        isLocked: record.state === "running" && (await rollouts.isLocked(record.id)),
       }));
-      const text = printedList(await Promise.all(listedRollouts));
+      const text = formatRolloutList(await Promise.all(listedRollouts));
       await writeOutputs(outputs.filter(isTextOutput), { text: () => text });
       return EXIT.clean;
     }
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
-    await writeOutputs(outputs, reportRenderers(report));
+    await writeOutputs(outputs, createReportRenderers(report));
     const reportedNames = new Set((report.skipped ?? []).map(({ name }) => name));
-    await tellSkipped(rollouts, record, "Skipped now", reportedNames);
+    await printSkippedTenants(rollouts, record, "Skipped now", reportedNames);
     // Mention other open rollouts too: one may be waiting behind the newest.
     const otherOpen =
-      id === undefined ? records.filter((candidate) => candidate.id !== record.id && isOpen(candidate)) : [];
+      id === undefined ? records.filter((candidate) => candidate.id !== record.id && isOpenRollout(candidate)) : [];
     for (const openRecord of otherOpen.slice(0, 5)) {
       console.error(
-        harmless(`Not through either: \`${rollouts.commands.status(openRecord.id)}\` (${openRecord.state})`),
+        sanitizeMultiline(`Not through either: \`${rollouts.commands.status(openRecord.id)}\` (${openRecord.state})`),
       );
     }
     if (otherOpen.length > 5) console.error(`… and ${otherOpen.length - 5} more that are not through.`);
-    return codeOf(report);
+    return getExitCode(report);
   });
 }
 

@@ -1,22 +1,22 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { type JournalOptions, withJournal } from "../../cli/journal-place";
-import { TARGETS_FILE } from "../../cli/tenant-options";
-import { withHelp } from "../../cli/verb-help";
-import { counted } from "../../render/words";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
+import { formatCount } from "../../render/safe-text";
 import type { Rollouts } from "../../rollout/rollouts";
-import { harmless } from "../../settings/text";
-import { findRollout, JOURNAL, withRollouts } from "./open-rollouts";
+import { sanitizeMultiline } from "../../settings/text";
+import { findRollout, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
 
 /** `rollout stop`: keeps a running rollout from starting more tenants. */
-export function stopCommand(): Command {
-  return withHelp(
-    withJournal(new Command("stop"), JOURNAL)
+export function createRolloutStopCommand(): Command {
+  return addHelp(
+    addJournalOption(new Command("stop"), JOURNAL_HELP)
       .description(
         "Stop a running rollout: finish the tenants under way and begin no more. `resume` continues it, `abandon` ends it for good",
       )
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest that is running)")
-      .action(verb(runStopCommand)),
+      .action(wrapAction(runStopCommand)),
     {
       examples: [
         { does: "the newest that is under way", line: "rollout stop" },
@@ -28,14 +28,14 @@ export function stopCommand(): Command {
 }
 
 /** `rollout abandon`: ends an unfinished rollout for good. Changes no tenant. */
-export function abandonCommand(): Command {
-  return withHelp(
-    withJournal(new Command("abandon"), JOURNAL)
+export function createRolloutAbandonCommand(): Command {
+  return addHelp(
+    addJournalOption(new Command("abandon"), JOURNAL_HELP)
       .description(
         "Abandon a rollout that waits, was stopped or was interrupted: it is never finished, and blocks no other rollout. Its changes stay",
       )
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest that is not finished)")
-      .action(verb(runAbandonCommand)),
+      .action(wrapAction(runAbandonCommand)),
     {
       examples: [
         { does: "the newest that is not finished", line: "rollout abandon" },
@@ -47,7 +47,7 @@ export function abandonCommand(): Command {
 }
 
 async function runStopCommand(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
-  return await withRollouts(options, async (rollouts) => {
+  return await runWithRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "stop");
     await rollouts.stop(record.id);
     console.error(
@@ -58,7 +58,7 @@ async function runStopCommand(id: string | undefined, options: JournalOptions): 
 }
 
 async function runAbandonCommand(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
-  return await withRollouts(options, async (rollouts) => {
+  return await runWithRollouts(options, async (rollouts) => {
     if (id !== undefined && (await abandonForeignRollout(rollouts, id))) return EXIT.clean;
     const record = await findRollout(rollouts, id, "abandon");
     await rollouts.abandon(record.id);
@@ -67,7 +67,7 @@ async function runAbandonCommand(id: string | undefined, options: JournalOptions
       .map(({ why, command }) => ` ${why}${command === undefined ? "" : ` \`${command}\``}`)
       .join("");
     console.error(
-      harmless(
+      sanitizeMultiline(
         `The rollout ${record.id} is abandoned. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${adviceText}`,
       ),
     );
@@ -77,13 +77,13 @@ async function runAbandonCommand(id: string | undefined, options: JournalOptions
 
 /** Abandons a rollout that this journal lacks, if the full id is given. */
 async function abandonForeignRollout(rollouts: Rollouts, id: string): Promise<boolean> {
-  if ((await rollouts.journal.lastEvent(id)) !== undefined) return false;
-  const unknownStackCount = await rollouts.abandonElsewhere(id, TARGETS_FILE);
+  if ((await rollouts.journal.getLastEvent(id)) !== undefined) return false;
+  const unknownStackCount = await rollouts.abandonForeign(id, DEFAULT_TARGETS_FILE);
   if (unknownStackCount === undefined) return false;
   const unknownText =
     unknownStackCount === 0
       ? ""
-      : ` What it did to ${counted(unknownStackCount, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
+      : ` What it did to ${formatCount(unknownStackCount, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
   console.error(`The rollout ${id}, of another journal, is abandoned.${unknownText} What it did stays.`);
   return true;
 }

@@ -1,16 +1,16 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { withHelp } from "../../cli/verb-help";
+import { addHelp } from "../../cli/command-help";
 import type { RateLimit, RetryAfter, Sandbox, SandboxOptions } from "../../sandbox";
-import { harmless, printable } from "../../settings/text";
+import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 
 /**
  * `email-security sandbox`: runs a sandbox of the service on 127.0.0.1 until SIGINT or SIGTERM. An invalid option or data file is reported
  * on stderr, with exit code 1.
  */
-export function sandboxCommand(): Command {
-  return withHelp(
+export function createSandboxCommand(): Command {
+  return addHelp(
     new Command("sandbox")
-      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .configureOutput({ outputError: (text, write) => write(sanitizeMultiline(text)) })
       .description("Run a local email-security service with fictional tenants, on 127.0.0.1 only")
       .option("--port <number>", "Listen on this port (default: any free one)", parsePort)
       .option(
@@ -70,7 +70,7 @@ async function runSandboxCommand({ rateLimit, retryAfter, ...options }: CommandO
     });
   } catch (error) {
     if (!(error instanceof SandboxError)) throw error;
-    console.error(`error: ${printable(error.message)}`);
+    console.error(`error: ${sanitizeLine(error.message)}`);
     process.exitCode = 1;
     return;
   }
@@ -106,7 +106,7 @@ function formatGreeting({ url, tenants }: Sandbox, data: string | undefined): st
     ({ name, apiKeys: { ci, console } }) => `  ${name.padEnd(nameWidth)}  ${ci.padEnd(keyWidth)}  ${console}`,
   );
   return [
-    `The sandbox listens on ${url} and keeps its data in ${printable(data ?? "memory")}.`,
+    `The sandbox listens on ${url} and keeps its data in ${sanitizeLine(data ?? "memory")}.`,
     "",
     "Its tenants, each with a pipeline's key and a colleague's:",
     ...keys,

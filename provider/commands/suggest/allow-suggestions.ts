@@ -1,103 +1,112 @@
 import type { DeclaredEntry } from "../../files/settings";
-import { instantOf } from "../../plan/seen-mail";
+import { parseInstant } from "../../plan/mail-records";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { excerpt, printable } from "../../settings/text";
-import { type Context, DAY_MS } from "./suggest-context";
-import { mailTold, sentences } from "./suggest-words";
+import { excerpt, sanitizeLine } from "../../settings/text";
+import { describeMail, joinSentences } from "./mail-descriptions";
+import { DAY_MS, type SuggestContext } from "./suggest-context";
 import type { Suggestion } from "./suggestion";
-import { expiryOf, isDate, removalOf } from "./suggestion-edits";
+import { buildExpiryEdit, buildRemovalEdits, isExpiryDate } from "./suggestion-edits";
 
-export function isFoundMalicious(context: Context, entry: DeclaredEntry): boolean {
-  const { verdicts = [], reportVerdicts = [] } = context.evidenceOf(entry) ?? {};
+export function hasMaliciousVerdict(context: SuggestContext, entry: DeclaredEntry): boolean {
+  const { verdicts = [], reportVerdicts = [] } = context.getEvidence(entry) ?? {};
   return [...verdicts, ...reportVerdicts].some(({ name }) => name === "malicious");
 }
 
 /** Suggests removing allows whose senders were found malicious, whenever they expire; a person decides about used or accepted ones. */
-export function maliciousAllows(context: Context, allows: readonly DeclaredEntry[]): Suggestion[] {
+export function suggestMaliciousAllows(context: SuggestContext, allows: readonly DeclaredEntry[]): Suggestion[] {
   return allows.map((entry) => {
-    const { value, place, verdictScope, acceptRisk, expires } = entry;
+    const { value, location, verdictScope, acceptRisk, expires } = entry;
     const isGlobalScope = verdictScope === DEFAULT_VERDICT_SCOPE;
-    const isUsed = context.evidenceOf(entry)?.verdicts.some(({ name }) => name === "allowed") ?? false;
+    const isUsed = context.getEvidence(entry)?.verdicts.some(({ name }) => name === "allowed") ?? false;
     const isRemovable = isGlobalScope && !isUsed && acceptRisk === undefined && !context.isProtected(entry);
-    const name = printable(value);
+    const name = sanitizeLine(value);
     return {
       kind: "malicious-allow",
       value,
-      what: isRemovable ? `Remove the allow of ${name} now` : `Decide whether the allow of ${name} stays`,
-      evidence: sentences(
-        isDate(expires) ? `It ends on ${expires}.` : "",
-        mailTold(context, context.evidenceOf(entry)),
+      action: isRemovable ? `Remove the allow of ${name} now` : `Decide whether the allow of ${name} stays`,
+      evidence: joinSentences(
+        isExpiryDate(expires) ? `It ends on ${expires}.` : "",
+        describeMail(context, context.getEvidence(entry)),
         acceptRisk === undefined ? "" : `Its risk is accepted, because: ${excerpt(acceptRisk, 300)}.`,
-        isGlobalScope ? "" : `It lets in ${printable(verdictScope)} alone.`,
+        isGlobalScope ? "" : `It lets in ${sanitizeLine(verdictScope)} alone.`,
         isUsed ? "It is in use: a narrower one may do." : "",
         context.isProtected(entry) ? "It is protected." : "",
-        context.includedNote(place),
+        context.formatIncludedNote(location),
       ),
-      place,
-      edits: isRemovable ? removalOf(entry) : [],
+      place: location,
+      edits: isRemovable ? buildRemovalEdits(entry) : [],
     };
   });
 }
 
-export function expiringAllows(context: Context, allows: readonly DeclaredEntry[], expiringDays: number): Suggestion[] {
+export function suggestExpiringAllows(
+  context: SuggestContext,
+  allows: readonly DeclaredEntry[],
+  expiringDays: number,
+): Suggestion[] {
   return allows
-    .filter(({ expires }) => isDate(expires) && expires <= context.dayIn(expiringDays))
+    .filter(({ expires }) => isExpiryDate(expires) && expires <= context.getFutureDate(expiringDays))
     .sort((one, other) => ((one.expires ?? "") < (other.expires ?? "") ? -1 : 1))
     .map((entry) => {
-      const evidence = context.evidenceOf(entry);
+      const evidence = context.getEvidence(entry);
       const isUsed = evidence?.verdicts.some(({ name }) => name === "allowed") ?? false;
-      const extendedUntil = context.goesOnUntil;
-      const name = printable(entry.value);
-      const commonFields = { kind: "expiring-allow", value: entry.value, place: entry.place } as const;
-      const evidenceText = sentences(
+      const extendedUntil = context.extensionDate;
+      const name = sanitizeLine(entry.value);
+      const commonFields = { kind: "expiring-allow", value: entry.value, place: entry.location } as const;
+      const evidenceText = joinSentences(
         `It ends on ${entry.expires}.`,
-        mailTold(context, evidence),
-        context.includedNote(entry.place),
+        describeMail(context, evidence),
+        context.formatIncludedNote(entry.location),
       );
       if (!isUsed || extendedUntil <= (entry.expires ?? "")) {
         return {
           ...commonFields,
-          what: `Decide whether the allow of ${name} goes on`,
-          evidence: sentences(evidenceText, "Without a change it ends."),
+          action: `Decide whether the allow of ${name} goes on`,
+          evidence: joinSentences(evidenceText, "Without a change it ends."),
           edits: [],
         };
       }
       const description = `Let the allow of ${name} go on until ${extendedUntil}`;
       return {
         ...commonFields,
-        what: description,
+        action: description,
         evidence: evidenceText,
-        edits: [expiryOf(entry, extendedUntil)],
+        edits: [buildExpiryEdit(entry, extendedUntil)],
       };
     });
 }
 
-export function unusedAllows(context: Context, allows: readonly DeclaredEntry[], expiringDays: number): Suggestion[] {
+export function suggestUnusedAllows(
+  context: SuggestContext,
+  allows: readonly DeclaredEntry[],
+  expiringDays: number,
+): Suggestion[] {
   const { days, complete, until } = context.base.summary;
   // Unused can't be proven from a part of the window.
   if (!complete) return [];
-  const windowStart = (instantOf(until) ?? 0) - days * DAY_MS;
-  const expiryDate = context.goesOnUntil;
+  const windowStart = (parseInstant(until) ?? 0) - days * DAY_MS;
+  const expiryDate = context.extensionDate;
   return allows
     .filter((entry) => {
       const { entryType, expires, list, key } = entry;
       if (entryType === "ip" || context.isProtected(entry)) return false;
-      if (isDate(expires) && (expires <= expiryDate || expires <= context.dayIn(expiringDays))) return false;
+      if (isExpiryDate(expires) && (expires <= expiryDate || expires <= context.getFutureDate(expiringDays)))
+        return false;
       const row = context.observed.entries.get(key)?.find((row) => row.list === list);
-      const createdAt = instantOf(row?.created_at);
+      const createdAt = parseInstant(row?.created_at);
       if (createdAt === undefined || createdAt > windowStart) return false;
-      const evidence = context.evidenceOf(entry);
+      const evidence = context.getEvidence(entry);
       return evidence?.threats === 0 && evidence.reports === 0;
     })
     .map((entry) => ({
       kind: "unused-allow",
       value: entry.value,
-      what: `Let the allow of ${printable(entry.value)} end on ${expiryDate}, unless somebody needs it`,
-      evidence: sentences(
+      action: `Let the allow of ${sanitizeLine(entry.value)} end on ${expiryDate}, unless somebody needs it`,
+      evidence: joinSentences(
         `No mail that the service detected came from it ${context.window}, and nobody reported any; whether other mail did is not told.`,
-        context.includedNote(entry.place),
+        context.formatIncludedNote(entry.location),
       ),
-      place: entry.place,
-      edits: [expiryOf(entry, expiryDate)],
+      place: entry.location,
+      edits: [buildExpiryEdit(entry, expiryDate)],
     }));
 }

@@ -1,18 +1,18 @@
-import { lineText } from "../../files/finding";
+import { formatLineLocation } from "../../files/finding";
 import type { DeclaredEntry } from "../../files/settings";
-import { coveringValues } from "../../settings/coverage";
-import { printable } from "../../settings/text";
-import type { Context } from "./suggest-context";
-import { sentences } from "./suggest-words";
+import { listCoveringValues } from "../../settings/coverage";
+import { sanitizeLine } from "../../settings/text";
+import { joinSentences } from "./mail-descriptions";
+import type { SuggestContext } from "./suggest-context";
 import type { Suggestion } from "./suggestion";
-import { isDate, removalOf } from "./suggestion-edits";
+import { buildRemovalEdits, isExpiryDate } from "./suggestion-edits";
 
 interface ShadowedEntry {
   readonly entry: DeclaredEntry;
   readonly suggestion: Suggestion;
 }
 
-export function shadowedEntries(context: Context): ShadowedEntry[] {
+export function findShadowedEntries(context: SuggestContext): ShadowedEntry[] {
   const { entries, files } = context.settings;
   const domains = Map.groupBy(
     entries.filter(({ entryType }) => entryType === "domain"),
@@ -21,20 +21,20 @@ export function shadowedEntries(context: Context): ShadowedEntry[] {
   return entries.flatMap((entry): ShadowedEntry[] => {
     const coveringEntry = findCoveringEntry(context, entry, domains);
     // Other tenants may include the entry's file without the covering one.
-    const isSafeToRemove = coveringEntry?.place.file === entry.place.file || entry.place.file === files[0];
+    const isSafeToRemove = coveringEntry?.location.file === entry.location.file || entry.location.file === files[0];
     if (coveringEntry === undefined || !isSafeToRemove || context.isProtected(entry)) return [];
-    const name = printable(entry.value);
+    const name = sanitizeLine(entry.value);
     const coveredText = entry.entryType === "domain" ? "all mail from below it" : "all mail from the domain";
     const suggestion: Suggestion = {
       kind: "shadowed",
       value: entry.value,
-      what: `Remove the ${entry.list} of ${name}`,
-      evidence: sentences(
-        `The ${coveringEntry.list} of ${printable(coveringEntry.value)} (${lineText(coveringEntry.place)}) stands for ${coveredText}, in the same scope, so that this one changes nothing.`,
-        context.includedNote(entry.place),
+      action: `Remove the ${entry.list} of ${name}`,
+      evidence: joinSentences(
+        `The ${coveringEntry.list} of ${sanitizeLine(coveringEntry.value)} (${formatLineLocation(coveringEntry.location)}) stands for ${coveredText}, in the same scope, so that this one changes nothing.`,
+        context.formatIncludedNote(entry.location),
       ),
-      place: entry.place,
-      edits: removalOf(entry),
+      place: entry.location,
+      edits: buildRemovalEdits(entry),
     };
     return [{ entry, suggestion }];
   });
@@ -42,14 +42,14 @@ export function shadowedEntries(context: Context): ShadowedEntry[] {
 
 /** Finds the nearest covering entry in the same list and scope that lasts as long, unless the other list has a nearer one. */
 function findCoveringEntry(
-  context: Context,
+  context: SuggestContext,
   entry: DeclaredEntry,
   domains: ReadonlyMap<string, readonly DeclaredEntry[]>,
 ): DeclaredEntry | undefined {
   if (entry.entryType === "ip") return undefined;
   const opposite = entry.list === "allow" ? "deny" : "allow";
-  for (const name of coveringValues(entry.value)) {
-    if (context.isOn(opposite, name)) return undefined;
+  for (const name of listCoveringValues(entry.value)) {
+    if (context.isListed(opposite, name)) return undefined;
     const coveringEntry = domains
       .get(name)
       ?.find(({ list, verdictScope }) => list === entry.list && verdictScope === entry.verdictScope);
@@ -59,6 +59,6 @@ function findCoveringEntry(
 }
 
 function isAtLeastAsLong(one: DeclaredEntry, other: DeclaredEntry): boolean {
-  if (!isDate(one.expires)) return true;
-  return isDate(other.expires) && other.expires <= one.expires;
+  if (!isExpiryDate(one.expires)) return true;
+  return isExpiryDate(other.expires) && other.expires <= one.expires;
 }

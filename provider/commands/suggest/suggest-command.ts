@@ -1,32 +1,32 @@
 import { Command, Option } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { writeOutputFile } from "../../cli/output/write-outputs";
-import { defaultFile, wholeNumber } from "../../cli/plan-options";
-import { withHelp } from "../../cli/verb-help";
-import { lockFiles, waiting } from "../../cli/write-options";
-import { repositoryOf } from "../../files/repository";
+import { findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
+import { lockFiles, lockWaitReporter } from "../../cli/write-options";
+import { findRepository } from "../../files/repository";
 import type { EvidenceSummary } from "../../plan/plan";
-import { harmless, printable } from "../../settings/text";
+import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { SUGGESTION_KINDS, type Suggestion, type SuggestionKind } from "./suggestion";
 
 /**
  * `email-security suggest`: suggests changes to the settings files from the tenant's mail, with evidence and a patch. Exit codes: 0 no
  * suggestions or all written, 2 suggestions, 1 error.
  */
-export function suggestCommand(): Command {
-  return withHelp(
+export function createSuggestCommand(): Command {
+  return addHelp(
     new Command("suggest")
-      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .configureOutput({ outputError: (text, write) => write(sanitizeMultiline(text)) })
       .description("Suggest VIPs, denies and removals from the tenant's mail, with a patch of the settings files")
       .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
-      .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
-      .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
+      .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)
+      .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", parsePositiveInteger)
       .addOption(new Option("--only <kind...>", "Select these kinds").choices(SUGGESTION_KINDS))
-      .option("--limit <number>", "Show at most this many suggestions of a kind", wholeNumber, 100)
+      .option("--limit <number>", "Show at most this many suggestions of a kind", parsePositiveInteger, 100)
       .option("--write", "Write the suggestions into the files")
       .option("--patch <file>", "Write the patch for `git apply` to a file, or - for stdout and nothing else")
-      .action(verb(runSuggestCommand)),
+      .action(wrapAction(runSuggestCommand)),
     {
       examples: [
         { does: "look, and see the patch", line: "suggest settings/acme.yaml" },
@@ -64,9 +64,9 @@ interface SuggestCommandOptions {
 }
 
 async function runSuggestCommand(fileArgument: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
-  const file = fileArgument ?? (await defaultFile());
-  const { changeFiles, patchOf } = await import("../../files/change-files.js");
-  const { readerFrom } = await import("../../files/read-source.js");
+  const file = fileArgument ?? (await findDefaultFile());
+  const { editAndValidateFiles, formatGitPatch } = await import("../../files/edit-files.js");
+  const { createFileReader } = await import("../../files/read-source.js");
   const result = await loadSuggestions(file, options);
   using locks = result.locks;
   const { suggestions: allSuggestions, summary, settings } = result;
@@ -75,21 +75,21 @@ async function runSuggestCommand(fileArgument: string | undefined, options: Sugg
     allSuggestions.filter((suggestion) => suggestion.kind === kind).slice(0, options.limit),
   );
   const edits = suggestions.flatMap((suggestion) => suggestion.edits);
-  const changedFiles = changeFiles(settings, edits, readerFrom(file));
-  const patch = patchOf(changedFiles, repositoryOf(process.cwd()) ?? process.cwd());
+  const changedFiles = editAndValidateFiles(settings, edits, createFileReader(file));
+  const patch = formatGitPatch(changedFiles, findRepository(process.cwd()) ?? process.cwd());
   if (options.patch === "-") process.stdout.write(patch);
   else {
     if (options.patch !== undefined) writeOutputFile(options.patch, patch);
-    console.log(fitted(formatSuggestionReport(suggestions, allSuggestions, summary)));
+    console.log(wrapForTerminal(formatSuggestionReport(suggestions, allSuggestions, summary)));
     // The patch contains text from the files, so make it safe for the terminal. `--patch` writes it unchanged.
     if (patch !== "" && options.write === undefined && options.patch === undefined) {
-      console.log(`\n${harmless(patch).trimEnd()}`);
+      console.log(`\n${sanitizeMultiline(patch).trimEnd()}`);
     }
   }
   if (options.write === undefined) return suggestions.length === 0 ? EXIT.clean : EXIT.changes;
   const { writeChange } = await import("../../gitops/write-change.js");
   const { files: writtenFiles } = await writeChange(changedFiles, NO_MESSAGE, {}, locks);
-  for (const name of writtenFiles) console.error(`Wrote ${printable(name)}.`);
+  for (const name of writtenFiles) console.error(`Wrote ${sanitizeLine(name)}.`);
   return suggestions.length === allSuggestions.length ? EXIT.clean : EXIT.changes;
 }
 
@@ -99,13 +99,13 @@ const NO_MESSAGE = { title: "", body: "", branch: "" };
 async function loadSuggestions(file: string, options: SuggestCommandOptions) {
   const { readSettings } = await import("../../files/read-settings.js");
   const { suggest } = await import("./suggest.js");
-  const { askTenant } = await import("../../cli/asked-tenant.js");
+  const { queryTenant } = await import("../../cli/query-tenant.js");
   let settings = readSettings(file);
-  const { observed, base } = await askTenant(options);
+  const { observed, base } = await queryTenant(options);
   const locks = options.write === undefined ? undefined : await lockFiles(settings.files);
   // The service may have been slow, so read the files again under the locks.
   if (locks !== undefined) settings = readSettings(file);
-  await locks?.add(settings.files, waiting);
+  await locks?.add(settings.files, lockWaitReporter);
   const suggestions = suggest(settings, observed, base).filter(({ kind }) => options.only?.includes(kind) ?? true);
   return { suggestions, summary: base.summary, settings, locks };
 }
@@ -127,11 +127,11 @@ function formatSuggestionReport(
     return [["", `${KIND_TITLES[kind]} (${countText})`, ...shownSuggestions.flatMap(formatSuggestion)].join("\n")];
   });
   const emptyLines = suggestions.length === 0 ? ["", "Nothing to suggest."] : [];
-  return [summaryText, ...summary.missing.map(printable), ...sections, ...emptyLines].join("\n");
+  return [summaryText, ...summary.missing.map(sanitizeLine), ...sections, ...emptyLines].join("\n");
 }
 
-function formatSuggestion({ what, evidence, place, edits }: Suggestion): string[] {
-  const locationText = place === undefined ? "" : ` (${printable(place.file)}:${place.line})`;
+function formatSuggestion({ action, evidence, place, edits }: Suggestion): string[] {
+  const locationText = place === undefined ? "" : ` (${sanitizeLine(place.file)}:${place.line})`;
   const manualNote = edits.length === 0 ? " No file is changed for it." : "";
-  return [`  - ${what}${locationText}`, `    ${evidence}${manualNote}`];
+  return [`  - ${action}${locationText}`, `    ${evidence}${manualNote}`];
 }

@@ -1,14 +1,19 @@
 import type { DeclaredEntry, Settings } from "../../files/settings";
-import type { EvidenceBase } from "../../plan/evidence";
-import { mailEvidence } from "../../plan/mail-evidence";
-import type { Observed } from "../../plan/observed";
-import { refuseStrangers } from "../../plan/same-tenant";
-import { expiringAllows, isFoundMalicious, maliciousAllows, unusedAllows } from "./allow-suggestions";
-import { confirmedPhishing } from "./deny-suggestions";
-import { shadowedEntries } from "./shadowed-entries";
-import { Context } from "./suggest-context";
+import type { TenantMailHistory } from "../../plan/evidence";
+import { buildMailEvidence } from "../../plan/mail-evidence";
+import type { ObservedState } from "../../plan/observed-state";
+import { assertOwnMailboxes } from "../../plan/tenant-mismatch";
+import {
+  hasMaliciousVerdict,
+  suggestExpiringAllows,
+  suggestMaliciousAllows,
+  suggestUnusedAllows,
+} from "./allow-suggestions";
+import { suggestDenies } from "./deny-suggestions";
+import { findShadowedEntries } from "./shadowed-entries";
+import { SuggestContext } from "./suggest-context";
 import type { Suggestion, SuggestOptions } from "./suggestion";
-import { targetedPeople } from "./vip-suggestions";
+import { suggestVips } from "./vip-suggestions";
 
 /**
  * Suggests changes to a tenant's settings files from its mail: VIPs for the most targeted people; denies for confirmed phishing and for
@@ -22,24 +27,24 @@ import { targetedPeople } from "./vip-suggestions";
  */
 export function suggest(
   settings: Settings,
-  observed: Observed,
-  base: EvidenceBase,
+  observed: ObservedState,
+  base: TenantMailHistory,
   options: SuggestOptions = {},
 ): Suggestion[] {
-  refuseStrangers(observed, settings.tenantDomains, mailEvidence(base).mailboxes);
-  const context = new Context(settings, observed, base);
-  const shadowed = shadowedEntries(context);
+  assertOwnMailboxes(observed, settings.tenantDomains, buildMailEvidence(base).mailboxes);
+  const context = new SuggestContext(settings, observed, base);
+  const shadowed = findShadowedEntries(context);
   const shadowedSet = new Set(shadowed.map(({ entry }) => entry));
   const allows = settings.entries.filter((entry) => entry.list === "allow" && !shadowedSet.has(entry));
   const [malicious, otherAllows] = [true, false].map((isMalicious) =>
-    allows.filter((entry) => isFoundMalicious(context, entry) === isMalicious),
+    allows.filter((entry) => hasMaliciousVerdict(context, entry) === isMalicious),
   ) as [DeclaredEntry[], DeclaredEntry[]];
   return [
-    ...targetedPeople(context, options),
-    ...confirmedPhishing(context),
-    ...maliciousAllows(context, malicious),
-    ...expiringAllows(context, otherAllows, options.expiringDays ?? 30),
-    ...unusedAllows(context, otherAllows, options.expiringDays ?? 30),
+    ...suggestVips(context, options),
+    ...suggestDenies(context),
+    ...suggestMaliciousAllows(context, malicious),
+    ...suggestExpiringAllows(context, otherAllows, options.expiringDays ?? 30),
+    ...suggestUnusedAllows(context, otherAllows, options.expiringDays ?? 30),
     ...shadowed.map(({ suggestion }) => suggestion),
   ];
 }

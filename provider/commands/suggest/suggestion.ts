@@ -1,4 +1,4 @@
-import type { FileEdit } from "../../files/change-files";
+import type { FileEdit } from "../../files/edit-files";
 import type { Place } from "../../files/finding";
 
 /** The kinds of suggestions. */
@@ -20,7 +20,7 @@ export interface Suggestion {
   /** The canonical value or mailbox. */
   readonly value: string;
   /** The action, such as `Deny evil.example`. */
-  readonly what: string;
+  readonly action: string;
   /** Sentences with the evidence and its gaps. */
   readonly evidence: string;
   /** The present declaration, for suggestions about declared entries. */

@@ -1,15 +1,15 @@
-import { counted } from "../../render/words";
+import { formatCount } from "../../render/safe-text";
 import { parseMailbox } from "../../settings/entry-value";
-import { printable } from "../../settings/text";
-import { type Context, domainOf } from "./suggest-context";
-import { verdictsOf, were } from "./suggest-words";
+import { sanitizeLine } from "../../settings/text";
+import { formatVerdicts, wasOrWere } from "./mail-descriptions";
+import { getMailDomain, type SuggestContext } from "./suggest-context";
 import type { Suggestion, SuggestOptions } from "./suggestion";
 
 /** Verdicts that don't make a recipient a target: the mail is at most unwanted. */
 const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "spam", "graymail"]);
 
-export function targetedPeople(context: Context, { minThreats = 5, maxVips = 10 }: SuggestOptions): Suggestion[] {
-  const { settings, observed, base, own } = context;
+export function suggestVips(context: SuggestContext, { minThreats = 5, maxVips = 10 }: SuggestOptions): Suggestion[] {
+  const { settings, observed, base, ownDomains } = context;
   const knownVips = new Set([...settings.vips.map(({ email }) => email), ...observed.vips.keys()]);
   const attacks = (base.threats ?? []).filter(({ verdict }) => !HARMLESS_VERDICTS.has(verdict));
   const threatsByRecipient = Map.groupBy(attacks, ({ recipient }) => recipient);
@@ -18,9 +18,9 @@ export function targetedPeople(context: Context, { minThreats = 5, maxVips = 10 
       email !== undefined &&
       threats.length >= minThreats &&
       !knownVips.has(email) &&
-      !context.isTakenOut("vip", email) &&
+      !context.isExcluded("vip", email) &&
       parseMailbox(email).ok &&
-      (settings.ownDomains.length === 0 || own.holding(domainOf(email)) !== undefined);
+      (settings.ownDomains.length === 0 || ownDomains.holding(getMailDomain(email)) !== undefined);
     return isCandidate ? [{ email, threats }] : [];
   });
   return candidates
@@ -32,12 +32,12 @@ export function targetedPeople(context: Context, { minThreats = 5, maxVips = 10 
       return {
         kind: "vip",
         value: email,
-        what: `Make ${printable(email)} a VIP`,
-        evidence: `${counted(threats.length, "threat")} ${were(threats.length)} sent to it ${context.window}${verdictsOf(threats)}; spam and graymail are not counted.`,
+        action: `Make ${sanitizeLine(email)} a VIP`,
+        evidence: `${formatCount(threats.length, "threat")} ${wasOrWere(threats.length)} sent to it ${context.window}${formatVerdicts(threats)}; spam and graymail are not counted.`,
         edits: [
           {
-            file: context.homeOf("vips"),
-            edit: { do: "add", section: "vips", element: { email, comment } },
+            file: context.getTargetFile("vips"),
+            edit: { action: "add", section: "vips", element: { email, comment } },
           },
         ],
       };

@@ -1,21 +1,21 @@
-import { programName } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { type JournalOptions, withExistingJournal } from "../../cli/journal-place";
+import { getCommandName } from "../../cli/command-line";
+import { type JournalOptions, runWithExistingJournal } from "../../cli/journal-location";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import type { WriteOptions } from "../../cli/write-options";
 import type { Target, Targets } from "../../rollout/model/target";
-import { harmless } from "../../settings/text";
+import { sanitizeMultiline } from "../../settings/text";
 
 /** Prints the commands that apply a tenant's files. A skipped tenant needs `unskip` first. */
-export async function tellNextRollout(
+export async function printNextRollout(
   target: Pick<Target, "name" | "stack">,
   targets: Pick<Targets, "file" | "project">,
   { database: databaseOption, pr }: JournalOptions & WriteOptions,
 ): Promise<void> {
-  const { RolloutCommands } = await import("../../rollout/model/commands.js");
-  const { skipText } = await import("../../rollout/skipping/without-skipped.js");
+  const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
+  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
   const { findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
-  const commands = new RolloutCommands(databaseOption, programName());
-  const skip = await withExistingJournal(
+  const commands = new RolloutCommands(databaseOption, getCommandName());
+  const skip = await runWithExistingJournal(
     databaseOption,
     async (database) => database && (await findTenantSkip(database, target, targets, process.env)),
   );
@@ -26,7 +26,11 @@ export async function tellNextRollout(
     return;
   }
   const { name } = target;
-  console.log(fitted(harmless(`Rollouts skip ${skipText({ ...skip, name })}. It stays so until somebody ends it.`)));
+  console.log(
+    wrapForTerminal(
+      sanitizeMultiline(`Rollouts skip ${formatSkip({ ...skip, name })}. It stays so until somebody ends it.`),
+    ),
+  );
   console.log(`${lead}: ${commands.unskip([name], targets.file)}`);
   console.log(`Then: ${planCommand}`);
 }

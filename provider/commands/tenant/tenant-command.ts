@@ -1,31 +1,36 @@
 import { Command } from "commander";
-import { askNamed } from "../../cli/asked-tenant";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { type JournalOptions, journalToRead, withExistingJournal, withJournal } from "../../cli/journal-place";
-import { several, targetsOption } from "../../cli/tenant-options";
-import { withHelp } from "../../cli/verb-help";
-import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "../../cli/write-options";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import {
+  addJournalOption,
+  getExistingJournalLocation,
+  type JournalOptions,
+  runWithExistingJournal,
+} from "../../cli/journal-location";
+import { queryNamedTenant } from "../../cli/query-tenant";
+import { collectValues, createTargetsOption } from "../../cli/tenant-options";
+import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
-import { counted } from "../../render/words";
-import type { RememberedTenants } from "../../rollout/targets/same-tenant";
-import type { KeptStack } from "../../rollout/tenants/add-tenant";
-import type { PlacedTenant } from "../../rollout/tenants/place-tenant";
+import { formatCount } from "../../render/safe-text";
+import type { IdentityRecords } from "../../rollout/targets/tenant-conflicts";
+import type { TenantPlacement } from "../../rollout/tenants/place-tenant";
+import type { ExistingStack } from "../../rollout/tenants/tenant-addition";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { harmless, printable } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { factsOf, term } from "../change/change-options";
-import { tellNextRollout } from "./next-rollout";
-import { tenantRemoveCommand } from "./tenant-remove-command";
-import { tenantRenameCommand } from "./tenant-rename-command";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { getMetadata, parseTermOption } from "../change/change-options";
+import { printNextRollout } from "./next-rollout";
+import { createTenantRemoveCommand } from "./tenant-remove-command";
+import { createTenantRenameCommand } from "./tenant-rename-command";
 
 /** `email-security tenant`: adds, renames and removes tenants in the targets file. */
-export function tenantCommand(): Command {
-  return withHelp(
+export function createTenantCommand(): Command {
+  return addHelp(
     new Command("tenant")
       .description("Add, remove or rename a tenant of tenants.yaml")
       .addCommand(createTenantAddCommand())
-      .addCommand(tenantRemoveCommand())
-      .addCommand(tenantRenameCommand()),
+      .addCommand(createTenantRemoveCommand())
+      .addCommand(createTenantRenameCommand()),
     {
       examples: [
         {
@@ -69,16 +74,16 @@ function createTenantAddCommand(): Command {
     .option("--baseline <file>", "Include this file (default: the file that the other tenants include)")
     .option("--no-baseline", "Include no file")
     .option("--own-domains <domains>", "Set the tenant's own domains, with commas (default: those that its VIPs share)")
-    .option("--label <label=value>", "Set a label; repeat for several", several)
+    .option("--label <label=value>", "Set a label; repeat for several", collectValues)
     .option("--wave <name>", "Put it into this wave, by setting the wave's labels")
     .option("--ticket <text>", "Name the ticket of all that the file declares")
     .option("--owner <name>", "Name who answers for all that the file declares")
     .option("--approved-by <name>", "Name who else reviewed all that the file declares")
-    .option("--for <term>", "Set the expiry of all that the file declares: 90d, 2026-12-31 or never", term)
-    .option("--beside <name>", "Confirm that a similar tenant is a different one; repeat for several", several)
-    .addOption(targetsOption());
-  withWriteOptions(withJournal(command, "Use this rollout journal, for shared rate limits"));
-  return withHelp(command.action(verb(runTenantAddCommand)), {
+    .option("--for <term>", "Set the expiry of all that the file declares: 90d, 2026-12-31 or never", parseTermOption)
+    .option("--beside <name>", "Confirm that a similar tenant is a different one; repeat for several", collectValues)
+    .addOption(createTargetsOption());
+  addWriteOptions(addJournalOption(command, "Use this rollout journal, for shared rate limits"));
+  return addHelp(command.action(wrapAction(runTenantAddCommand)), {
     examples: [
       {
         does: "see what would be written, and what a first rollout would do",
@@ -100,41 +105,48 @@ function createTenantAddCommand(): Command {
 async function runTenantAddCommand(name: string, options: AddOptions): Promise<ExitCode> {
   const { targets: file, keyEnv: keyVariable, baseUrl, settings, wave, baseline: baselineOption } = options;
   const { placeTenant } = await import("../../rollout/tenants/place-tenant.js");
-  const { standingTenants } = await import("../../rollout/tenants/standing-tenants.js");
-  const { addTenantTo, baselineFor, refuseSameKey } = await import("../../rollout/tenants/add-tenant.js");
-  const { hostOf } = await import("../../gitops/plan-tenant.js");
-  const { observe } = await import("../../plan/observed.js");
+  const { readDeclaredTenants } = await import("../../rollout/tenants/declared-tenants.js");
+  const { planTenantAddition, findBaseline, assertUniqueKey } = await import(
+    "../../rollout/tenants/tenant-addition.js"
+  );
+  const { getHost } = await import("../../gitops/plan-tenant.js");
+  const { readObservedState } = await import("../../plan/observed-state.js");
   const today = new Date().toISOString().slice(0, 10);
-  const tenantInput = { name, file, ...withoutUndefined({ baseUrl, keyVariable, settings, wave }) };
+  const tenantInput = { name, file, ...omitUndefined({ baseUrl, keyVariable, settings, wave }) };
   const ownDomains = await parseTenantOwnDomains(options);
   const prepareTarget = async (stack?: string) => {
     const labels = parseLabels(options.label);
-    const placement = placeTenant({ ...tenantInput, labels, ...withoutUndefined({ stack }) });
-    const { target, others } = placement;
-    const { read: declaredTenants, unread } = standingTenants(others, today);
-    const baseline = baselineFor(target, baselineOption, declaredTenants, unread, today);
-    await refuseSameKey(target, others, process.env);
+    const placement = placeTenant({ ...tenantInput, labels, ...omitUndefined({ stack }) });
+    const { target, otherTargets } = placement;
+    const { read: declaredTenants, unread } = readDeclaredTenants(otherTargets, today);
+    const baseline = findBaseline(target, baselineOption, declaredTenants, unread, today);
+    await assertUniqueKey(target, otherTargets, process.env);
     return { placed: placement, target, standing: declaredTenants, unread, baseline };
   };
   const firstPlacement = await prepareTarget();
-  const { observed, host } = await askNamed(
-    { target: firstPlacement.target, services: firstPlacement.placed.targets.services },
-    await journalToRead(options.database),
-    async (client) => ({ observed: await observe(client), host: hostOf(client) }),
+  const { observed, host } = await queryNamedTenant(
+    { target: firstPlacement.target, services: firstPlacement.placed.editedTargets.services },
+    await getExistingJournalLocation(options.database),
+    async (client) => ({ observed: await readObservedState(client), host: getHost(client) }),
   );
   const { chooseStack } = await import("../../rollout/tenants/choose-stack.js");
   const stackLookup = {
-    remembered: await readRecordedTenants(options, firstPlacement.placed, "all"),
-    read: findRetainedStack,
+    identityRecords: await readRecordedTenants(options, firstPlacement.placed, "all"),
+    readStack: findRetainedStack,
   };
   const stackChoice = await chooseStack(prepareTarget, observed, stackLookup);
-  const { kept: stack, avoided } = stackChoice;
+  const { existingStack: stack, avoidedStacks } = stackChoice;
   using locks = options.dryRun ? undefined : await lockFiles([file, firstPlacement.target.settings]);
   // The service may have been slow, and others may have added a tenant in the meantime.
-  const { placed, target, standing, unread, baseline } =
-    locks === undefined ? stackChoice.placed : await prepareTarget(stackChoice.placed.target.stack);
+  const {
+    placed,
+    target,
+    standing: existingTenants,
+    unread,
+    baseline,
+  } = locks === undefined ? stackChoice.placement : await prepareTarget(stackChoice.placement.target.stack);
   const { baseline: _baseline, ...said } = options;
-  const details = { ...factsOf(said) };
+  const details = { ...getMetadata(said) };
   const distinctFrom = options.beside ?? [];
   const recordedTenants = await readRecordedTenants(options, placed, "others");
   const additionOptions = {
@@ -144,21 +156,24 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     ownDomains,
     baseline,
     facts: details,
-    beside: distinctFrom,
-    standing,
+    confirmedDistinct: distinctFrom,
+    existingTenants,
     remembered: recordedTenants,
   };
-  const addition = addTenantTo(placed, observed, { ...additionOptions, ...(stack && { stack }) });
+  const addition = planTenantAddition(placed, observed, { ...additionOptions, ...(stack && { stack }) });
   const { stdout } = process;
-  const { addedText } = await import("../../rollout/tenants/added-text.js");
-  stdout.write(addedText(placed, addition, avoided, baseline?.settings.file, stdout.columns ?? 80));
+  const { renderTenantAddition } = await import("../../rollout/tenants/tenant-addition-text.js");
+  stdout.write(renderTenantAddition(placed, addition, avoidedStacks, baseline?.settings.file, stdout.columns ?? 80));
   for (const one of unread) {
     console.error(
-      harmless(`note: ${printable(one.settings)} can't be read, so nobody knows whether this is ${one.name}`),
+      sanitizeMultiline(
+        `note: ${sanitizeLine(one.settings)} can't be read, so nobody knows whether this is ${one.name}`,
+      ),
     );
   }
-  for (const line of addition.made.left.slice(0, MAX_NOTES)) console.error(harmless(`note: ${printable(line)}`));
-  const remainingCount = addition.made.left.length - MAX_NOTES;
+  for (const line of addition.tenantFile.undeclarable.slice(0, MAX_NOTES))
+    console.error(sanitizeMultiline(`note: ${sanitizeLine(line)}`));
+  const remainingCount = addition.tenantFile.undeclarable.length - MAX_NOTES;
   if (remainingCount > 0) console.error(`note: and ${remainingCount} more, all in comments of the file`);
   const { plan, files } = addition;
   const isUnchanged = plan.changes.length === 0 && plan.guards.length === 0;
@@ -168,45 +183,45 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     title: `Take in the tenant ${name}`,
     body: isUnchanged
       ? "Its settings file declares what it holds: a first rollout writes nothing."
-      : `A first rollout would change ${counted(plan.changes.length, "entry or VIP", "entries and VIPs")} that its baseline declares.`,
+      : `A first rollout would change ${formatCount(plan.changes.length, "entry or VIP", "entries and VIPs")} that its baseline declares.`,
     branch: `tenant-${name}`,
   };
-  const code = await showAndWrite(files, message, options, { shown: displayedFiles, locks });
-  if (!options.dryRun) await tellNextRollout(target, placed.targets, options);
+  const code = await showAndWrite(files, message, options, { visibleFiles: displayedFiles, locks });
+  if (!options.dryRun) await printNextRollout(target, placed.editedTargets, options);
   return code === EXIT.clean && !isUnchanged ? EXIT.changes : code;
 }
 
 /** Reads what the rollout journal knows of the other tenants or stacks; empty if no journal exists. */
 async function readRecordedTenants(
   { database: databaseOption }: AddOptions,
-  { others, targets: { file, project } }: PlacedTenant,
+  { otherTargets, editedTargets: { file, project } }: TenantPlacement,
   selection: "others" | "all",
-): Promise<RememberedTenants> {
-  const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
-  const { backendFingerprint } = await import("../../rollout/tenants/tenant-skip.js");
-  if (selection === "others" && others.length === 0) return new Map();
+): Promise<IdentityRecords> {
+  const { readIdentityRecords } = await import("../../rollout/journal/identity-records.js");
+  const { getBackendFingerprint } = await import("../../rollout/tenants/tenant-skip.js");
+  if (selection === "others" && otherTargets.length === 0) return new Map();
   const scope = {
     project,
-    ...withoutUndefined({ backend: selection === "all" ? backendFingerprint(file, process.env) : undefined }),
+    ...omitUndefined({ backend: selection === "all" ? getBackendFingerprint(file, process.env) : undefined }),
   };
-  return await withExistingJournal(databaseOption, async (database) =>
+  return await runWithExistingJournal(databaseOption, async (database) =>
     database === undefined
       ? new Map()
-      : await rememberedIdentities(database, scope, others, selection === "all" ? "all" : "declared"),
+      : await readIdentityRecords(database, scope, otherTargets, selection === "all" ? "all" : "declared"),
   );
 }
 
 /** Reads the stack with the tenant's name that `tenant remove` kept; undefined if that can't be determined here. */
-async function findRetainedStack({ target, targets }: PlacedTenant): Promise<KeptStack | undefined> {
-  const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
-  const { withGoingStack } = await import("../../rollout/tenants/going-stack.js");
+async function findRetainedStack({ target, editedTargets }: TenantPlacement): Promise<ExistingStack | undefined> {
+  const { getProjectDirectory, resolveStateBackend } = await import("../../rollout/stack/state-backend.js");
+  const { openStackRemoval } = await import("../../rollout/tenants/stack-removal.js");
   try {
     // A person who only adds files may not use Pulumi.
-    if (stateBackend(process.env, projectFolder(targets.file)).url === undefined) return undefined;
-    return await withGoingStack(target, targets, process.env, async (stack) => stack);
+    if (resolveStateBackend(process.env, getProjectDirectory(editedTargets.file)).url === undefined) return undefined;
+    return await openStackRemoval(target, editedTargets, process.env, async (stack) => stack);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    console.error(harmless(`note: whether a stack ${target.stack} is there can't be read. ${error.message}`));
+    console.error(sanitizeMultiline(`note: whether a stack ${target.stack} is there can't be read. ${error.message}`));
     return undefined;
   }
 }

@@ -1,20 +1,25 @@
 import { Command } from "commander";
-import { askNamed } from "../../cli/asked-tenant";
-import { EXIT, type ExitCode, isColoured, programName, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { type JournalOptions, journalToRead, withExistingJournal, withJournal } from "../../cli/journal-place";
-import { targetsOption } from "../../cli/tenant-options";
-import { withHelp } from "../../cli/verb-help";
-import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "../../cli/write-options";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, getCommandName, shouldUseColor, wrapAction } from "../../cli/command-line";
+import {
+  addJournalOption,
+  getExistingJournalLocation,
+  type JournalOptions,
+  runWithExistingJournal,
+} from "../../cli/journal-location";
+import { queryNamedTenant } from "../../cli/query-tenant";
+import { createTargetsOption } from "../../cli/tenant-options";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
+import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
 import type { Target, Targets } from "../../rollout/model/target";
-import type { SameTenantError } from "../../rollout/targets/same-tenant";
-import type { GoingStack } from "../../rollout/tenants/going-stack";
-import type { RemovedTenant } from "../../rollout/tenants/remove-tenant";
+import type { SameTenantError } from "../../rollout/targets/tenant-conflicts";
+import type { StackRemoval } from "../../rollout/tenants/stack-removal";
+import type { TenantRemoval } from "../../rollout/tenants/tenant-removal";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import type { TenantIdentity } from "../../settings/tenant-identity";
-import { acceptsEmptyTenant } from "../../settings/tenant-people";
-import { harmless, quote } from "../../settings/text";
+import { quote, sanitizeMultiline } from "../../settings/text";
 
 interface RemoveOptions extends WriteOptions, JournalOptions {
   readonly targets: string;
@@ -24,7 +29,7 @@ interface RemoveOptions extends WriteOptions, JournalOptions {
 }
 
 /** `email-security tenant remove`: removes a tenant from the files. Exit codes: 0 removed, 2 a request must be opened by hand, 1 error. */
-export function tenantRemoveCommand(): Command {
+export function createTenantRemoveCommand(): Command {
   const command = new Command("remove")
     .description(
       "Remove a tenant from tenants.yaml, with a settings file that only it uses; its stack and what it holds stay",
@@ -36,9 +41,9 @@ export function tenantRemoveCommand(): Command {
     )
     .option("--forget-stack", "Remove its stack first; what the tenant holds stays")
     .option("--yes <name>", "Confirm with the tenant's name, which --destroy and --forget-stack need")
-    .addOption(targetsOption());
-  withWriteOptions(withJournal(command, "Use this rollout journal, to find open rollouts of the tenant"));
-  return withHelp(command.action(verb(runTenantRemoveCommand)), {
+    .addOption(createTargetsOption());
+  addWriteOptions(addJournalOption(command, "Use this rollout journal, to find open rollouts of the tenant"));
+  return addHelp(command.action(wrapAction(runTenantRemoveCommand)), {
     examples: [
       { does: "see what would be taken out", line: "tenant remove acme --dry-run" },
       { does: "take it out of the files, for review", line: "tenant remove acme --pr" },
@@ -54,13 +59,13 @@ export function tenantRemoveCommand(): Command {
 }
 
 async function runTenantRemoveCommand(name: string, options: RemoveOptions): Promise<ExitCode> {
-  const { withoutTenant } = await import("../../rollout/tenants/remove-tenant.js");
+  const { planTenantRemoval } = await import("../../rollout/tenants/tenant-removal.js");
   const today = new Date().toISOString().slice(0, 10);
-  let removal = await withoutTenant(options.targets, name, today);
+  let removal = await planTenantRemoval(options.targets, name, today);
   const hasStackOption = options.destroy || options.forgetStack;
   if (hasStackOption) assertStackOptions(name, options);
   const isStackRemoved = (options.destroy ?? options.forgetStack) === true;
-  await refuseOpenRolloutsOf(removal, options.database, isStackRemoved);
+  await assertTenantIdle(removal, options.database, isStackRemoved);
   if (hasStackOption) {
     const code = await removeTenantStack(removal, options, today);
     if (code !== EXIT.clean) return code;
@@ -68,17 +73,17 @@ async function runTenantRemoveCommand(name: string, options: RemoveOptions): Pro
   await updateTenantSkip(removal, options, isStackRemoved);
   using locks = options.dryRun ? undefined : await lockFiles(removal.files.map(({ file }) => file));
   const { isStale } = await import("../../gitops/write-change.js");
-  if (removal.files.some(isStale)) removal = await withoutTenant(options.targets, name, today);
+  if (removal.files.some(isStale)) removal = await planTenantRemoval(options.targets, name, today);
   const stackNotes = hasStackOption ? [] : await describeRemainingStack(removal);
-  for (const line of [...removal.told, ...stackNotes]) console.log(fitted(harmless(line)));
+  for (const line of [...removal.notes, ...stackNotes]) console.log(wrapForTerminal(sanitizeMultiline(line)));
   const message = {
     title: `Take out the tenant ${name}`,
     body: "What it holds at the service stays as it is, and so does its stack.",
     branch: `without-tenant-${name}`,
   };
   // Git keeps the content of a removed settings file.
-  const displayedFiles = options.dryRun ? removal.files : removal.files.filter(({ does }) => does === undefined);
-  return await showAndWrite(removal.files, message, options, { shown: displayedFiles, locks });
+  const displayedFiles = options.dryRun ? removal.files : removal.files.filter(({ action }) => action === undefined);
+  return await showAndWrite(removal.files, message, options, { visibleFiles: displayedFiles, locks });
 }
 
 function assertStackOptions(name: string, { destroy, forgetStack, commit, pr, yes }: RemoveOptions): void {
@@ -95,60 +100,66 @@ function assertStackOptions(name: string, { destroy, forgetStack, commit, pr, ye
 
 /** Shows what would be removed besides the files, and removes it if `--yes` names the tenant. */
 async function removeTenantStack(
-  { target, targets }: RemovedTenant,
+  { target, targets }: TenantRemoval,
   { destroy, yes, dryRun, database }: RemoveOptions,
   today: string,
 ): Promise<ExitCode> {
-  const { destroyStack, planGoing, removeStack, withGoingStack } = await import("../../rollout/tenants/going-stack.js");
+  const { destroyStack, planStackRemoval, removeStack, openStackRemoval } = await import(
+    "../../rollout/tenants/stack-removal.js"
+  );
   const { name, stack } = target;
   const isConfirmed = yes === name && !dryRun;
   const requireConfirmation = (): ExitCode => {
     if (!dryRun) console.error(`Nothing was done. To do it: the same with --yes ${name}`);
     return dryRun ? EXIT.clean : EXIT.changes;
   };
-  const log = (line: string): void => console.error(harmless(line));
-  const removeWithStack = async (stackToRemove: GoingStack): Promise<ExitCode> => {
+  const log = (line: string): void => console.error(sanitizeMultiline(line));
+  const removeWithStack = async (stackToRemove: StackRemoval): Promise<ExitCode> => {
     if (!stackToRemove.isThere) {
-      console.log(fitted(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`)));
+      console.log(
+        wrapForTerminal(sanitizeMultiline(`There is no stack ${stack}: nothing is known to be ours at the service.`)),
+      );
       return isConfirmed ? EXIT.clean : requireConfirmation();
     }
     if (!destroy) {
-      console.log(fitted(harmless(`The stack ${stack} goes; what ${name} holds at the service stays.`)));
+      console.log(
+        wrapForTerminal(sanitizeMultiline(`The stack ${stack} goes; what ${name} holds at the service stays.`)),
+      );
       if (!isConfirmed) return requireConfirmation();
       await removeStack(stackToRemove, true);
       return EXIT.clean;
     }
-    const { identityOfObserved, observe } = await import("../../plan/observed.js");
-    const { hostOf } = await import("../../gitops/plan-tenant.js");
-    const { permitsForReading } = await import("../../rollout/rate-limit/permits-for-reading.js");
-    const { undoneOf } = await import("../../rollout/planning/plan-verification.js");
-    const { RolloutError } = await import("../../rollout/model/errors.js");
+    const { getObservedIdentity, readObservedState } = await import("../../plan/observed-state.js");
+    const { getHost } = await import("../../gitops/plan-tenant.js");
+    const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");
+    const { formatUnappliedChanges } = await import("../../rollout/planning/verify-plan.js");
+    const { RolloutError } = await import("../../rollout/model/rollout-error.js");
     const { readKey } = await import("../../rollout/targets/read-key.js");
-    const { planText } = await import("../../plan/render/text.js");
+    const { renderPlanText } = await import("../../plan/render/plan-text.js");
     const namedTenant = { target, services: targets.services };
-    const journal = await journalToRead(database);
+    const journal = await getExistingJournalLocation(database);
     const readTenant = async () =>
-      await askNamed(namedTenant, journal, async (client) => ({
-        observed: await observe(client),
-        host: hostOf(client),
+      await queryNamedTenant(namedTenant, journal, async (client) => ({
+        observed: await readObservedState(client),
+        host: getHost(client),
       }));
     const { observed, host } = await readTenant();
-    const identity = identityOfObserved(target.baseUrl, observed);
+    const identity = getObservedIdentity(target.baseUrl, observed);
     const sameTenantError = await findSameTenantError(target, targets, identity, database);
-    const plan = planGoing(stackToRemove, observed, { host, today, other: sameTenantError });
+    const plan = planStackRemoval(stackToRemove, observed, { host, today, other: sameTenantError });
     const { stdout } = process;
     stdout.write(
-      planText(plan, {
-        color: isColoured(stdout),
+      renderPlanText(plan, {
+        color: shouldUseColor(stdout),
         width: stdout.columns ?? 80,
         limit: MAX_SHOWN_ITEMS,
-        whole: `pulumi stack export --stack ${target.stack}`,
+        fullPlanCommand: `pulumi stack export --stack ${target.stack}`,
       }),
     );
     if (plan.guards.length > 0) return EXIT.refused;
     if (!isConfirmed) return requireConfirmation();
     const key = await readKey(target, { environment: process.env });
-    const permits = await permitsForReading(journal, targets.services, log);
+    const permits = await openSharedRateLimiter(journal, targets.services, log);
     try {
       await destroyStack(stackToRemove, plan, key, identity, process.env, await permits.grant(target));
     } finally {
@@ -157,7 +168,7 @@ async function removeTenantStack(
     const { readUntil } = await import("../../tenant/index.js");
     // The lists may lag behind the deletions.
     const remaining = await readUntil(
-      async () => undoneOf(plan, (await readTenant()).observed),
+      async () => formatUnappliedChanges(plan, (await readTenant()).observed),
       (deviations) => deviations.length === 0,
     );
     if (remaining.length > 0) {
@@ -168,11 +179,13 @@ async function removeTenantStack(
     }
     await removeStack(stackToRemove, false);
     console.log(
-      fitted(harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`)),
+      wrapForTerminal(
+        sanitizeMultiline(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
+      ),
     );
     return EXIT.clean;
   };
-  return await withGoingStack(target, targets, process.env, removeWithStack, log);
+  return await openStackRemoval(target, targets, process.env, removeWithStack, log);
 }
 
 /** Returns an error if rollouts, by a journal or the states of stacks, know the key's tenant under another name. */
@@ -182,20 +195,22 @@ async function findSameTenantError(
   identity: TenantIdentity,
   databaseOption: string | undefined,
 ): Promise<SameTenantError | undefined> {
-  const { findSameTargetsIn, SameTenantError, withMarkers } = await import("../../rollout/targets/same-tenant.js");
+  const { validateTenantIdentities, SameTenantError, addMarkerRecords } = await import(
+    "../../rollout/targets/tenant-conflicts.js"
+  );
   const { readMarkerFile } = await import("../../rollout/stack/state-file.js");
   const { PULUMI_BACKEND_URL: backend } = await getStackEnvironment(file);
-  const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
-  return await withExistingJournal(databaseOption, async (database) => {
-    const sameTargets = await findSameTargetsIn(
+  const { readIdentityRecords } = await import("../../rollout/journal/identity-records.js");
+  return await runWithExistingJournal(databaseOption, async (database) => {
+    const sameTargets = await validateTenantIdentities(
       new Map([[target, identity]]),
-      withMarkers(
+      addMarkerRecords(
         async (names) =>
-          database === undefined ? new Map() : await rememberedIdentities(database, { project }, targets, names),
+          database === undefined ? new Map() : await readIdentityRecords(database, { project }, targets, names),
         targets,
         ({ stack }) => readMarkerFile({ backend, project, stack }),
       ),
-      (name) => acceptsEmptyTenant(process.env, name),
+      (name) => isEmptyTenantAccepted(process.env, name),
     );
     return sameTargets.length === 0 ? undefined : new SameTenantError(sameTargets);
   });
@@ -204,23 +219,23 @@ async function findSameTenantError(
 const MAX_SHOWN_ITEMS = 20;
 
 /** Describes what remains besides the files, and how to remove it. */
-async function describeRemainingStack({ target, targets }: RemovedTenant): Promise<string[]> {
-  const { stackCommands } = await import("../../rollout/stack/stack-command.js");
-  const { command } = await stackCommands({
+async function describeRemainingStack({ target, targets }: TenantRemoval): Promise<string[]> {
+  const { createStackCommands } = await import("../../rollout/stack/stack-commands.js");
+  const { formatCommand } = await createStackCommands({
     project: targets.project,
     environment: await getStackEnvironment(targets.file),
   });
   return [
     `What ${target.name} holds at the service stays as it is, and so does its stack ${target.stack}, which knows what was declared.`,
-    `To forget the stack too, where nobody is to take the tenant in again: \`${command("stack rm --force --yes", target.stack)}\``,
+    `To forget the stack too, where nobody is to take the tenant in again: \`${formatCommand("stack rm --force --yes", target.stack)}\``,
   ];
 }
 
 /** Returns the environment with the state backend of the targets file's rollouts, or without it if the backend can't be used. */
 async function getStackEnvironment(file: string): Promise<NodeJS.ProcessEnv> {
-  const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
+  const { getProjectDirectory, resolveStateBackend } = await import("../../rollout/stack/state-backend.js");
   try {
-    const { url } = stateBackend(process.env, projectFolder(file));
+    const { url } = resolveStateBackend(process.env, getProjectDirectory(file));
     return url === undefined ? process.env : { ...process.env, PULUMI_BACKEND_URL: url };
   } catch (error) {
     if (error instanceof EmailSecurityError) return process.env;
@@ -233,50 +248,52 @@ async function getStackEnvironment(file: string): Promise<NodeJS.ProcessEnv> {
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a rollout still has to change the tenant.
  */
-export async function refuseOpenRolloutsOf(
-  { target, targets }: Pick<RemovedTenant, "target" | "targets">,
+export async function assertTenantIdle(
+  { target, targets }: Pick<TenantRemoval, "target" | "targets">,
   databaseOption: string | undefined,
   isStackRemoved: boolean,
 ): Promise<void> {
-  const { refuseMarkedRollouts, refuseOpenRollouts } = await import("../../rollout/tenants/open-rollouts.js");
-  const { RolloutCommands } = await import("../../rollout/model/commands.js");
-  const commands = new RolloutCommands(databaseOption, programName());
-  const log = (line: string): void => console.error(harmless(line));
-  await withExistingJournal(databaseOption, async (database) => {
-    if (database !== undefined) await refuseOpenRollouts(database, target, targets.project, commands);
-    await refuseMarkedRollouts(
+  const { assertNoLockedRollouts, assertNoOpenRollouts } = await import(
+    "../../rollout/tenants/assert-no-open-rollouts.js"
+  );
+  const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
+  const commands = new RolloutCommands(databaseOption, getCommandName());
+  const log = (line: string): void => console.error(sanitizeMultiline(line));
+  await runWithExistingJournal(databaseOption, async (database) => {
+    if (database !== undefined) await assertNoOpenRollouts(database, target, targets.project, commands);
+    await assertNoLockedRollouts(
       { target, targets },
-      { environment: process.env, database, commands, isGoing: isStackRemoved, log },
+      { environment: process.env, database, commands, isStackRemoved, log },
     );
   });
 }
 
 /** Ends the skip of a tenant whose stack is gone. If the stack remains, the skip stays, and a message says how to end it. */
 async function updateTenantSkip(
-  { target, targets }: RemovedTenant,
+  { target, targets }: TenantRemoval,
   { database: databaseOption, dryRun }: RemoveOptions,
   isStackRemoved: boolean,
 ): Promise<void> {
   const { endTenantSkip, findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
-  const { skipText } = await import("../../rollout/skipping/without-skipped.js");
-  const { RolloutCommands } = await import("../../rollout/model/commands.js");
-  await withExistingJournal(databaseOption, async (database) => {
+  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
+  const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
+  await runWithExistingJournal(databaseOption, async (database) => {
     const skip = database && (await findTenantSkip(database, target, targets, process.env));
     if (database === undefined || skip === undefined) return;
-    const text = skipText({ ...skip, name: target.name });
+    const text = formatSkip({ ...skip, name: target.name });
     if (!isStackRemoved) {
-      const command = new RolloutCommands(databaseOption, programName()).unskip([skip.name], targets.file);
+      const command = new RolloutCommands(databaseOption, getCommandName()).unskip([skip.name], targets.file);
       console.log(
-        fitted(
-          harmless(
+        wrapForTerminal(
+          sanitizeMultiline(
             `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: \`${command}\``,
           ),
         ),
       );
-    } else if (dryRun) console.log(fitted(harmless(`With the stack goes the skip of ${text}.`)));
+    } else if (dryRun) console.log(wrapForTerminal(sanitizeMultiline(`With the stack goes the skip of ${text}.`)));
     else {
       await endTenantSkip(database, skip, process.env);
-      console.log(fitted(harmless(`Not skipped any more, since its stack is gone: ${text}.`)));
+      console.log(wrapForTerminal(sanitizeMultiline(`Not skipped any more, since its stack is gone: ${text}.`)));
     }
   });
 }

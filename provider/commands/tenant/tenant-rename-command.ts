@@ -1,13 +1,13 @@
 import { Command } from "commander";
-import { type ExitCode, verb } from "../../cli/command-line";
-import { fitted } from "../../cli/fitted";
-import { type JournalOptions, withJournal } from "../../cli/journal-place";
-import { targetsOption } from "../../cli/tenant-options";
-import { withHelp } from "../../cli/verb-help";
-import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "../../cli/write-options";
-import { harmless } from "../../settings/text";
-import { tellNextRollout } from "./next-rollout";
-import { refuseOpenRolloutsOf } from "./tenant-remove-command";
+import { addHelp } from "../../cli/command-help";
+import { type ExitCode, wrapAction } from "../../cli/command-line";
+import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { createTargetsOption } from "../../cli/tenant-options";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
+import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
+import { sanitizeMultiline } from "../../settings/text";
+import { printNextRollout } from "./next-rollout";
+import { assertTenantIdle } from "./tenant-remove-command";
 
 interface RenameOptions extends WriteOptions, JournalOptions {
   readonly targets: string;
@@ -17,14 +17,14 @@ interface RenameOptions extends WriteOptions, JournalOptions {
  * `email-security tenant rename`: renames a tenant, which keeps its stack. Exit codes: 0 written, 2 a request must be opened by hand, 1
  * error.
  */
-export function tenantRenameCommand(): Command {
+export function createTenantRenameCommand(): Command {
   const command = new Command("rename")
     .description("Rename a tenant in tenants.yaml; it keeps its stack")
     .argument("<old>", "Current name, or the stack of a tenant that was renamed by hand")
     .argument("<new>", "New name")
-    .addOption(targetsOption());
-  withWriteOptions(withJournal(command, "Use this rollout journal, to find open rollouts of the tenant"));
-  return withHelp(command.action(verb(runTenantRenameCommand)), {
+    .addOption(createTargetsOption());
+  addWriteOptions(addJournalOption(command, "Use this rollout journal, to find open rollouts of the tenant"));
+  return addHelp(command.action(wrapAction(runTenantRenameCommand)), {
     examples: [
       { does: "see what would be written", line: "tenant rename t001 acme --dry-run" },
       { does: "rename a tenant, for review", line: "tenant rename t001 acme --pr" },
@@ -42,18 +42,19 @@ export function tenantRenameCommand(): Command {
 }
 
 async function runTenantRenameCommand(currentName: string, newName: string, options: RenameOptions): Promise<ExitCode> {
-  const { withRenamedTenant } = await import("../../rollout/tenants/rename-tenant.js");
+  const { planTenantRename } = await import("../../rollout/tenants/tenant-rename.js");
   using locks = options.dryRun ? undefined : await lockFiles([options.targets]);
-  const result = withRenamedTenant(options.targets, currentName, newName);
-  await refuseOpenRolloutsOf(result, options.database, false);
-  for (const line of result.kept) console.log(fitted(harmless(`${newName} keeps ${line}.`)));
+  const result = planTenantRename(options.targets, currentName, newName);
+  await assertTenantIdle(result, options.database, false);
+  for (const line of result.retainedFieldTexts)
+    console.log(wrapForTerminal(sanitizeMultiline(`${newName} keeps ${line}.`)));
   const message = {
     title: `Rename the tenant ${currentName} to ${newName}`,
-    body: `It keeps its stack ${result.renamed.stack}: what its files no longer declare is still removed.`,
+    body: `It keeps its stack ${result.renamedTarget.stack}: what its files no longer declare is still removed.`,
     branch: `tenant-${newName}`,
   };
   const code = await showAndWrite(result.files, message, options, { locks });
-  const { renamed: target, targets } = result;
-  if (!options.dryRun) await tellNextRollout(target, targets, options);
+  const { renamedTarget: target, targets } = result;
+  if (!options.dryRun) await printNextRollout(target, targets, options);
   return code;
 }

@@ -1,30 +1,30 @@
 import { readFileSync } from "node:fs";
 import type { GitReader } from "../../gitops/git";
-import { remotePlace } from "../../gitops/remote-place";
+import { parseRemoteUrl } from "../../gitops/remote-repository";
 import type { HistoryEvent } from "../../gitops/why-schema";
-import type { Change } from "./changes-between";
-import { type CommitGraph, committedBy, textsOf, trailersOf } from "./commits";
-import { requestsIn } from "./request";
+import { parseChangeRequests } from "./change-requests";
+import { type CommitGraph, getCommitter, parseTrailers, readCommits } from "./commits";
+import type { ElementChange } from "./diff-elements";
 
 /** A change with its commit. */
-export type Committed = Change & { readonly commit: string };
+export type CommittedChange = ElementChange & { readonly commit: string };
 
 /** Adds commit details to changes: author, date and request. */
-export async function eventsOf(
+export async function buildHistoryEvents(
   git: GitReader,
-  changes: readonly Committed[],
+  changes: readonly CommittedChange[],
   graph: CommitGraph,
 ): Promise<readonly HistoryEvent[]> {
   if (changes.length === 0) return [];
-  const remote = remotePlace(await getRemoteUrl(git));
+  const remote = parseRemoteUrl(await getRemoteUrl(git));
   const shallowIds = new Set((await readShallowFile(git)).split("\n"));
-  const mergesByCommit = new Map(changes.map(({ commit }) => [commit, graph.mergesOf(commit)]));
-  const texts = await textsOf(git, [...mergesByCommit.keys(), ...[...mergesByCommit.values()].flat()]);
+  const mergesByCommit = new Map(changes.map(({ commit }) => [commit, graph.findContainingMerges(commit)]));
+  const texts = await readCommits(git, [...mergesByCommit.keys(), ...[...mergesByCommit.values()].flat()]);
   return changes.map(({ commit, ...change }): HistoryEvent => {
     const commitText = texts.get(commit);
     const merges = (mergesByCommit.get(commit) ?? []).map((id) => texts.get(id)).filter((one) => one !== undefined);
     const requests = [commitText, ...merges].flatMap((text) =>
-      text === undefined ? [] : requestsIn(text.message, remote, text.parents.length > 1),
+      text === undefined ? [] : parseChangeRequests(text.message, remote, text.parents.length > 1),
     );
     const confirmed = requests.filter(({ isClaimed }) => isClaimed === undefined);
     const names = new Set<string>();
@@ -34,13 +34,13 @@ export async function eventsOf(
         ...{
           id: commit,
           author: commitText?.author ?? "",
-          at: commitText?.at ?? "",
+          at: commitText?.authoredAt ?? "",
           subject: commitText?.subject ?? "",
         },
-        ...(commitText === undefined ? {} : { ...committedBy(commitText), ...trailersOf(commitText.message) }),
+        ...(commitText === undefined ? {} : { ...getCommitter(commitText), ...parseTrailers(commitText.message) }),
       },
       requests: [...confirmed, ...requests].filter(({ name }) => !names.has(name) && names.add(name)),
-      merges: merges.map((one) => ({ id: one.id, at: one.at, ...committedBy(one) })),
+      merges: merges.map((one) => ({ id: one.id, at: one.authoredAt, ...getCommitter(one) })),
       ...(shallowIds.has(commit) ? { isCutHere: true as const } : {}),
     };
   });
@@ -48,16 +48,16 @@ export async function eventsOf(
 
 /** Returns the URL of the repository's remote, as git resolves it. */
 async function getRemoteUrl(git: GitReader): Promise<string> {
-  const output = await git.text("remote").catch(() => "");
+  const output = await git.run("remote").catch(() => "");
   const names = output.split("\n").filter((name) => name !== "");
   const name = names.find((candidate) => candidate === "origin") ?? names[0];
   if (name === undefined) return "";
-  return (await git.text("remote", "get-url", "--", name).catch(() => "")).trim();
+  return (await git.run("remote", "get-url", "--", name).catch(() => "")).trim();
 }
 
 /** Returns the boundary commits of a shallow clone, whose parents are missing. */
 async function readShallowFile(git: GitReader): Promise<string> {
-  const file = (await git.text("rev-parse", "--path-format=absolute", "--git-path", "shallow")).trimEnd();
+  const file = (await git.run("rev-parse", "--path-format=absolute", "--git-path", "shallow")).trimEnd();
   try {
     return readFileSync(file, "utf8");
   } catch {

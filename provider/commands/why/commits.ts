@@ -1,5 +1,5 @@
 import type { GitReader } from "../../gitops/git";
-import type { Committed, Trailers } from "../../gitops/why-schema";
+import type { CommitTrailers, CommitterFields } from "../../gitops/why-schema";
 
 /** Files that a commit changed, with their versions. A merge lists only files that differ from all of its parents. */
 export interface CommitFiles {
@@ -13,12 +13,12 @@ export interface CommitFiles {
 }
 
 /** A commit's metadata and message. All of them are untrusted. */
-export interface CommitText {
+export interface CommitInfo {
   readonly id: string;
   readonly parents: readonly string[];
   readonly author: string;
   /** The author date, ISO 8601, UTC. */
-  readonly at: string;
+  readonly authoredAt: string;
   readonly committer: string;
   /** The committer date, ISO 8601, UTC: the date of a rebase, a cherry-pick or a squash. */
   readonly committedAt: string;
@@ -27,13 +27,13 @@ export interface CommitText {
 }
 
 /** Returns the committer and date if either differs from the author's. */
-export function committedBy({ author, at, committer, committedAt }: CommitText): Committed {
-  if (committer === author && committedAt === at) return {};
+export function getCommitter({ author, authoredAt, committer, committedAt }: CommitInfo): CommitterFields {
+  if (committer === author && committedAt === authoredAt) return {};
   return { committer, committedAt };
 }
 
 /** Parses co-authors and origins from a commit message. They are only claims: anybody can write them. */
-export function trailersOf(message: string): Trailers {
+export function parseTrailers(message: string): CommitTrailers {
   const coAuthors = [...message.matchAll(/^co-authored-by:[ \t]*(\S.*?)[ \t]*$/gim)].map(
     ([, coAuthor = ""]) => coAuthor,
   );
@@ -48,8 +48,8 @@ export function trailersOf(message: string): Trailers {
 const RAW_DIFF_OPTIONS = ["--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
 /** Lists all commits that changed a file with a settings file's name, newest first. */
-export async function commitsOfSettings(git: GitReader): Promise<readonly CommitFiles[]> {
-  const output = await git.text(
+export async function listSettingsCommits(git: GitReader): Promise<readonly CommitFiles[]> {
+  const output = await git.run(
     "log",
     "--date-order",
     "--full-history",
@@ -78,14 +78,14 @@ export interface MergedFile {
 }
 
 /** Lists how files in all merges differ from each parent. */
-export async function mergedFiles(
+export async function listMergedFiles(
   git: GitReader,
   graph: CommitGraph,
   paths: Iterable<string>,
 ): Promise<readonly MergedFile[]> {
-  const pairs = graph.merges().flatMap(({ id, parents }) => parents.map((parent) => [id, parent] as const));
+  const pairs = graph.listMerges().flatMap(({ id, parents }) => parents.map((parent) => [id, parent] as const));
   if (pairs.length === 0) return [];
-  const output = await git.answer(
+  const output = await git.runWithInput(
     pairs.map((pair) => `${pair.join(" ")}\n`).join(""),
     "diff-tree",
     "--stdin",
@@ -124,20 +124,20 @@ function parseRawDiff(output: string): readonly CommitFiles[] {
 }
 
 /** Reads the metadata and messages of commits, by id. */
-export async function textsOf(git: GitReader, ids: readonly string[]): Promise<ReadonlyMap<string, CommitText>> {
-  const texts = new Map<string, CommitText>();
-  for await (const { id, content } of git.objects([...new Set(ids)])) {
+export async function readCommits(git: GitReader, ids: readonly string[]): Promise<ReadonlyMap<string, CommitInfo>> {
+  const texts = new Map<string, CommitInfo>();
+  for await (const { id, content } of git.readObjects([...new Set(ids)])) {
     const text = content.toString("utf8");
     const headEnd = text.indexOf("\n\n");
     const head = headEnd < 0 ? text : text.slice(0, headEnd);
     const message = headEnd < 0 ? "" : text.slice(headEnd + 2).trim();
-    const [author, at] = parsePerson(head, "author");
+    const [author, authoredAt] = parsePerson(head, "author");
     const [committer, committedAt] = parsePerson(head, "committer");
     texts.set(id, {
       id,
       parents: [...head.matchAll(/^parent ([\da-f]+)$/gm)].map(([, parent = ""]) => parent),
       author,
-      at,
+      authoredAt,
       committer,
       committedAt,
       subject: message.split("\n", 1)[0] ?? "",
@@ -158,39 +158,39 @@ function parsePerson(head: string, role: "author" | "committer"): readonly [name
 export class CommitGraph {
   readonly #parents: ReadonlyMap<string, readonly string[]>;
   /** Commits in topological order: children before their parents. */
-  readonly #order: readonly string[];
+  readonly #getOrder: readonly string[];
   readonly #head: string;
 
   private constructor(lines: readonly string[]) {
     const rows = lines.map((line) => line.split(" "));
-    this.#order = rows.map(([id = ""]) => id);
+    this.#getOrder = rows.map(([id = ""]) => id);
     this.#parents = new Map(rows.map(([id = "", ...parents]) => [id, parents]));
-    this.#head = this.#order[0] ?? "";
+    this.#head = this.#getOrder[0] ?? "";
   }
 
   static async read(git: GitReader): Promise<CommitGraph> {
-    const output = await git.text("rev-list", "--date-order", "--parents", "HEAD");
+    const output = await git.run("rev-list", "--date-order", "--parents", "HEAD");
     return new CommitGraph(output.split("\n").filter((line) => line !== ""));
   }
 
   /** Returns the merge commits, newest first. */
-  merges(): readonly { readonly id: string; readonly parents: readonly string[] }[] {
+  listMerges(): readonly { readonly id: string; readonly parents: readonly string[] }[] {
     return [...this.#parents].flatMap(([id, parents]) => (parents.length > 1 ? [{ id, parents }] : []));
   }
 
-  parentsOf(commit: string): readonly string[] {
+  getParents(commit: string): readonly string[] {
     return this.#parents.get(commit) ?? [];
   }
 
   /** Returns the position of each commit, newest first, with children before their parents. */
-  order(): ReadonlyMap<string, number> {
-    return new Map(this.#order.map((id, index) => [id, index]));
+  getOrder(): ReadonlyMap<string, number> {
+    return new Map(this.#getOrder.map((id, index) => [id, index]));
   }
 
   /** Returns the merges that brought a commit into the present history, innermost first; empty if it was committed there directly. */
-  mergesOf(commit: string): readonly string[] {
+  findContainingMerges(commit: string): readonly string[] {
     const descendants = new Set([commit]);
-    for (const id of this.#order.toReversed()) {
+    for (const id of this.#getOrder.toReversed()) {
       if (this.#parents.get(id)?.some((parent) => descendants.has(parent))) descendants.add(id);
     }
     const merges: string[] = [];

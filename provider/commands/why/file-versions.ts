@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import type { GitReader } from "../../gitops/git";
-import type { PlacedElement } from "../../gitops/why-schema";
-import { type Change, changesBetween } from "./changes-between";
+import type { FileElement } from "../../gitops/why-schema";
 import type { CommitFiles } from "./commits";
-import { ElementFinder } from "./elements";
-import type { Version } from "./include-changes";
+import { diffElements, type ElementChange } from "./diff-elements";
+import { ElementFinder } from "./element-finder";
+import type { FileVersion } from "./include-changes";
 
 /** The versions of settings files in git, up to the size limit. */
 export class FileVersions {
   readonly #git: GitReader;
   readonly #finder: ElementFinder;
-  readonly #versions = new Map<string, Version>();
+  readonly #versions = new Map<string, FileVersion>();
   #remainingBytes: number;
   #unreadCount = 0;
 
@@ -21,41 +21,41 @@ export class FileVersions {
   }
 
   /** Returns a version by its id; undefined if it was not read. */
-  get(id: string): Version | undefined {
+  get(id: string): FileVersion | undefined {
     return this.#versions.get(id);
   }
 
   /** Returns a file's version in a commit. */
-  async at(commit: string, path: string): Promise<Version | undefined> {
-    for await (const { content } of this.#git.objects([`${commit}:${path}`])) return this.parse(content);
+  async readAtCommit(commit: string, path: string): Promise<FileVersion | undefined> {
+    for await (const { content } of this.#git.readObjects([`${commit}:${path}`])) return this.parse(content);
     return undefined;
   }
 
   /** Returns a file's version in the working tree. Only included files are known. */
-  inWorkingTree(file: string | undefined): Version | undefined {
+  readWorkingTree(file: string | undefined): FileVersion | undefined {
     return file === undefined ? undefined : this.parse(readFileSync(file));
   }
 
-  parse(content: Buffer): Version {
-    return { elements: this.#finder.in(content), includes: this.#finder.includesIn(content) };
+  parse(content: Buffer): FileVersion {
+    return { elements: this.#finder.findElements(content), includes: this.#finder.findIncludes(content) };
   }
 
   /** Returns the changes of the value that a commit made in some files. */
-  changesOf(files: CommitFiles["files"]): readonly Change[] {
-    const before: PlacedElement[] = [];
-    const after: PlacedElement[] = [];
+  getChanges(files: CommitFiles["files"]): readonly ElementChange[] {
+    const before: FileElement[] = [];
+    const after: FileElement[] = [];
     for (const file of files) {
-      const [newElements, ...oldElements] = [file.after, ...file.before].map((id) => this.elementsOf(id, file.path));
+      const [newElements, ...oldElements] = [file.after, ...file.before].map((id) => this.getElements(id, file.path));
       // The merge took this version from one of its parents.
       if (oldElements.some((old) => JSON.stringify(old) === JSON.stringify(newElements))) continue;
       before.push(...(oldElements[0] ?? []));
       after.push(...(newElements ?? []));
     }
-    return changesBetween(before, after);
+    return diffElements(before, after);
   }
 
   /** Returns the value's elements in a version; empty if the version was not read. */
-  elementsOf(id: string | undefined, path: string): readonly PlacedElement[] {
+  getElements(id: string | undefined, path: string): readonly FileElement[] {
     return id === undefined ? [] : (this.#versions.get(id)?.elements ?? []).map((element) => ({ ...element, path }));
   }
 
@@ -65,7 +65,7 @@ export class FileVersions {
     const pendingIds = [...new Set(ids)].filter((id) => !this.#versions.has(id));
     let readCount = 0;
     if (this.#remainingBytes > 0) {
-      for await (const { id, content } of this.#git.objects(pendingIds)) {
+      for await (const { id, content } of this.#git.readObjects(pendingIds)) {
         this.#versions.set(id, this.parse(content));
         readCount += 1;
         this.#remainingBytes -= content.length;
@@ -76,9 +76,9 @@ export class FileVersions {
   }
 
   /** Explains in sentences what the history lacks, and why. */
-  async missing(): Promise<readonly string[]> {
+  async describeGaps(): Promise<readonly string[]> {
     const missing: string[] = [];
-    if ((await this.#git.text("rev-parse", "--is-shallow-repository")).trim() === "true")
+    if ((await this.#git.run("rev-parse", "--is-shallow-repository")).trim() === "true")
       missing.push(
         "This clone is shallow: its history ends before the beginning. `git fetch --unshallow` brings the rest.",
       );
@@ -90,10 +90,10 @@ export class FileVersions {
       missing.push(
         `The history is long: ${this.#unreadCount} older versions of the files were not read. \`git log -S\` searches them.`,
       );
-    const { unreadable } = this.#finder;
-    if (unreadable > 0)
+    const { unreadableCount } = this.#finder;
+    if (unreadableCount > 0)
       missing.push(
-        `${unreadable === 1 ? "A version" : `${unreadable} versions`} of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.`,
+        `${unreadableCount === 1 ? "A version" : `${unreadableCount} versions`} of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.`,
       );
     return missing;
   }

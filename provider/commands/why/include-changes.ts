@@ -1,9 +1,9 @@
 import { posix } from "node:path";
-import type { Element, HistoryEvent, PlacedElement } from "../../gitops/why-schema";
+import type { ElementContent, FileElement, HistoryEvent } from "../../gitops/why-schema";
 
 /** The parsed version of a file: elements of the value, and includes. */
-export interface Version {
-  readonly elements: readonly Element[];
+export interface FileVersion {
+  readonly elements: readonly ElementContent[];
   /** As written in the file. */
   readonly includes: readonly string[];
 }
@@ -12,8 +12,8 @@ export interface Version {
 export interface IncludeChange {
   /** Relative to the repository's top directory. */
   readonly path: string;
-  readonly before: Version | undefined;
-  readonly after: Version | undefined;
+  readonly before: FileVersion | undefined;
+  readonly after: FileVersion | undefined;
 }
 
 /** The most levels of nested includes to follow; deeper ones are not realistic. */
@@ -27,10 +27,10 @@ const MAX_DEPTH = 8;
  * @param read reads a file before or after the change; undefined if it did not exist.
  * @returns the events, and the files that are no longer included and contained the value: their history is relevant too.
  */
-export async function includeEvents(
+export async function buildIncludeEvents(
   { path, before, after }: IncludeChange,
   topPath: string,
-  read: (side: "before" | "after", path: string) => Promise<Version | undefined>,
+  read: (side: "before" | "after", path: string) => Promise<FileVersion | undefined>,
 ): Promise<{ readonly events: readonly IncludeEvent[]; readonly gone: readonly string[] }> {
   // A deleted file has no includes; the change to the file that included it reports the removal.
   if (after === undefined) return { events: [], gone: [] };
@@ -59,7 +59,7 @@ export async function includeEvents(
 /** An event that an `include` line caused. */
 export type IncludeEvent = Pick<HistoryEvent, "before" | "after"> & Required<Pick<HistoryEvent, "include">>;
 
-function listIncludedPaths(path: string, version: Version | undefined): ReadonlySet<string> {
+function listIncludedPaths(path: string, version: FileVersion | undefined): ReadonlySet<string> {
   const names = (version?.includes ?? []).map((name) => posix.join(posix.dirname(path), name));
   // A line break would change the request to git.
   return new Set(names.filter((name) => !/^\.\.(?:\/|$)|[\n\0]/.test(name)));
@@ -67,9 +67,9 @@ function listIncludedPaths(path: string, version: Version | undefined): Readonly
 
 async function collectElements(
   name: string,
-  read: (path: string) => Promise<Version | undefined>,
-): Promise<readonly PlacedElement[]> {
-  const elements: PlacedElement[] = [];
+  read: (path: string) => Promise<FileVersion | undefined>,
+): Promise<readonly FileElement[]> {
+  const elements: FileElement[] = [];
   const visitedPaths = new Set<string>();
   let level: readonly string[] = [name];
   for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {

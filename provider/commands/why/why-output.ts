@@ -1,24 +1,24 @@
 import type { WhyStory } from "../../gitops/why-schema";
-import { markdownWords } from "../../render/markdown-text";
-import { Paper } from "../../render/paper";
+import { renderMarkdownText } from "../../render/markdown-text";
+import { TextPage } from "../../render/text-page";
 import { formatJson } from "../../settings/text";
-import { whyReport } from "./why-report";
+import { buildWhyView } from "./why-view";
 
 /** Renders a value's story for a terminal. Escapes control characters from outside. */
-export function whyText(
+export function renderWhyText(
   story: WhyStory,
   { color = false, width = 80 }: { readonly color?: boolean; readonly width?: number } = {},
 ): string {
-  const { title, about, parts } = whyReport(story);
-  const page = new Paper(color, width);
-  page.text(title, { style: "bold" });
-  page.text(about, { style: "dim" });
-  for (const { title: heading, lines } of parts) {
-    page.heading(heading);
-    for (const { from, words, more } of lines) {
-      if (from === "") page.labelled("-", words, { indent: 2 });
-      else page.labelled(from, words, { indent: 2, labelWidth: LABEL_WIDTH, style: "dim" });
-      for (const detail of more) page.text(detail, { indent: LABEL_WIDTH + 6, style: "dim" });
+  const { title, subtitle, sections } = buildWhyView(story);
+  const page = new TextPage(color, width);
+  page.addText(title, { style: "bold" });
+  page.addText(subtitle, { style: "dim" });
+  for (const { title: heading, lines } of sections) {
+    page.addHeading(heading);
+    for (const { source, text, details } of lines) {
+      if (source === "") page.addLabeledText("-", text, { indent: 2 });
+      else page.addLabeledText(source, text, { indent: 2, labelWidth: LABEL_WIDTH, style: "dim" });
+      for (const detail of details) page.addText(detail, { indent: LABEL_WIDTH + 6, style: "dim" });
     }
   }
   return page.toString();
@@ -27,17 +27,17 @@ export function whyText(
 const LABEL_WIDTH = "journal".length;
 
 /** Renders a value's story as Markdown; text from outside is in code spans. */
-export function whyMarkdown(story: WhyStory): string {
-  const { title, about, parts } = whyReport(story);
-  const lines = [`## ${markdownWords(title)}`, "", markdownWords(about)];
-  for (const { title: heading, lines: partLines } of parts) {
-    lines.push("", `### ${markdownWords(heading)}`, "");
-    for (const { from, words, more } of partLines) {
-      lines.push(`- ${from === "" ? "" : `**${from}** `}${markdownWords(words, { limit: 1_000 })}`);
-      for (const detail of more) lines.push(`  - ${markdownWords(detail, { limit: 1_000 })}`);
+export function renderWhyMarkdown(story: WhyStory): string {
+  const { title, subtitle, sections } = buildWhyView(story);
+  const lines = [`## ${renderMarkdownText(title)}`, "", renderMarkdownText(subtitle)];
+  for (const { title: heading, lines: partLines } of sections) {
+    lines.push("", `### ${renderMarkdownText(heading)}`, "");
+    for (const { source, text, details } of partLines) {
+      lines.push(`- ${source === "" ? "" : `**${source}** `}${renderMarkdownText(text, { limit: 1_000 })}`);
+      for (const detail of details) lines.push(`  - ${renderMarkdownText(detail, { limit: 1_000 })}`);
     }
   }
   return `${lines.join("\n")}\n`;
 }
 
-export const whyJson = formatJson<WhyStory>;
+export const formatWhyJson = formatJson<WhyStory>;

@@ -1,4 +1,4 @@
-import type { PlacedElement, WhyStory } from "../../gitops/why-schema";
+import type { FileElement, WhyStory } from "../../gitops/why-schema";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 
 /** A place where a value is declared or exists: a list and scope, or the VIPs. */
@@ -11,7 +11,7 @@ export interface WhySubject {
 }
 
 /** Returns the value's present subjects in files or at the tenant, without duplicates, those from files first. */
-export function subjectsOf({ files, held = [] }: WhyStory): readonly WhySubject[] {
+export function listSubjects({ files, held = [] }: WhyStory): readonly WhySubject[] {
   const subjects = new Map<string, WhySubject>();
   for (const item of [...files.filter(({ state }) => state === "declared"), ...held, ...files]) {
     const { kind, list, verdictScope } = item;
@@ -22,13 +22,13 @@ export function subjectsOf({ files, held = [] }: WhyStory): readonly WhySubject[
 }
 
 /** Selects the parts of a story about one subject. A move between lists belongs to both. */
-export function storyOf(story: WhyStory, subject: WhySubject): WhyStory {
+export function filterBySubject(story: WhyStory, subject: WhySubject): WhyStory {
   const id = getSubjectId(subject);
   return selectStory(story, (ids) => ids.includes(id));
 }
 
 /** Selects the parts of a story about none of the subjects. */
-export function restOf(story: WhyStory, subjects: readonly WhySubject[]): WhyStory {
+export function filterOtherSubjects(story: WhyStory, subjects: readonly WhySubject[]): WhyStory {
   const knownIds = subjects.map(getSubjectId);
   return selectStory(story, (ids) => !ids.some((id) => knownIds.includes(id)));
 }
@@ -62,7 +62,7 @@ function getSubjectId({ kind, list = "", verdictScope = DEFAULT_VERDICT_SCOPE }:
   return kind === "vip" ? kind : JSON.stringify([kind, list, verdictScope]);
 }
 
-function getElementSubjectId({ section, scope }: PlacedElement): string {
+function getElementSubjectId({ section, scope }: FileElement): string {
   const list = section.replace(/^remove /, "");
   return getSubjectId(list === "vips" ? { kind: "vip" } : { kind: "entry", list, verdictScope: scope });
 }

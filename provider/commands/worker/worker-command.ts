@@ -1,12 +1,12 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import { DATABASE_DEFAULT, journalPlace } from "../../cli/journal-place";
-import { wholeNumber } from "../../cli/plan-options";
-import { withHelp } from "../../cli/verb-help";
+import { addHelp } from "../../cli/command-help";
+import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { DATABASE_DEFAULT_HELP, getJournalLocation } from "../../cli/journal-location";
+import { parsePositiveInteger } from "../../cli/plan-options";
 import { ConfigurationError } from "../../client";
-import { isPostgres } from "../../settings/postgres-address";
-import { harmless } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { isPostgresUrl } from "../../settings/postgres-url";
+import { sanitizeMultiline } from "../../settings/text";
 
 interface WorkerOptions {
   readonly database?: string;
@@ -17,17 +17,17 @@ interface WorkerOptions {
  * `email-security worker`: changes tenants for rollouts whose journal is in a PostgreSQL database, until SIGINT or SIGTERM. Exit codes: 0
  * stopped on request, 1 error.
  */
-export function workerCommand(): Command {
-  return withHelp(
+export function createWorkerCommand(): Command {
+  return addHelp(
     new Command("worker")
       .description("Change tenants of rollouts that run elsewhere; any number of machines can take part")
-      .option("--database <address>", `Use this rollout journal: postgres://… (${DATABASE_DEFAULT})`)
+      .option("--database <address>", `Use this rollout journal: postgres://… (${DATABASE_DEFAULT_HELP})`)
       .option(
         "--max-concurrent <number>",
         "Change this many tenants at once (default: as this machine's cores and memory allow)",
-        wholeNumber,
+        parsePositiveInteger,
       )
-      .action(verb(runWorkerCommand)),
+      .action(wrapAction(runWorkerCommand)),
     {
       examples: [
         { does: "with the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
@@ -42,8 +42,8 @@ export function workerCommand(): Command {
 }
 
 async function runWorkerCommand({ database, maxConcurrent: concurrency }: WorkerOptions): Promise<ExitCode> {
-  const journalUrl = journalPlace(database) ?? "";
-  if (!isPostgres(journalUrl)) {
+  const journalUrl = getJournalLocation(database) ?? "";
+  if (!isPostgresUrl(journalUrl)) {
     throw new ConfigurationError(
       "A worker needs a journal in PostgreSQL: EMAIL_SECURITY_DATABASE=postgres://user:password@host:5432/database, or --database without the password. With a journal in a file, `email-security rollout` does it all.",
     );
@@ -63,10 +63,10 @@ async function runWorkerCommand({ database, maxConcurrent: concurrency }: Worker
   const { runWorker } = await import("../../rollout/worker.js");
   await runWorker({
     database: journalUrl,
-    log: (line) => console.log(harmless(line)),
+    log: (line) => console.log(sanitizeMultiline(line)),
     stopping: stopController.signal,
     aborted: abortController.signal,
-    ...withoutUndefined({ concurrency }),
+    ...omitUndefined({ concurrency }),
   });
   return EXIT.clean;
 }

@@ -1,18 +1,18 @@
-import { counted } from "../../render/words";
-import type { Notify } from "../../rollout/model/notify";
+import { formatCount } from "../../render/safe-text";
+import type { NotificationSettings } from "../../rollout/model/notification-settings";
 import { NOTICE_FORMAT, type Notice } from "../../rollout/notify/notice";
 import { Notifier } from "../../rollout/notify/notifier";
-import { ADDRESSES, receiversOf, unaddressed } from "../../rollout/notify/receivers";
-import { countDangers } from "../../settings/danger";
-import { shellWord } from "../../settings/shell-word";
+import { findUnsetAddressVariables, getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../rollout/notify/receivers";
+import { formatDangerCounts } from "../../settings/danger";
+import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt } from "../../settings/text";
-import { differenceTransition, groupedDifferences, sortByWorstDrift } from "../status/grouped-differences";
+import { getDifferenceTransition, groupDifferences, sortByWorstDrift } from "../status/difference-groups";
 import type { FleetDifference, FleetStatus } from "../status/status-schema";
-import { type News, newsOf, noticeableOf } from "./news";
-import { readTold, type Told, writeTold } from "./told-file";
+import { readSentNotices, type SentNotices, writeSentNotices } from "./sent-notices";
+import { findUnsentChanges, selectNoticeableDrift, type UnsentChanges } from "./unsent-changes";
 
 /** The result of sending notices. */
-export interface TellingOutcome {
+export interface NoticeResult {
   /** Why a receiver did not get a notice, as a sentence. */
   readonly problem?: string;
   /** Receivers that got nothing because their address isn't set, one sentence each. */
@@ -23,22 +23,26 @@ export interface TellingOutcome {
 export class FleetNotices {
   readonly #notifier: Notifier;
   readonly #file: string;
-  readonly #before: Told;
-  readonly #unaddressed: readonly string[];
-  readonly #isAnybody: boolean;
+  readonly #sentNotices: SentNotices;
+  readonly #missingAddresses: readonly string[];
+  readonly #hasReceivers: boolean;
 
   /**
    * @param notify the `notify` section of the targets file.
    * @param file stores what the receivers were notified about.
    * @throws {ConfigurationError} if the address of a receiver isn't valid, or the file holds something else. No tenant has been read then.
    */
-  constructor(notify: Notify | undefined, environment: Readonly<Record<string, string | undefined>>, file: string) {
-    const receivers = receiversOf(notify, environment);
+  constructor(
+    notify: NotificationSettings | undefined,
+    environment: Readonly<Record<string, string | undefined>>,
+    file: string,
+  ) {
+    const receivers = getReceivers(notify, environment);
     this.#notifier = new Notifier(receivers);
-    this.#isAnybody = receivers.length > 0;
-    this.#unaddressed = unaddressed(notify, environment);
+    this.#hasReceivers = receivers.length > 0;
+    this.#missingAddresses = findUnsetAddressVariables(notify, environment);
     this.#file = file;
-    this.#before = readTold(file);
+    this.#sentNotices = readSentNotices(file);
   }
 
   /**
@@ -47,32 +51,33 @@ export class FleetNotices {
    * @param waitMs the maximum time to wait for receivers, in milliseconds. Default: half a minute.
    * @throws {ConfigurationError} if the contents can't be stored.
    */
-  async tell(status: FleetStatus, waitMs?: number): Promise<TellingOutcome> {
-    if (!this.#isAnybody) {
-      const variables = Object.values(ADDRESSES).join(", ");
+  async send(status: FleetStatus, waitMs?: number): Promise<NoticeResult> {
+    if (!this.#hasReceivers) {
+      const variables = Object.values(RECEIVER_ADDRESS_VARIABLES).join(", ");
       return { notes: [`--notify tells nobody, since none of ${variables} is set: nothing was sent.`] };
     }
-    const changes = newsOf(status, this.#before);
-    const { drifted, ends, ids, now } = changes;
-    if (drifted.length > 0) this.#notifier.tell("drift", ids.drift, async () => buildDriftNotice(status, changes));
-    if (ends.length > 0) this.#notifier.tell("expiring", ids.ends, async () => buildExpiryNotice(status, changes));
-    const problem = (await this.#notifier.end(waitMs)) ?? this.#keep(now);
+    const changes = findUnsentChanges(status, this.#sentNotices);
+    const { drifted, expiring, ids, currentState } = changes;
+    if (drifted.length > 0) this.#notifier.notify("drift", ids.drift, async () => buildDriftNotice(status, changes));
+    if (expiring.length > 0)
+      this.#notifier.notify("expiring", ids.expiring, async () => buildExpiryNotice(status, changes));
+    const problem = (await this.#notifier.flush(waitMs)) ?? this.#store(currentState);
     return {
       ...(problem === undefined ? {} : { problem: `${problem} It will be told again the next time.` }),
-      notes: this.#unaddressed.map(
+      notes: this.#missingAddresses.map(
         (variable) => `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
       ),
     };
   }
 
   /** @returns why the contents could not be stored, as a sentence. */
-  #keep(state: Told): string | undefined {
+  #store(state: SentNotices): string | undefined {
     try {
-      writeTold(this.#file, {
+      writeSentNotices(this.#file, {
         ...state,
         // A kind of notice without receivers counts as not sent, so it is new for a receiver that is added later.
-        ...(this.#notifier.isWanted("drift") ? {} : { drift: this.#before.drift }),
-        ...(this.#notifier.isWanted("expiring") ? {} : { ends: this.#before.ends }),
+        ...(this.#notifier.isWanted("drift") ? {} : { drift: this.#sentNotices.drift }),
+        ...(this.#notifier.isWanted("expiring") ? {} : { ends: this.#sentNotices.ends }),
       });
       return undefined;
     } catch (error) {
@@ -84,18 +89,18 @@ export class FleetNotices {
 /** The maximum number of names and changes in a notice. */
 const MAX_ITEMS = 20;
 
-function buildDriftNotice(status: FleetStatus, { drifted }: News): Notice {
+function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Notice {
   const { tenants } = status;
-  const driftedCount = tenants.filter((tenant) => noticeableOf(tenant).length > 0).length;
+  const driftedCount = tenants.filter((tenant) => selectNoticeableDrift(tenant).length > 0).length;
   const unknownCount = drifted.filter(({ standing }) => standing === "not-known").length;
   const unreadCount = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);
   const riskyCount = differences.filter(({ risks }) => risks !== undefined).length;
-  const dangers = countDangers(differences.map((one) => differenceTransition(one, "drift")));
+  const dangers = formatDangerCounts(differences.map((one) => getDifferenceTransition(one, "drift")));
   const summary = [
-    `New drift in ${counted(drifted.length, "tenant")}: ${counted(differences.length, "difference")}${riskyCount === 0 ? "" : `, ${riskyCount} of them risky`}.`,
+    `New drift in ${formatCount(drifted.length, "tenant")}: ${formatCount(differences.length, "difference")}${riskyCount === 0 ? "" : `, ${riskyCount} of them risky`}.`,
     ...(dangers === undefined ? [] : [`Among the differences: ${dangers}.`]),
-    `Drifted in all: ${driftedCount} of ${counted(tenants.length, "tenant")}.`,
+    `Drifted in all: ${driftedCount} of ${formatCount(tenants.length, "tenant")}.`,
     ...(unreadCount === 0 ? [] : [`${unreadCount} could not be read.`]),
     ...(unknownCount === 0
       ? []
@@ -114,7 +119,7 @@ function buildDriftNotice(status: FleetStatus, { drifted }: News): Notice {
         command: formatStatusCommand(status),
       },
     ],
-    changes: groupedDifferences({ tenants: drifted }, "drift")
+    changes: groupDifferences({ tenants: drifted }, "drift")
       .slice(0, MAX_ITEMS)
       .flatMap(({ difference, members: [first] }) =>
         first === undefined ? [] : [buildNoticeChange(first.tenant.name, NOTICE_SIGNS[difference.what], difference)],
@@ -122,13 +127,13 @@ function buildDriftNotice(status: FleetStatus, { drifted }: News): Notice {
   };
 }
 
-function buildExpiryNotice(status: FleetStatus, { ends }: News): Notice {
-  const names = new Set(ends.flatMap(({ tenants }) => tenants));
+function buildExpiryNotice(status: FleetStatus, { expiring }: UnsentChanges): Notice {
+  const names = new Set(expiring.flatMap(({ tenants }) => tenants));
   // The entries are sorted by expiry.
-  const firstDate = ends[0]?.expires ?? status.until;
+  const firstDate = expiring[0]?.expires ?? status.until;
   return {
     ...buildNoticeHeader("expiring", status, [
-      `${counted(ends.length, "entry", "entries")} of ${counted(names.size, "tenant")} ${ends.length === 1 ? "ends" : "end"} until ${status.until}, the first on ${firstDate}.`,
+      `${formatCount(expiring.length, "entry", "entries")} of ${formatCount(names.size, "tenant")} ${expiring.length === 1 ? "ends" : "end"} until ${status.until}, the first on ${firstDate}.`,
     ]),
     tenants: [...names].slice(0, MAX_ITEMS).map((name) => excerpt(name)),
     next: [
@@ -137,7 +142,7 @@ function buildExpiryNotice(status: FleetStatus, { ends }: News): Notice {
         command: formatStatusCommand(status),
       },
     ],
-    changes: ends
+    changes: expiring
       .slice(0, MAX_ITEMS)
       .flatMap(({ tenants: [name], ...end }) => (name === undefined ? [] : [buildNoticeChange(name, "remove", end)])),
   };
@@ -179,5 +184,5 @@ function buildNoticeHeader(kind: "drift" | "expiring", { at, file }: FleetStatus
 }
 
 function formatStatusCommand({ file }: FleetStatus): string {
-  return excerpt(`email-security fleet status --targets ${shellWord(file)}`, 500);
+  return excerpt(`email-security fleet status --targets ${quoteShellWord(file)}`, 500);
 }

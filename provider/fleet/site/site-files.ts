@@ -1,23 +1,23 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TenantStatus } from "../status/status-schema";
-import { ENTRY_FACTS, ENTRY_FIELDS, type TenantEntries } from "./data/entry-store";
+import { ENTRY_DETAIL_LABELS, ENTRY_ROW_FIELDS, type TenantEntries } from "./data/entry-store";
 import type { SiteData } from "./data/site-data";
-import { attentionPage, entryPage, overviewPage } from "./pages/overview";
-import { digestOf, rolloutPage, tenantPage } from "./pages/paths";
-import { rolloutHtml } from "./pages/rollout";
-import { rolloutsPage } from "./pages/rollouts";
-import { scriptJson } from "./pages/script-json";
-import type { Shell } from "./pages/shell";
-import { tenantHtml } from "./pages/tenant";
-import { tenantsPage } from "./pages/tenants";
+import { renderAttentionPage, renderEntryPage, renderOverviewPage } from "./pages/overview-page";
+import type { PageLayout } from "./pages/page-layout";
+import { computeShortDigest, getRolloutPagePath, getTenantPagePath } from "./pages/paths";
+import { renderRolloutPage } from "./pages/rollout-page";
+import { renderRolloutsPage } from "./pages/rollouts-page";
+import { formatScriptJson } from "./pages/script-json";
+import { renderTenantPage } from "./pages/tenant-page";
+import { renderTenantsPage } from "./pages/tenants-page";
 import { SITE_STYLE } from "./site-style";
 
 /** A file of the site: its path, relative to the site and with slashes, and its text. */
 export type SiteFile = readonly [path: string, text: string];
 
 /** The parts of the pages' script, which are concatenated in this order. */
-const SCRIPTS = ["store.js", "search.js", "told.js", "pages.js"];
+const SCRIPTS = ["store.js", "search.js", "elements.js", "pages.js"];
 
 /** The number of entries in one data file. The page of a tenant loads a few of these files, and the search loads all. */
 const CHUNK_SIZE = 1_000;
@@ -26,7 +26,7 @@ const CHUNK_SIZE = 1_000;
  * Generates the files of a site one by one, to keep memory use low. Data and assets come first, with names that depend on their contents.
  * Then come the pages that need them, with the first page last.
  */
-export function* siteFiles(data: SiteData): Generator<SiteFile> {
+export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
   const { status, entries, rollouts } = data;
   const script = SCRIPTS.map((file) => readFileSync(join(__dirname, "browser", file), "utf8")).join("");
   const style = buildHashedFile("assets/site", "css", SITE_STYLE);
@@ -36,7 +36,7 @@ export function* siteFiles(data: SiteData): Generator<SiteFile> {
   const chunks: string[] = [];
   for (let first = 0; first < entries.rows.length; first += CHUNK_SIZE) {
     const rows = entries.rows.slice(first, first + CHUNK_SIZE);
-    const text = `fleetSite.takeEntries(${first}, ${scriptJson(rows)});\n`;
+    const text = `fleetSite.takeEntries(${first}, ${formatScriptJson(rows)});\n`;
     const file = buildHashedFile(`data/entries-${chunks.length}`, "js", text);
     chunks.push(file[0]);
     yield file;
@@ -44,10 +44,10 @@ export function* siteFiles(data: SiteData): Generator<SiteFile> {
   const fleet = buildHashedFile(
     "data/fleet",
     "js",
-    `fleetSite.takeFleet(${scriptJson(buildFleetData(data, chunks))});\n`,
+    `fleetSite.takeFleet(${formatScriptJson(buildFleetData(data, chunks))});\n`,
   );
   yield fleet;
-  const layout: Shell = { status, style: style[0], script: scripts[0], fleet: fleet[0] };
+  const layout: PageLayout = { status, style: style[0], script: scripts[0], fleet: fleet[0] };
   const expiringByTenant = groupByTenant(status.ends);
   const reviewsByTenant = groupByTenant(status.reviews);
   const findingsByTenant = groupByTenant(status.findings);
@@ -55,8 +55,8 @@ export function* siteFiles(data: SiteData): Generator<SiteFile> {
     const { name, stack } = tenant;
     const tenantEntries = entries.tenants.get(name) ?? { ranges: [], unlike: [] };
     yield [
-      tenantPage(name),
-      tenantHtml(layout, {
+      getTenantPagePath(name),
+      renderTenantPage(layout, {
         tenant,
         entries: tenantEntries,
         ends: expiringByTenant.get(name) ?? [],
@@ -71,25 +71,28 @@ export function* siteFiles(data: SiteData): Generator<SiteFile> {
   const tenants = new Set(status.tenants.map(({ name }) => name));
   const { rollouts: recentRollouts = [] } = rollouts ?? {};
   for (const details of recentRollouts) {
-    yield [rolloutPage(details.report.id), rolloutHtml(layout, { shown: details, rollouts: recentRollouts, tenants })];
+    yield [
+      getRolloutPagePath(details.report.id),
+      renderRolloutPage(layout, { details, rollouts: recentRollouts, tenants }),
+    ];
   }
-  yield ["tenants.html", tenantsPage(layout)];
-  yield ["rollouts.html", rolloutsPage(layout, rollouts, tenants)];
-  yield ["attention.html", attentionPage(layout)];
-  yield ["entry.html", entryPage(layout)];
-  yield ["index.html", overviewPage(layout, data)];
+  yield ["tenants.html", renderTenantsPage(layout)];
+  yield ["rollouts.html", renderRolloutsPage(layout, rollouts, tenants)];
+  yield ["attention.html", renderAttentionPage(layout)];
+  yield ["entry.html", renderEntryPage(layout)];
+  yield ["index.html", renderOverviewPage(layout, data)];
 }
 
 /** The data about tenants that the search needs. */
 function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]) {
   const toTenantData = ({ name, standing }: TenantStatus) => {
     const { ranges = [], unlike = [], mail } = entries.tenants.get(name) ?? {};
-    const tenantData = { name, page: tenantPage(name), standing, ranges, unlike };
-    return mail === undefined ? tenantData : { ...tenantData, mail: mail.seen };
+    const tenantData = { name, page: getTenantPagePath(name), standing, ranges, unlike };
+    return mail === undefined ? tenantData : { ...tenantData, mail: mail.entries };
   };
   return {
-    fields: ENTRY_FIELDS,
-    facts: ENTRY_FACTS,
+    fields: ENTRY_ROW_FIELDS,
+    facts: ENTRY_DETAIL_LABELS,
     // Relative to the file that names them.
     chunks: chunks.map((file) => file.slice("data/".length)),
     tenants: status.tenants.map(toTenantData),
@@ -121,5 +124,5 @@ function groupByTenant<T extends { readonly tenants: readonly string[] }>(items:
 }
 
 function buildHashedFile(name: string, extension: string, text: string): SiteFile {
-  return [`${name}-${digestOf(text)}.${extension}`, text];
+  return [`${name}-${computeShortDigest(text)}.${extension}`, text];
 }

@@ -1,21 +1,21 @@
-import type { Reached } from "../../rollout/journal/reached";
+import type { LastAppliedRollouts } from "../../rollout/journal/last-applied";
 import {
   type FormerStack,
   findFormerStack,
   type NewTenant,
   type OrphanedStack,
 } from "../../rollout/planning/renamed-tenant";
-import { withoutUndefined } from "../../settings/without-undefined";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { AppliedSettings } from "./applied-settings";
 import type { StackStates } from "./stack-states";
 
 /** The options of {@link FormerStacks}. */
 export interface FormerStacksOptions {
   /** The stacks of all tenants of the targets file. */
-  readonly declared: ReadonlySet<string>;
-  readonly reached: Reached | undefined;
-  readonly applied: AppliedSettings | undefined;
-  readonly states: StackStates | undefined;
+  readonly declaredStacks: ReadonlySet<string>;
+  readonly lastApplied: LastAppliedRollouts | undefined;
+  readonly appliedSettings: AppliedSettings | undefined;
+  readonly stackStates: StackStates | undefined;
 }
 
 /** Finds the stacks that tenants had before somebody renamed them in the targets file. */
@@ -27,22 +27,22 @@ export class FormerStacks {
     this.#options = options;
   }
 
-  async of(tenant: NewTenant): Promise<FormerStack | undefined> {
-    this.#orphans ??= this.#read();
+  async find(tenant: NewTenant): Promise<FormerStack | undefined> {
+    this.#orphans ??= this.#findOrphans();
     return findFormerStack(tenant, await this.#orphans);
   }
 
-  async #read(): Promise<readonly OrphanedStack[]> {
-    const { declared, reached, applied, states } = this.#options;
-    const names = new Set([...(states?.names() ?? []), ...(reached?.stacks.keys() ?? [])]);
+  async #findOrphans(): Promise<readonly OrphanedStack[]> {
+    const { declaredStacks, lastApplied, appliedSettings, stackStates } = this.#options;
+    const names = new Set([...(stackStates?.listStacks() ?? []), ...(lastApplied?.stacks.keys() ?? [])]);
     const orphans: OrphanedStack[] = [];
-    for (const stack of [...names].filter((name) => !declared.has(name)).sort()) {
-      const lastRollout = reached?.stacks.get(stack)?.last;
-      const state = states?.of({ name: stack, stack });
+    for (const stack of [...names].filter((name) => !declaredStacks.has(name)).sort()) {
+      const lastRollout = lastApplied?.stacks.get(stack)?.applied;
+      const state = stackStates?.read({ name: stack, stack });
       // A stack that was removed with its tenant can't be a former stack.
-      if (state?.isThere === false) continue;
-      const known = state?.known ?? (lastRollout && (await applied?.of(lastRollout)));
-      if (known !== undefined) orphans.push({ stack, known, ...withoutUndefined({ last: lastRollout }) });
+      if (state?.exists === false) continue;
+      const knownLists = state?.lists ?? (lastRollout && (await appliedSettings?.getLists(lastRollout)));
+      if (knownLists !== undefined) orphans.push({ stack, knownLists, ...omitUndefined({ last: lastRollout }) });
     }
     return orphans;
   }

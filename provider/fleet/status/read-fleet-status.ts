@@ -1,43 +1,43 @@
-import { findingText, SettingsFileError } from "../../files/finding";
+import { formatFinding, SettingsFileError } from "../../files/finding";
 import { type LintResult, lintSettings } from "../../files/lint";
-import type { ReadCache } from "../../files/read-settings";
+import type { SettingsReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
-import { desiredOf, type KnownLists } from "../../plan/desired";
-import { type EvidenceBase, gatherEvidence } from "../../plan/evidence";
-import { identityOfObserved, type Observed, observe } from "../../plan/observed";
+import { buildDesiredState, type StackLists } from "../../plan/desired-state";
+import { readMailHistory, type TenantMailHistory } from "../../plan/evidence";
+import { getObservedIdentity, type ObservedState, readObservedState } from "../../plan/observed-state";
 import type { OtherTenantError } from "../../resources/lifecycle/errors";
-import type { Reached, StackReach } from "../../rollout/journal/reached";
+import type { LastAppliedRollouts, StackRollouts } from "../../rollout/journal/last-applied";
 import type { Target } from "../../rollout/model/target";
 import type { FormerStack } from "../../rollout/planning/renamed-tenant";
-import { isOfAddress } from "../../rollout/probing/address-health";
-import type { Reach } from "../../rollout/probing/target-client";
-import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
-import { compareWith, findReplacedTenant } from "../../rollout/targets/replaced-reason";
+import { isAddressWideFailure } from "../../rollout/probing/address-health";
+import type { RequestContext } from "../../rollout/probing/target-client";
+import { assertAllowed } from "../../rollout/targets/assert-allowed";
 import { SameKeyError } from "../../rollout/targets/same-key";
-import { type ReadMemory, SameTenantError } from "../../rollout/targets/same-tenant";
+import { type ReadIdentityRecords, SameTenantError } from "../../rollout/targets/tenant-conflicts";
+import { compareWith, findReplacedTenant } from "../../rollout/targets/tenant-replacement";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantIdentity } from "../../settings/tenant-identity";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { isStored } from "../../tenant";
-import { type Reading, readEach } from "../read-each";
+import { isStoredRow } from "../../tenant";
+import { readEachTenant, type TenantReadResult } from "../read-each-tenant";
 import { AppliedSettings } from "./applied-settings";
-import { FilesTold } from "./files-told";
+import { FileFindings } from "./file-findings";
 import { FormerStacks } from "./former-stacks";
 import type { StackState, StackStates } from "./stack-states";
-import { FLEET_STATUS_FORMAT, type FleetStanding, type FleetStatus, type TenantStatus } from "./status-schema";
-import { type LastApplied, type TenantDifferences, tenantDifferences } from "./tenant-differences";
+import { FLEET_STATUS_FORMAT, type FleetStatus, type SyncStatus, type TenantStatus } from "./status-schema";
+import { compareTenant, type LastRolloutLists, type TenantDifferences } from "./tenant-differences";
 
 /** The options of {@link readFleetStatus}. */
 export interface FleetStatusOptions {
   readonly file: string;
   readonly project: string;
-  readonly reach: Reach;
+  readonly reach: RequestContext;
   /** The rollouts of the journal; undefined if there is none. */
-  readonly reached: Reached | undefined;
+  readonly lastApplied: LastAppliedRollouts | undefined;
   /** Reads the identities of tenants from earlier rollouts. Default: none. */
-  readonly memory?: ReadMemory;
+  readonly memory?: ReadIdentityRecords;
   /** Reads the states of stacks. Default: no state can be read. */
-  readonly states?: StackStates;
+  readonly stackStates?: StackStates;
   /** The stacks of all tenants of the targets file. Default: the stacks of the tenants to read. */
   readonly declaredStacks?: ReadonlySet<string>;
   /** How many tenants are read at once. */
@@ -48,32 +48,32 @@ export interface FleetStatusOptions {
   readonly until: string;
   readonly now?: () => Date;
   /** Receives data that the status doesn't contain. */
-  readonly watch?: FleetWatch;
+  readonly observer?: FleetObserver;
 }
 
 /** Receives the data that is read, beyond the status. */
-export interface FleetWatch {
+export interface FleetObserver {
   /** Receives the declarations of one tenant's files, if they are valid. */
-  files(name: string, settings: Settings): void;
+  onFiles(name: string, settings: Settings): void;
   /** Receives the actual state of one tenant. */
-  observed(name: string, onObserved: Observed): void;
+  onObserved(name: string, onObserved: ObservedState): void;
   /**
    * Called if a tenant's key opens another tenant. The data reported before belongs to that one. This is known only after all tenants are
    * read.
    */
-  isOfAnother(name: string): void;
+  onOtherTenant(name: string): void;
   /** Receives the evidence from a tenant's mail of the last 30 days. If absent, no mail is read. */
-  readonly mail?: ((name: string, onMail: EvidenceBase) => void) | undefined;
+  readonly onMail?: ((name: string, onMail: TenantMailHistory) => void) | undefined;
 }
 
 interface TenantReading extends TenantDifferences {
   readonly identity: TenantIdentity;
-  readonly at: string;
+  readonly readAt: string;
   readonly holds: NonNullable<TenantStatus["holds"]>;
   /** Why it is another tenant than the one that its stack was applied to. */
-  readonly other?: OtherTenantError;
+  readonly mismatch?: OtherTenantError;
   /** The stack that it had before it was renamed. */
-  readonly former?: FormerStack;
+  readonly formerStack?: FormerStack;
 }
 
 /**
@@ -84,107 +84,113 @@ interface TenantReading extends TenantDifferences {
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function readFleetStatus(targets: readonly Target[], options: FleetStatusOptions): Promise<FleetStatus> {
-  const { file, project, reach, reached, states, concurrency, today, until, watch } = options;
+  const { file, project, reach, lastApplied, stackStates, concurrency, today, until, observer } = options;
   const { now = () => new Date(), memory } = options;
-  refuseNotAllowed(file, targets, [], reach.environment);
+  assertAllowed(file, targets, [], reach.environment);
   const at = now().toISOString();
-  const cache: ReadCache = new Map();
-  const fileFindings = new FilesTold(until);
+  const cache: SettingsReadCache = new Map();
+  const fileFindings = new FileFindings(until);
   const lintedTargets = new Set<Target>();
   // Lints each tenant's files in its turn, while others wait for responses. Keeps only the reported facts, to save memory.
   const lintTarget = (target: Target): LintResult => {
     const result = lintSettings(target.settings, { today, cache, ownDomains: [] });
     if (result.settings !== undefined) {
       fileFindings.add(target.name, result.settings, result.findings);
-      watch?.files(target.name, result.settings);
+      observer?.onFiles(target.name, result.settings);
     }
     lintedTargets.add(target);
     return result;
   };
-  const appliedSettings = reached && new AppliedSettings(reached.files);
+  const appliedSettings = lastApplied && new AppliedSettings(lastApplied.readFiles);
   const { declaredStacks = new Set(targets.map(({ stack }) => stack)) } = options;
   const formerStacks = new FormerStacks({
-    declared: declaredStacks,
-    reached,
-    applied: appliedSettings,
-    states,
+    declaredStacks,
+    lastApplied,
+    appliedSettings,
+    stackStates,
   });
   const tenants = new Map<Target, TenantStatus>();
   const remembered = memory?.("declared");
-  const getStackState = ({ stack }: Target): StackReach => reached?.stacks.get(stack) ?? {};
-  await readEach<TenantReading>(targets, {
+  const getStackState = ({ stack }: Target): StackRollouts => lastApplied?.stacks.get(stack) ?? {};
+  await readEachTenant<TenantReading>(targets, {
     reach,
     concurrency,
     sameKeys: "compared",
-    identity: ({ identity }) => identity,
-    ...withoutUndefined({ memory }),
-    read: async (client, target, { answered }) => {
+    getIdentity: ({ identity }) => identity,
+    ...omitUndefined({ memory }),
+    read: async (client, target, { onAnswer }) => {
       const { settings, findings } = lintTarget(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
-      const observed = await observe(client, now, answered);
-      const { last, next } = getStackState(target);
+      const observed = await readObservedState(client, now, onAnswer);
+      const { applied, pending } = getStackState(target);
       let cachedState: StackState | undefined;
       const readState = (): StackState | undefined => {
-        cachedState ??= states?.of(target);
+        cachedState ??= stackStates?.read(target);
         return cachedState;
       };
-      const readLastDeclared = async (): Promise<LastApplied> => {
-        const declaredLists = last && (await appliedSettings?.of(last));
+      const readLastDeclared = async (): Promise<LastRolloutLists> => {
+        const declaredLists = applied && (await appliedSettings?.getLists(applied));
         const state = declaredLists === undefined ? readState() : undefined;
-        const known = declaredLists ?? state?.known;
-        if (known !== undefined) return { known };
-        if (last !== undefined) return { why: "not-known" };
+        const lists = declaredLists ?? state?.lists;
+        if (lists !== undefined) return { lists };
+        if (applied !== undefined) return { unknownRollout: "not-known" };
         // A first rollout has not reached this tenant yet, so nobody has removed the missing entries.
-        if (next !== undefined) return { known: EMPTY_LISTS, why: "never-rolled-out" };
-        const isNew = state === undefined ? (reached?.rollouts ?? 0) > 0 : !state.isThere;
-        return { why: isNew ? "never-rolled-out" : "not-known" };
+        if (pending !== undefined) return { lists: EMPTY_LISTS, unknownRollout: "never-rolled-out" };
+        const isNew = state === undefined ? (lastApplied?.rolloutCount ?? 0) > 0 : !state.exists;
+        return { unknownRollout: isNew ? "never-rolled-out" : "not-known" };
       };
       const accepting = { environment: reach.environment, name: target.name };
-      const differences = await tenantDifferences(
+      const differences = await compareTenant(
         settings,
         observed,
         readLastDeclared,
         getServiceHost(target),
         accepting,
-        last?.fingerprint ?? getFingerprint(readState()),
+        applied?.fingerprint ?? getFingerprint(readState()),
       );
       // Reports the data only after the identity check, because nobody here may see the data of another tenant.
-      watch?.observed(target.name, observed);
-      if (watch?.mail !== undefined) {
-        watch.mail(target.name, await gatherEvidence({ client, now: now(), vips: observed.vips.keys() }));
+      observer?.onObserved(target.name, observed);
+      if (observer?.onMail !== undefined) {
+        observer.onMail(target.name, await readMailHistory({ client, now: now(), vips: observed.vips.keys() }));
       }
-      const identity = identityOfObserved(target.baseUrl, observed);
-      const isNew = last === undefined && next === undefined && readState()?.isThere !== true;
-      const newTenant = { target, desired: desiredOf(settings, undefined), observed, identity };
-      const former = isNew ? await formerStacks.of(newTenant) : undefined;
-      const optionalFields = withoutUndefined({
-        former,
-        other: await findReplacedTenant(
+      const identity = getObservedIdentity(target.baseUrl, observed);
+      const isNew = applied === undefined && pending === undefined && readState()?.exists !== true;
+      const newTenant = { target, desired: buildDesiredState(settings, undefined), observed, identity };
+      const formerStack = isNew ? await formerStacks.find(newTenant) : undefined;
+      const optionalFields = omitUndefined({
+        formerStack,
+        mismatch: await findReplacedTenant(
           target,
           (await remembered)?.get(target.stack),
           reach.environment,
           compareWith(target.baseUrl, observed),
         ),
       });
-      return { ...differences, at: observed.at, holds: countEntries(observed), identity, ...optionalFields };
+      return {
+        ...differences,
+        readAt: observed.readAt,
+        holds: countEntries(observed),
+        identity,
+        ...optionalFields,
+      };
     },
-    settled: (target, read) => {
-      const other = read.read?.other;
+    onSettled: (target, read) => {
+      const other = read.value?.mismatch;
       // Whose key it is, where rollouts know that tenant by another name, is told first.
       const outcome = other === undefined ? read : { error: other };
       const { error } = outcome;
       const discardTenant = other !== undefined || error instanceof SameTenantError || error instanceof SameKeyError;
-      if (discardTenant) watch?.isOfAnother(target.name);
-      tenants.set(target, buildTenantStatus(target, outcome, getStackState(target), reached));
+      if (discardTenant) observer?.onOtherTenant(target.name);
+      tenants.set(target, buildTenantStatus(target, outcome, getStackState(target), lastApplied));
     },
   });
   // Unreachable tenants still have files to lint.
   for (const target of targets) if (!lintedTargets.has(target)) lintTarget(target);
-  fileFindings.sort(targets.map(({ name }) => name));
+  fileFindings.sortTenants(targets.map(({ name }) => name));
   const tenantStatuses = targets.map(
     (target) =>
       tenants.get(target) ??
-      buildTenantStatus(target, { error: new Error("it was not read") }, getStackState(target), reached),
+      buildTenantStatus(target, { error: new Error("it was not read") }, getStackState(target), lastApplied),
   );
   return {
     format: FLEET_STATUS_FORMAT,
@@ -194,21 +200,21 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
     today,
     until,
     tenants: tenantStatuses,
-    ends: fileFindings.ends,
+    ends: fileFindings.expiring,
     reviews: fileFindings.reviews,
     findings: fileFindings.findings,
-    isJournalRead: reached !== undefined,
+    isJournalRead: lastApplied !== undefined,
     isComplete: tenantStatuses.every(({ error }) => error === undefined),
   };
 }
 
-const EMPTY_LISTS: KnownLists = { entries: { content: {} }, vips: { content: {} } };
+const EMPTY_LISTS: StackLists = { entries: { content: {} }, vips: { content: {} } };
 
 function buildTenantStatus(
   target: Target,
-  { read, error }: Reading<TenantReading>,
-  { last, next }: StackReach,
-  lastApplied: Reached | undefined,
+  { value, error }: TenantReadResult<TenantReading>,
+  { applied, pending }: StackRollouts,
+  lastApplied: LastAppliedRollouts | undefined,
 ): TenantStatus {
   const skip = lastApplied?.skips.get(target.stack);
   const { name, labels, settings, stack } = target;
@@ -218,44 +224,44 @@ function buildTenantStatus(
     host: getServiceHost(target),
     settings,
     stack,
-    standing: read === undefined ? getErrorSyncStatus(error) : getSyncStatus(read),
-    ...withoutUndefined({
-      lastRollout: last && {
-        id: last.rollout,
-        wave: last.wave,
-        state: last.state,
-        at: new Date(last.atMs).toISOString(),
+    standing: value === undefined ? getErrorSyncStatus(error) : getSyncStatus(value),
+    ...omitUndefined({
+      lastRollout: applied && {
+        id: applied.rollout,
+        wave: applied.wave,
+        state: applied.state,
+        at: new Date(applied.atMs).toISOString(),
       },
       skipped: skip && {
         since: new Date(skip.sinceMs).toISOString(),
         reason: skip.reason,
-        ...withoutUndefined({ by: skip.by }),
+        ...omitUndefined({ by: skip.by }),
       },
-      notReachedBy: next && {
-        id: next.rollout,
-        wave: next.wave,
-        state: next.state,
-        rolloutState: next.rolloutState,
+      notReachedBy: pending && {
+        id: pending.rollout,
+        wave: pending.wave,
+        state: pending.state,
+        rolloutState: pending.rolloutState,
       },
     }),
   };
-  if (read === undefined) return { ...base, error: buildErrorView(error), drift: [], behind: [] };
-  const { at, holds, unchanged, drift, behind, unattributed, former } = read;
+  if (value === undefined) return { ...base, error: buildErrorView(error), drift: [], behind: [] };
+  const { readAt, holds, unchanged, drift, behind, unattributed, formerStack } = value;
   const extras = {
     ...(unattributed.length === 0 ? {} : { unattributed }),
-    ...(former === undefined ? {} : { formerStack: { stack: former.stack, why: former.why } }),
+    ...(formerStack === undefined ? {} : { formerStack: { stack: formerStack.stack, why: formerStack.evidence } }),
   };
-  return { ...base, readAt: at, holds, unchanged, drift, behind, ...extras };
+  return { ...base, readAt, holds, unchanged, drift, behind, ...extras };
 }
 
 /** The fingerprint of the people that the stack's last run saw. */
 function getFingerprint(state: StackState | undefined): string | undefined {
-  return state?.known?.entries.fingerprint ?? state?.known?.vips.fingerprint;
+  return state?.lists?.entries.fingerprint ?? state?.lists?.vips.fingerprint;
 }
 
-function getSyncStatus({ drift, behind, unattributed, why }: TenantDifferences): FleetStanding {
+function getSyncStatus({ drift, behind, unattributed, unknownRollout }: TenantDifferences): SyncStatus {
   if (drift.length > 0) return "drifted";
-  if (unattributed.length > 0 && why === "not-known") return why;
+  if (unattributed.length > 0 && unknownRollout === "not-known") return unknownRollout;
   if (behind.length > 0) return "behind";
   return unattributed.length > 0 ? "never-rolled-out" : "in-step";
 }
@@ -269,9 +275,9 @@ const KEY_ERROR_CODES: ReadonlySet<string> = new Set([
   "ERR_OTHER_TENANT",
 ]);
 
-function getErrorSyncStatus(error: unknown): FleetStanding {
+function getErrorSyncStatus(error: unknown): SyncStatus {
   if (error instanceof EmailSecurityError && KEY_ERROR_CODES.has(error.code)) return "key-wrong";
-  return isOfAddress(error) ? "unreachable" : "unusable";
+  return isAddressWideFailure(error) ? "unreachable" : "unusable";
 }
 
 function buildErrorView(error: unknown): NonNullable<TenantStatus["error"]> {
@@ -288,12 +294,16 @@ const MAX_ERRORS = 3;
 function formatSettingsErrors({ findings }: SettingsFileError): string {
   const errors = findings.filter(({ level }) => level === "error");
   const suffix = errors.length > MAX_ERRORS ? ` and ${errors.length - MAX_ERRORS} more, which lint tells` : "";
-  return `Its settings files can't be used: ${errors.slice(0, MAX_ERRORS).map(findingText).join("; ")}${suffix}`;
+  return `Its settings files can't be used: ${errors.slice(0, MAX_ERRORS).map(formatFinding).join("; ")}${suffix}`;
 }
 
-function countEntries({ rows, vips }: Observed): NonNullable<TenantStatus["holds"]> {
+function countEntries({ rows, vips }: ObservedState): NonNullable<TenantStatus["holds"]> {
   const countOn = (list: string): number => rows.filter((row) => row.list === list).length;
-  return { allow: countOn("allow"), deny: countOn("deny"), vips: [...vips.values()].filter(isStored).length };
+  return {
+    allow: countOn("allow"),
+    deny: countOn("deny"),
+    vips: [...vips.values()].filter(isStoredRow).length,
+  };
 }
 
 function getServiceHost({ baseUrl }: Target): string {

@@ -1,12 +1,12 @@
-import type { KnownLists } from "../../plan/desired";
+import type { StackLists } from "../../plan/desired-state";
 import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
 
 /** The facts that a stack's state contains about its last run. */
 export interface StackState {
-  readonly isThere: boolean;
+  readonly exists: boolean;
   /** The declarations of that run. Absent if there is no stack. */
-  readonly known?: KnownLists;
+  readonly lists?: StackLists;
   /** What the last rollout that changed it left there. */
   readonly marker?: StackMarker;
 }
@@ -14,7 +14,7 @@ export interface StackState {
 /** The states of the project's stacks, read from the state backend without any request to a tenant. */
 export interface StackStates {
   /** Reads the state of a stack. Undefined if that isn't possible. */
-  readonly of: (stack: Pick<Target, "name" | "stack" | "resource">) => StackState | undefined;
+  readonly read: (stack: Pick<Target, "name" | "stack" | "resource">) => StackState | undefined;
   /** Lists the stacks of the project, as far as possible. */
-  readonly names: () => readonly string[];
+  readonly listStacks: () => readonly string[];
 }

@@ -1,5 +1,5 @@
-import { counted } from "../../render/words";
-import type { RolloutCommands } from "../../rollout/model/commands";
+import { formatCount } from "../../render/safe-text";
+import type { RolloutCommands } from "../../rollout/model/rollout-commands";
 import type { Target } from "../../rollout/model/target";
 import { quote } from "../../settings/text";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
@@ -18,7 +18,7 @@ const MAX_COMMAND_NAMES = 5;
  *
  * @param targets the tenants of the targets file. Default: none, so no command contains the address or the key of a tenant.
  */
-export function statusAdvice(
+export function buildStatusAdvice(
   { file, tenants }: Pick<FleetStatus, "file" | "tenants">,
   commands: RolloutCommands,
   targets: readonly Target[] = [],
@@ -37,7 +37,7 @@ export function statusAdvice(
       ? []
       : [
           {
-            why: `To plan what brings ${counted(differing.length, "tenant")} to the files; nothing is changed yet:`,
+            why: `To plan what brings ${formatCount(differing.length, "tenant")} to the files; nothing is changed yet:`,
             command: commands.plan(file, differing.length > MAX_COMMAND_NAMES ? [] : differing.map(({ name }) => name)),
           },
         ]),
@@ -68,7 +68,7 @@ function buildUnmanagedAdvice(
   commands: RolloutCommands,
   targets: readonly Target[],
 ): StatusAdvice {
-  const problem = `What nobody declares stays at ${counted(unmanaged.length, "tenant")}: the mode of its list removes none of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare it`;
+  const problem = `What nobody declares stays at ${formatCount(unmanaged.length, "tenant")}: the mode of its list removes none of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare it`;
   for (const tenant of unmanaged) {
     // Without the stack's state, adopting would include entries that the files declared earlier. Risky entries are never adopted.
     if (!getAllDifferences(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;

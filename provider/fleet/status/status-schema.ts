@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { sentJson } from "../../settings/entry-fields";
-import { count, text } from "../../settings/json-fields";
+import { sentFieldsShape } from "../../settings/entry-fields";
+import { jsonCountField, jsonTextField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 
 /** The version of the format of a fleet's status. */
 export const FLEET_STATUS_FORMAT = 1;
 
 /** The statuses of a tenant, the worst first. */
-export const STANDINGS = [
+export const SYNC_STATUSES = [
   "key-wrong",
   "unreachable",
   "unusable",
@@ -20,10 +20,10 @@ export const STANDINGS = [
 
 const names = z.array(z.string()).readonly().describe("The names of the tenants whose files have it.");
 const list = z.enum(["allow", "deny", "vip"]);
-const scope = text("The verdict scope, where it is not the default.").exactOptional();
+const scope = jsonTextField("The verdict scope, where it is not the default.").exactOptional();
 
 const line = z
-  .strictObject({ file: text("As it was named."), line: z.int().min(1) })
+  .strictObject({ file: jsonTextField("As it was named."), line: z.int().min(1) })
   .readonly()
   .meta({ id: "Line", description: "A line of a settings file." });
 
@@ -37,25 +37,25 @@ const difference = z
         "added: there, and undeclared. changed: there, and otherwise. missing: not there. leaving: there still, and to go.",
       ),
     list,
-    value: text("In canonical form."),
+    value: jsonTextField("In canonical form."),
     scope,
     there: z
       .strictObject({
-        ...sentJson,
+        ...sentFieldsShape,
         list: z.string().exactOptional(),
-        by: text("Who made it, as the service tells it.").exactOptional(),
-        at: text("When it was made, as the service tells it.").exactOptional(),
+        by: jsonTextField("Who made it, as the service tells it.").exactOptional(),
+        at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
       })
       .readonly()
       .describe("As the tenant holds it, with who made it and when, as far as the service tells.")
       .exactOptional(),
-    declared: z.strictObject(sentJson).readonly().exactOptional(),
+    declared: z.strictObject(sentFieldsShape).readonly().exactOptional(),
     place: line.describe("Where it is declared, or was.").exactOptional(),
     isUnmanaged: z
       .literal(true)
       .describe("Nobody declares it, and the mode of its list leaves such: no rollout removes it.")
       .exactOptional(),
-    why: text(
+    why: jsonTextField(
       "Why it is leaving, or what was done at the tenant since its last rollout, as far as that is known.",
     ).exactOptional(),
     risks: z
@@ -73,26 +73,26 @@ const tenant = z
   .strictObject({
     name: z.string(),
     labels: z.record(z.string(), z.string()).readonly(),
-    host: text("The service's."),
-    settings: text("Its settings file."),
+    host: jsonTextField("The service's."),
+    settings: jsonTextField("Its settings file."),
     stack: z.string(),
     standing: z
-      .enum(STANDINGS)
+      .enum(SYNC_STATUSES)
       .describe(
         "The worst first. key-wrong: its key can't be had, is refused, or is another tenant's. unreachable: its service gives no answer. unusable: its files can't be used, or it can't be read for another reason. drifted: it holds something otherwise than its files and its last rollout have it. not-known: it differs from its files, and nothing here tells what its last rollout declared. never-rolled-out: it differs from its files, and no rollout has come to it yet. behind: its files say what no rollout has brought to it. in-step: it is as its files declare.",
       ),
     error: z
-      .strictObject({ code: text("The code of the error."), message: z.string() })
+      .strictObject({ code: jsonTextField("The code of the error."), message: z.string() })
       .readonly()
       .describe("Why it could not be read or judged.")
       .exactOptional(),
-    readAt: text("When it was read (ISO 8601, UTC); absent where it was not.").exactOptional(),
+    readAt: jsonTextField("When it was read (ISO 8601, UTC); absent where it was not.").exactOptional(),
     holds: z
       .strictObject({ allow: z.int().min(0), deny: z.int().min(0), vips: z.int().min(0) })
       .readonly()
       .describe("How many of each it holds.")
       .exactOptional(),
-    unchanged: count("How many entries and VIPs are as declared.").exactOptional(),
+    unchanged: jsonCountField("How many entries and VIPs are as declared.").exactOptional(),
     drift: z
       .array(difference)
       .readonly()
@@ -108,21 +108,21 @@ const tenant = z
         id: z.string(),
         wave: z.string(),
         state: z.enum(["done", "unchanged"]),
-        at: text("When (ISO 8601, UTC)."),
+        at: jsonTextField("When (ISO 8601, UTC)."),
       })
       .readonly()
       .describe("The newest rollout that left it as it declared.")
       .exactOptional(),
     formerStack: z
-      .strictObject({ stack: z.string(), why: text("What tells it.") })
+      .strictObject({ stack: z.string(), why: jsonTextField("What tells it.") })
       .readonly()
       .describe("The stack that it most likely had before somebody renamed it in the targets file.")
       .exactOptional(),
     skipped: z
       .strictObject({
-        since: text("Since when (ISO 8601, UTC)."),
-        by: text("Who said so: dana@build-7.").exactOptional(),
-        reason: text("Why."),
+        since: jsonTextField("Since when (ISO 8601, UTC)."),
+        by: jsonTextField("Who said so: dana@build-7.").exactOptional(),
+        reason: jsonTextField("Why."),
       })
       .readonly()
       .describe("Rollouts leave it out, since a person said to go on without it.")
@@ -131,8 +131,10 @@ const tenant = z
       .strictObject({
         id: z.string(),
         wave: z.string(),
-        state: text("What became of the tenant in it: pending, running, failed."),
-        rolloutState: text("What became of the rollout: running, waiting, stopped, abandoned, rolled-back, done."),
+        state: jsonTextField("What became of the tenant in it: pending, running, failed."),
+        rolloutState: jsonTextField(
+          "What became of the rollout: running, waiting, stopped, abandoned, rolled-back, done.",
+        ),
       })
       .readonly()
       .describe("The newest rollout after that one, which has not brought it to what it declares.")
@@ -142,14 +144,14 @@ const tenant = z
   .meta({ id: "Tenant", description: "How one tenant stands." });
 
 export type TenantStatus = z.infer<typeof tenant>;
-export type FleetStanding = TenantStatus["standing"];
+export type SyncStatus = TenantStatus["standing"];
 
 const expiringEntrySchema = z
   .strictObject({
     list,
-    value: text("In canonical form."),
+    value: jsonTextField("In canonical form."),
     scope,
-    expires: text("The last day (UTC) on which it is declared."),
+    expires: jsonTextField("The last day (UTC) on which it is declared."),
     isOver: z.boolean(),
     owner: z.string().exactOptional(),
     ticket: z.string().exactOptional(),
@@ -159,11 +161,11 @@ const expiringEntrySchema = z
   .readonly()
   .meta({ id: "End", description: "What a file declares that ends soon, or has ended." });
 
-export type FleetEnd = z.infer<typeof expiringEntrySchema>;
+export type ExpiringEntry = z.infer<typeof expiringEntrySchema>;
 
 const finding = z
   .strictObject({
-    code: text("A stable name of the kind of finding."),
+    code: jsonTextField("A stable name of the kind of finding."),
     level: z.enum(["error", "warning", "note"]),
     message: z.string(),
     place: line.exactOptional(),
@@ -181,11 +183,11 @@ export type FleetFinding = z.infer<typeof finding>;
 export const statusSchema = z
   .strictObject({
     format: z.literal(FLEET_STATUS_FORMAT).describe("The version of this format."),
-    at: text("When the reading began (ISO 8601, UTC)."),
-    file: text("The targets file."),
-    project: text("The Pulumi project of the stacks."),
-    today: text("The day (UTC) by which ends are judged."),
-    until: text("The last day (UTC) whose ends are told."),
+    at: jsonTextField("When the reading began (ISO 8601, UTC)."),
+    file: jsonTextField("The targets file."),
+    project: jsonTextField("The Pulumi project of the stacks."),
+    today: jsonTextField("The day (UTC) by which ends are judged."),
+    until: jsonTextField("The last day (UTC) whose ends are told."),
     tenants: z.array(tenant).readonly().describe("In the order of the targets file; only those that were asked for."),
     ends: z.array(expiringEntrySchema).readonly().describe("The soonest first."),
     reviews: z.array(finding).readonly().describe("What the team's policy wants to be reviewed."),
@@ -208,4 +210,4 @@ export const statusSchema = z
 
 export type FleetStatus = z.infer<typeof statusSchema>;
 
-export const statusJson = formatJson<FleetStatus>;
+export const formatStatusJson = formatJson<FleetStatus>;

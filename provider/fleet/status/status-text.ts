@@ -1,10 +1,10 @@
-import { wrapTo } from "../../render/columns";
-import { RolloutCommands } from "../../rollout/model/commands";
+import { wrapText } from "../../render/text-width";
+import { RolloutCommands } from "../../rollout/model/rollout-commands";
 import type { Target } from "../../rollout/model/target";
-import { harmless, printable } from "../../settings/text";
-import { statusAdvice } from "./status-advice";
+import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { buildStatusAdvice } from "./status-advice";
 import type { FleetStatus } from "./status-schema";
-import { hiddenText, toldStatus } from "./told-status";
+import { buildStatusView, formatHiddenPoints } from "./status-view";
 
 const MIN_WIDTH = 40;
 const MAX_WIDTH = 100;
@@ -16,7 +16,7 @@ const MAX_WIDTH = 100;
  * @param commands the commands of the next steps.
  * @param targets the tenants, whose addresses and key sources appear in the commands.
  */
-export function statusText(
+export function renderStatusText(
   status: FleetStatus,
   columns = 80,
   commands = new RolloutCommands(),
@@ -26,25 +26,25 @@ export function statusText(
   const lines: string[] = [];
   const writeLine = (indent: number, text: string): void => {
     const hangingIndent = indent === 0 ? 0 : indent + 2;
-    const [first = "", ...continuation] = wrapTo(printable(text), width - hangingIndent);
+    const [first = "", ...continuation] = wrapText(sanitizeLine(text), width - hangingIndent);
     lines.push(" ".repeat(indent) + first, ...continuation.map((line) => " ".repeat(hangingIndent) + line));
   };
-  const { summary, sections } = toldStatus(status);
+  const { summary, sections } = buildStatusView(status);
   for (const sentence of summary) writeLine(0, sentence);
   for (const { title, points, hidden } of sections) {
     lines.push("");
     writeLine(0, `${title}:`);
-    for (const { head, facts } of points) {
+    for (const { head, details } of points) {
       writeLine(2, head);
-      for (const fact of facts) writeLine(6, fact);
+      for (const fact of details) writeLine(6, fact);
     }
-    if (hidden.length > 0) writeLine(2, `and ${hiddenText(hidden)}; --format json shows all of them`);
+    if (hidden.length > 0) writeLine(2, `and ${formatHiddenPoints(hidden)}; --format json shows all of them`);
   }
-  const advice = statusAdvice(status, commands, targets);
+  const advice = buildStatusAdvice(status, commands, targets);
   if (advice.length > 0) lines.push("", "What to do next:");
   for (const { why, command } of advice) {
     writeLine(2, why);
-    if (command !== undefined) lines.push(`    ${printable(command)}`);
+    if (command !== undefined) lines.push(`    ${sanitizeLine(command)}`);
   }
-  return harmless(`${lines.join("\n")}\n`);
+  return sanitizeMultiline(`${lines.join("\n")}\n`);
 }

@@ -1,16 +1,16 @@
 import type { Settings } from "../../files/settings";
-import { driftOf, isUnmanagedItem } from "../../gitops/drift";
+import { detectDrift, isUnmanagedItem } from "../../gitops/detect-drift";
 import type { DriftItem } from "../../gitops/drift-schema";
-import type { KnownLists } from "../../plan/desired";
-import { leftByRun } from "../../plan/left-by-run";
-import type { Observed } from "../../plan/observed";
-import { type Accepting, assertOwnPeople } from "../../plan/same-tenant";
+import type { StackLists } from "../../plan/desired-state";
+import { getLastAppliedState } from "../../plan/last-applied-state";
+import type { ObservedState } from "../../plan/observed-state";
+import { assertExpectedTenant, type TenantAcceptance } from "../../plan/tenant-mismatch";
 import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../settings/assumptions";
-import { isSameStanding, sentOf } from "../../settings/entry-fields";
+import { isSameEntryState, pickSentFields } from "../../settings/entry-fields";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { isStored } from "../../tenant";
+import { isStoredRow } from "../../tenant";
 import type { FleetDifference } from "./status-schema";
 
 /** The differences between a tenant and its files, by cause. */
@@ -21,18 +21,18 @@ export interface TenantDifferences {
   readonly behind: readonly FleetDifference[];
   /** The differences without a known cause, because no known rollout covers them. */
   readonly unattributed: readonly FleetDifference[];
-  readonly why?: UnknownRollout;
+  readonly unknownRollout?: UnknownRolloutReason;
   readonly unchanged: number;
 }
 
 /** Why the declarations of a tenant's last rollout are unknown. */
-export type UnknownRollout = "not-known" | "never-rolled-out";
+export type UnknownRolloutReason = "not-known" | "never-rolled-out";
 
 /** The declarations of a tenant's last rollout. */
-export type LastApplied =
-  | { readonly known: KnownLists; readonly why?: undefined }
+export type LastRolloutLists =
+  | { readonly lists: StackLists; readonly unknownRollout?: undefined }
   /** `known` is set while a first rollout has not reached the tenant: it is empty, because nobody has removed the missing entries. */
-  | { readonly known?: KnownLists; readonly why: UnknownRollout };
+  | { readonly lists?: StackLists; readonly unknownRollout: UnknownRolloutReason };
 
 /**
  * Compares a tenant with its files and with the declarations of its last rollout. A difference counts as behind if the tenant still holds
@@ -42,25 +42,25 @@ export type LastApplied =
  * @param fingerprint the fingerprint of the people that the last rollout saw; undefined if there is none.
  * @throws {OtherTenantError} if it seems to be another tenant than the one of the files and the rollout.
  */
-export async function tenantDifferences(
+export async function compareTenant(
   settings: Settings,
-  observed: Observed,
-  readLastDeclared: () => Promise<LastApplied>,
+  observed: ObservedState,
+  readLastDeclared: () => Promise<LastRolloutLists>,
   host: string,
-  accepting: Accepting,
+  acceptance: TenantAcceptance,
   fingerprint?: string,
 ): Promise<TenantDifferences> {
   const { entries, vips } = settings;
   if (matchesDeclaration(settings, observed)) {
     const expectations = { ownDomains: settings.ownDomains, hasVips: vips.length > 0 };
-    assertOwnPeople(observed, expectations, fingerprint, accepting);
+    assertExpectedTenant(observed, expectations, fingerprint, acceptance);
     return { drift: [], behind: [], unattributed: [], unchanged: entries.length + vips.length };
   }
-  const { known, why } = await readLastDeclared();
-  const { items, unchanged } = driftOf(settings, observed, host, known, { accepting });
+  const { lists, unknownRollout } = await readLastDeclared();
+  const { items, unchanged } = detectDrift(settings, observed, host, lists, { acceptance });
   const ownDomains = new OwnDomains(settings.ownDomains);
   const getDifferenceKind = (item: DriftItem) =>
-    known !== undefined && isBehind(item, known) ? "behind" : why === undefined ? "drift" : "unattributed";
+    lists !== undefined && isBehind(item, lists) ? "behind" : unknownRollout === undefined ? "drift" : "unattributed";
   const itemsByKind = Map.groupBy(items, getDifferenceKind);
   const selectDifferences = (kind: ReturnType<typeof getDifferenceKind>) =>
     (itemsByKind.get(kind) ?? []).map((item) => buildDifference(item, ownDomains, settings, kind === "behind"));
@@ -69,7 +69,7 @@ export async function tenantDifferences(
     behind: selectDifferences("behind"),
     unattributed: selectDifferences("unattributed"),
     unchanged,
-    ...withoutUndefined({ why }),
+    ...omitUndefined({ unknownRollout }),
   };
 }
 
@@ -77,29 +77,29 @@ export async function tenantDifferences(
  * Whether the tenant holds exactly the declared entries, like most tenants. This check avoids a plan, which takes far longer than the
  * reading.
  */
-function matchesDeclaration({ entries, vips }: Settings, observed: Observed): boolean {
+function matchesDeclaration({ entries, vips }: Settings, observed: ObservedState): boolean {
   if (entries.length + vips.length === 0 || observed.rows.length !== entries.length) return false;
   let storedCount = 0;
-  for (const row of observed.vips.values()) if (isStored(row)) storedCount += 1;
+  for (const row of observed.vips.values()) if (isStoredRow(row)) storedCount += 1;
   if (storedCount !== vips.length) return false;
   const hasEntries = entries.every((entry) => {
     const [row, duplicate] = observed.entries.get(entry.key) ?? [];
-    return row !== undefined && duplicate === undefined && isSameStanding(row, entry);
+    return row !== undefined && duplicate === undefined && isSameEntryState(row, entry);
   });
   return (
     hasEntries &&
     vips.every((vip) => {
       const row = observed.vips.get(vip.key);
-      return row !== undefined && isStored(row) && isSameStanding(row, vip);
+      return row !== undefined && isStoredRow(row) && isSameEntryState(row, vip);
     })
   );
 }
 
 /** Whether the tenant still holds the state that the last rollout left, so that only the files have changed. */
-function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists): boolean {
+function isBehind({ what, kind, key, there }: DriftItem, applied: StackLists): boolean {
   if (what === "added") return false;
-  const lastState = leftByRun(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
-  return isSameStanding(lastState, there);
+  const lastState = getLastAppliedState(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
+  return isSameEntryState(lastState, there);
 }
 
 function buildDifference(
@@ -119,9 +119,9 @@ function buildDifference(
     list,
     value,
     ...(verdictScope === undefined || verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { scope: verdictScope }),
-    ...withoutUndefined({
-      there: there && { ...sentOf(there), ...withoutUndefined({ by: there.by, at: there.at }) },
-      declared: declared && sentOf(declared),
+    ...omitUndefined({
+      there: there && { ...pickSentFields(there), ...omitUndefined({ by: there.by, at: there.at }) },
+      declared: declared && pickSentFields(declared),
       isUnmanaged: isUnmanagedItem(item, settings) || undefined,
       place: place && { file: place.file, line: place.line },
       // Behind differences need no reason, because the files themselves are the reason, unless an entry is leaving.

@@ -1,16 +1,16 @@
-import { Deciders, type ProposedEntry } from "../../plan/deciders";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, LISTS } from "../../settings/assumptions";
-import { withoutUndefined } from "../../settings/without-undefined";
-import type { Decision, Found, How, Wanted } from "./find-schema";
+import { EntryPrecedence, type ProposedEntry } from "../../plan/entry-precedence";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, ENTRY_TYPES } from "../../settings/assumptions";
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { Decision, FindMatch, FindQuery, MatchType } from "./find-schema";
 
 /**
  * Returns the deciding entries for the requested senders at one tenant.
  *
  * @param source the entries to evaluate: those of the tenant, or those of its files.
  */
-export function decisionsOf(
-  queries: readonly Wanted[],
-  matches: readonly Found[],
+export function buildDecisions(
+  queries: readonly FindQuery[],
+  matches: readonly FindMatch[],
   source: "tenant" | "files",
 ): readonly Decision[] {
   return queries
@@ -21,24 +21,24 @@ export function decisionsOf(
       );
       const entries = queryMatches.flatMap((entry) => buildProposedEntries(entry, source));
       const exact = new Set(queryMatches.filter(({ how }) => !BROADER_MATCHES.has(how)).map(({ key }) => key));
-      const deciders = new Deciders(entries);
+      const deciders = new EntryPrecedence(entries);
       const scopes = new Set([DEFAULT_VERDICT_SCOPE, ...entries.map(({ verdictScope }) => verdictScope)]);
       return [...scopes].map((scope) => buildDecision(query, scope, source, deciders, exact));
     });
 }
 
 /** Wider matches, for which the service may decide differently. */
-const BROADER_MATCHES: ReadonlySet<How> = new Set<How>(["parent", "wildcard"]);
+const BROADER_MATCHES: ReadonlySet<MatchType> = new Set<MatchType>(["parent", "wildcard"]);
 
 function buildDecision(
-  { value: sender, entryType }: Wanted,
+  { value: sender, entryType }: FindQuery,
   scope: string,
   source: "tenant" | "files",
-  deciders: Deciders,
+  deciders: EntryPrecedence,
   exact: ReadonlySet<string>,
 ): Decision {
   const isMailbox = entryType === "email_address";
-  const decidingEntries = deciders.of({
+  const decidingEntries = deciders.findMatches({
     sender: {
       ...(isMailbox ? { mailbox: sender } : {}),
       domains: [sender.slice(sender.lastIndexOf("@") + 1)],
@@ -50,7 +50,7 @@ function buildDecision(
     first === undefined
       ? undefined
       : { list: first.list, key: first.key, value: first.value, verdictScope: first.verdictScope };
-  return withoutUndefined({
+  return omitUndefined({
     sender,
     scope,
     of: source,
@@ -63,14 +63,14 @@ function buildDecision(
 }
 
 function buildProposedEntries(
-  { key, value, entryType, verdictScope = DEFAULT_VERDICT_SCOPE, there, declared }: Found,
+  { key, value, entryType, verdictScope = DEFAULT_VERDICT_SCOPE, there, declared }: FindMatch,
   source: string,
 ): ProposedEntry[] {
   const type = ENTRY_TYPES.find((one) => one === entryType);
   if (type === undefined) return [];
   const lists = source === "tenant" ? there.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
   return [...new Set(lists)].flatMap((listName) => {
-    const list = LISTS.find((one) => one === listName);
+    const list = ENTRY_LISTS.find((one) => one === listName);
     return list === undefined ? [] : [{ key, list, value, entryType: type, verdictScope }];
   });
 }

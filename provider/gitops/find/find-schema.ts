@@ -1,22 +1,22 @@
 import { z } from "zod";
-import { declaredTexts } from "../../files/element-fields";
-import { sentJson } from "../../settings/entry-fields";
-import { count, text } from "../../settings/json-fields";
+import { declaredFieldsShape } from "../../files/element-fields";
+import { sentFieldsShape } from "../../settings/entry-fields";
+import { jsonCountField, jsonTextField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 
 /** The version of the find format. */
 export const FIND_FORMAT = "1";
 
-const lineShape = { file: text("As it was named."), line: z.int().min(1) };
+const lineShape = { file: jsonTextField("As it was named."), line: z.int().min(1) };
 const lineSchema = z.strictObject(lineShape).readonly();
 const linesSchema = z.array(lineSchema).readonly();
 
-export type Line = z.infer<typeof lineSchema>;
+export type FileLine = z.infer<typeof lineSchema>;
 
 const declaredShape = {
-  list: text("allow, deny or vip."),
+  list: jsonTextField("allow, deny or vip."),
   ...lineShape,
-  ...declaredTexts,
+  ...declaredFieldsShape,
   includedAt: linesSchema.describe(
     "The lines by which its file is included, the nearest first; empty where it stands in the tenant's own.",
   ),
@@ -26,16 +26,16 @@ const declaredShape = {
 const matchSchema = z
   .strictObject({
     kind: z.enum(["entry", "vip"]),
-    wanted: text("What was looked for, in canonical form."),
+    wanted: jsonTextField("What was looked for, in canonical form."),
     how: z
       .enum(["exact", "domain", "parent", "wildcard", "range", "below"])
       .describe(
         "exact: the same. domain: of the mailbox's own domain. parent: of a domain above it. wildcard: of all below a domain above it, or of all mailboxes of its domain. range: of a range of addresses that includes it. below: below it.",
       ),
-    key: text("What tells it from other entries of the tenant."),
-    value: text("In canonical form."),
-    entryType: text("domain, ip, email_address, or what else the service holds."),
-    verdictScope: text("Of entries.").exactOptional(),
+    key: jsonTextField("What tells it from other entries of the tenant."),
+    value: jsonTextField("In canonical form."),
+    entryType: jsonTextField("domain, ip, email_address, or what else the service holds."),
+    verdictScope: jsonTextField("Of entries.").exactOptional(),
     state: z
       .enum(["agrees", "differs", "missing", "undeclared", "lingers", "ended", "declared", "there", "stack"])
       .describe(
@@ -58,12 +58,12 @@ const matchSchema = z
       .array(
         z
           .strictObject({
-            id: text("The service's id; VIPs have none.").exactOptional(),
-            ...sentJson,
+            id: jsonTextField("The service's id; VIPs have none.").exactOptional(),
+            ...sentFieldsShape,
             list: z.string(),
-            by: text("Who made it, as the service tells it.").exactOptional(),
-            at: text("When it was made, as the service tells it.").exactOptional(),
-            source: text("Of a VIP: how it came to be one, in the service's words.").exactOptional(),
+            by: jsonTextField("Who made it, as the service tells it.").exactOptional(),
+            at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
+            source: jsonTextField("Of a VIP: how it came to be one, in the service's words.").exactOptional(),
           })
           .readonly(),
       )
@@ -72,8 +72,8 @@ const matchSchema = z
     stack: z
       .strictObject({
         stack: z.string(),
-        resource: text("The resource in the stack, within its TenantSettings."),
-        ...sentJson,
+        resource: jsonTextField("The resource in the stack, within its TenantSettings."),
+        ...sentFieldsShape,
         list: z.string(),
       })
       .readonly()
@@ -83,18 +83,18 @@ const matchSchema = z
   .readonly()
   .meta({ id: "Found", description: "An entry or VIP, in all places of one tenant." });
 
-export type Found = z.infer<typeof matchSchema>;
-export type How = Found["how"];
-export type FoundState = Found["state"];
-export type DeclaredThere = NonNullable<Found["declared"]>;
-export type EndedThere = Found["ended"][number];
-export type RowThere = Found["there"][number];
-export type StackThere = NonNullable<Found["stack"]>;
+export type FindMatch = z.infer<typeof matchSchema>;
+export type MatchType = FindMatch["how"];
+export type MatchState = FindMatch["state"];
+export type DeclaredOccurrence = NonNullable<FindMatch["declared"]>;
+export type EndedOccurrence = FindMatch["ended"][number];
+export type TenantOccurrence = FindMatch["there"][number];
+export type StackOccurrence = NonNullable<FindMatch["stack"]>;
 
 const decisionSchema = z
   .strictObject({
-    sender: text("In canonical form."),
-    scope: text("global: all mail; else mail of the verdict of this name."),
+    sender: jsonTextField("In canonical form."),
+    scope: jsonTextField("global: all mail; else mail of the verdict of this name."),
     of: z
       .enum(["tenant", "files"])
       .describe("What it was judged by: what the tenant holds, or, where that was not read, its files."),
@@ -103,7 +103,7 @@ const decisionSchema = z
       .readonly()
       .describe("Absent where no entry concerns the sender: the service's own analysis decides.")
       .exactOptional(),
-    others: count("How many entries concern the sender beside that one."),
+    others: jsonCountField("How many entries concern the sender beside that one."),
     isKnown: z
       .boolean()
       .describe(
@@ -118,12 +118,12 @@ export type Decision = z.infer<typeof decisionSchema>;
 export const findSchema = z
   .strictObject({
     format: z.literal(FIND_FORMAT).describe("The version of this format."),
-    at: text("When it was looked for (ISO 8601, UTC)."),
+    at: jsonTextField("When it was looked for (ISO 8601, UTC)."),
     wanted: z
       .array(
         z
           .strictObject({
-            value: text("In canonical form."),
+            value: jsonTextField("In canonical form."),
             entryType: z.enum(["domain", "ip", "email_address"]),
             isSender: z.boolean().describe("Whether it is asked which entry decides for mail from it."),
           })
@@ -135,8 +135,8 @@ export const findSchema = z
         z
           .strictObject({
             name: z.string(),
-            host: text("The service's, where it was asked or is known.").exactOptional(),
-            file: text("Its settings file.").exactOptional(),
+            host: jsonTextField("The service's, where it was asked or is known.").exactOptional(),
+            file: jsonTextField("Its settings file.").exactOptional(),
             found: z.array(matchSchema).readonly(),
             decisions: z.array(decisionSchema).readonly(),
             unread: z
@@ -144,7 +144,7 @@ export const findSchema = z
                 z
                   .strictObject({
                     where: z.enum(["file", "tenant", "stack"]),
-                    code: text("The code of the error."),
+                    code: jsonTextField("The code of the error."),
                     message: z.string(),
                   })
                   .readonly(),
@@ -166,8 +166,8 @@ export const findSchema = z
   });
 
 export type FindReport = z.infer<typeof findSchema>;
-export type Wanted = FindReport["wanted"][number];
-export type TenantFound = FindReport["tenants"][number];
-export type Unread = TenantFound["unread"][number];
+export type FindQuery = FindReport["wanted"][number];
+export type TenantMatches = FindReport["tenants"][number];
+export type UnreadSource = TenantMatches["unread"][number];
 
-export const findJson = formatJson<FindReport>;
+export const formatFindJson = formatJson<FindReport>;

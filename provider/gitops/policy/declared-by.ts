@@ -1,18 +1,18 @@
-import { resourceKind, typesInUrn } from "../../resources/resource-type";
-import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
-import { standingOf } from "../../settings/entry-fields";
-import { parseEntryValue } from "../../settings/entry-value";
+import { getUrnTypes, parseResourceKind } from "../../resources/resource-type";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../settings/assumptions";
 import {
-  type KeyedList,
-  keyOfEntry,
-  keyOfVip,
+  decodeEntry,
+  decodeVip,
+  type EncodedList,
+  encodeEntryKey,
+  encodeVipKey,
   type ListedEntry,
   type ListedVip,
-  readEntry,
-  readVip,
-} from "../../settings/keyed-list";
+} from "../../settings/encoded-list";
+import { pickEntryState } from "../../settings/entry-fields";
+import { parseEntryValue } from "../../settings/entry-value";
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
-import { canonicalComment } from "../../settings/text";
+import { canonicalizeComment } from "../../settings/text";
 
 /** A resource as Pulumi's engine passes it to a policy pack. */
 export interface PolicyResource {
@@ -39,16 +39,16 @@ export interface VipInProgram extends ListedVip {
 
 /** Returns the entries and VIPs that a resource declares; empty for a resource of another package. */
 export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | VipInProgram)[] {
-  switch (resourceKind(type)) {
+  switch (parseResourceKind(type)) {
     case "AllowDenyList":
-      return Object.entries((props["entries"] ?? {}) as KeyedList).flatMap(([key, text]) => {
-        const entry = readEntry(key, text);
+      return Object.entries((props["entries"] ?? {}) as EncodedList).flatMap(([key, text]) => {
+        const entry = decodeEntry(key, text);
         return entry === undefined ? [] : [{ kind: "entry", key, ...entry }];
       });
     case "AllowDenyEntry":
       return readSingleEntry(props);
     case "VipList":
-      return Object.entries((props["members"] ?? {}) as KeyedList).map(([key, text]) => buildProgramVip(key, text));
+      return Object.entries((props["members"] ?? {}) as EncodedList).map(([key, text]) => buildProgramVip(key, text));
     case "VipEmployee":
       return [buildProgramVip(getText(props, "email") ?? "", getText(props, "comment") ?? "")];
     case undefined:
@@ -61,11 +61,11 @@ export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | V
  * where `email-security lint` enforces the team's policy.
  */
 export function isFromSettingsFiles({ urn }: Pick<PolicyResource, "urn">): boolean {
-  return typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE;
+  return getUrnTypes(urn).at(-2) === TENANT_SETTINGS_TYPE;
 }
 
 function readSingleEntry(props: PolicyResource["props"]): EntryInProgram[] {
-  const list = LISTS.find((one) => one === props["list"]);
+  const list = ENTRY_LISTS.find((one) => one === props["list"]);
   const parsed = parseEntryValue(getText(props, "value") ?? "");
   if (list === undefined || !parsed.ok) return [];
   const { canonical: value, entryType } = parsed.value;
@@ -73,8 +73,8 @@ function readSingleEntry(props: PolicyResource["props"]): EntryInProgram[] {
   return [
     {
       kind: "entry",
-      key: keyOfEntry({ value, entryType, verdictScope }),
-      ...standingOf(props),
+      key: encodeEntryKey({ value, entryType, verdictScope }),
+      ...pickEntryState(props),
       list,
       value,
       entryType,
@@ -84,13 +84,13 @@ function readSingleEntry(props: PolicyResource["props"]): EntryInProgram[] {
 }
 
 function buildProgramVip(email: string, text: string): VipInProgram {
-  const key = keyOfVip(email);
-  return { kind: "vip", key, ...readVip(key, text) };
+  const key = encodeVipKey(email);
+  return { kind: "vip", key, ...decodeVip(key, text) };
 }
 
 /** Returns a non-empty text in canonical form. */
 function getText(props: PolicyResource["props"], name: string): string | undefined {
   const value = props[name];
-  const text = typeof value === "string" ? canonicalComment(value) : "";
+  const text = typeof value === "string" ? canonicalizeComment(value) : "";
   return text === "" ? undefined : text;
 }

@@ -14,7 +14,7 @@ export {
 } from "../../files/policy";
 export type { Policy, PolicySubject } from "../../files/settings-schema";
 export type { EntryType, List } from "../../settings/assumptions";
-export type { ListedEntry, ListedVip } from "../../settings/keyed-list";
+export type { ListedEntry, ListedVip } from "../../settings/encoded-list";
 export { OwnDomains, parseOwnDomains } from "../../settings/own-domains";
 export {
   RISKS,

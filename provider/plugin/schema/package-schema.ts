@@ -1,24 +1,24 @@
 import { z } from "zod";
-import { tenantSettingsArguments } from "../../plan/declared-lists";
+import { tenantSettingsArguments } from "../../plan/declared-list-arguments";
 import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
-import { lifecycleOf } from "../../resources/lifecycles";
+import { getLifecycle } from "../../resources/lifecycles";
 import type { ResourceKind } from "../../resources/resource-type";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
-import { ENTRIES, MEMBERS } from "../../settings/list-arguments";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
+import { type DocIndex, getDoc, getMemberTexts } from "./doc-index";
 import {
-  KEYED,
+  ENCODED_LIST_TYPE,
   MODULE,
   type ObjectSpec,
   type PropertySpec,
-  pascalCase,
   SchemaTypes,
   type TypeSpec,
+  toPascalCase,
 } from "./schema-types";
-import { type Words, wordsOf, wordsOfEach } from "./words";
 
 /** The part of the package's manifest that its schema repeats. */
-export interface Manifest {
+export interface SourceManifest {
   readonly version: string;
   readonly description: string;
   readonly license: string;
@@ -61,7 +61,7 @@ export interface PackageSpec {
   readonly provider: ResourceSpec;
   readonly resources: Readonly<Record<string, ResourceSpec>>;
   readonly functions: Readonly<Record<string, FunctionSpec>>;
-  readonly types: SchemaTypes["named"];
+  readonly types: SchemaTypes["namedTypes"];
   readonly language: Readonly<Record<string, unknown>>;
 }
 
@@ -71,9 +71,9 @@ export interface PackageSpec {
  * @param examples the examples of each resource by name, as Markdown.
  * @throws {Error} if schema and JSDoc have different properties.
  */
-export function packageSchema(
-  docs: Words,
-  manifest: Manifest,
+export function buildPackageSchema(
+  docs: DocIndex,
+  manifest: SourceManifest,
   examples: Readonly<Record<string, string>>,
 ): PackageSpec {
   const types = new SchemaTypes(docs);
@@ -82,13 +82,13 @@ export function packageSchema(
       schema: allowDenyEntryArguments,
       replacedBy: ["value", "entryType"],
     }),
-    [`${MODULE}:AllowDenyList`]: buildResource("AllowDenyList", ENTRIES),
+    [`${MODULE}:AllowDenyList`]: buildResource("AllowDenyList", ENTRY_LIST_KIND),
     [`${MODULE}:TenantSettings`]: buildComponentSpec("TenantSettings", tenantSettingsArguments),
     [`${MODULE}:VipEmployee`]: buildResource("VipEmployee", {
       schema: vipEmployeeArguments,
       replacedBy: ["email"],
     }),
-    [`${MODULE}:VipList`]: buildResource("VipList", MEMBERS),
+    [`${MODULE}:VipList`]: buildResource("VipList", VIP_LIST_KIND),
   };
   const functions = Object.entries(definitions).map(([name, definition]) => [
     `${MODULE}:${name}`,
@@ -114,7 +114,7 @@ export function packageSchema(
     meta: { moduleFormat: "(.*)", supportPack: true },
     config: { variables: configuration },
     provider: {
-      description: wordsOf(docs, "Provider").text,
+      description: getDoc(docs, "Provider").text,
       properties: {},
       inputProperties: configuration,
       // The default instance and `pulumi do` may take them from the environment; the plugin itself requires them for others.
@@ -122,7 +122,7 @@ export function packageSchema(
     },
     resources,
     functions: Object.fromEntries(functions),
-    types: types.named,
+    types: types.namedTypes,
     language: buildLanguageOptions(description, repository),
   };
 
@@ -139,7 +139,7 @@ export function packageSchema(
     },
   ): ResourceSpec {
     const { schema, property: listProperty, replacedBy = [] } = argumentSource;
-    const { properties, required = [] } = types.propertiesOf(
+    const { properties, required = [] } = types.buildObjectSpec(
       listProperty === undefined ? schema : omitProperty(schema, listProperty),
       "arguments",
     );
@@ -150,17 +150,17 @@ export function packageSchema(
         describeProperties(
           docs,
           `${name}Args`,
-          listProperty === undefined ? properties : { [listProperty]: KEYED, ...properties },
+          listProperty === undefined ? properties : { [listProperty]: ENCODED_LIST_TYPE, ...properties },
         ),
         replacedBy,
       ),
       requiredInputs: listProperty === undefined ? required : [listProperty, ...required],
-      listInputs: buildListInputs(lifecycleOf(name).query),
+      listInputs: buildListInputs(getLifecycle(name).querySchema),
     };
   }
 
   function addExample(name: string): string {
-    const { text } = wordsOf(docs, name);
+    const { text } = getDoc(docs, name);
     const example = examples[name];
     // A new resource has no example until `npm run sdks` generates one from its schema.
     return example === undefined ? text : `${text}\n\n${example}`;
@@ -168,7 +168,7 @@ export function packageSchema(
 
   /** A component by its class and the schema of its arguments. */
   function buildComponentSpec(name: string, schema: z.ZodObject): ResourceSpec {
-    const { properties, required = [] } = types.propertiesOf(schema, "arguments");
+    const { properties, required = [] } = types.buildObjectSpec(schema, "arguments");
     return {
       isComponent: true,
       description: addExample(name),
@@ -190,9 +190,9 @@ export function packageSchema(
 
   /** A function by its definition, in the words of the function of that name and of the types it is declared with. */
   function buildFunction(name: string, definition: FunctionDefinition<object, object>): FunctionSpec {
-    const { text, args = "", result = "" } = wordsOf(docs, name);
-    const inputs = types.propertiesOf(definition.args, "arguments");
-    const buildOutputs = types.propertiesOf(definition.result, "answer");
+    const { text, args = "", result = "" } = getDoc(docs, name);
+    const inputs = types.buildObjectSpec(definition.args, "arguments");
+    const buildOutputs = types.buildObjectSpec(definition.result, "answer");
     return {
       description: text,
       ...(Object.keys(inputs.properties).length === 0 ? {} : { inputs: addDescriptions(args, inputs) }),
@@ -201,7 +201,7 @@ export function packageSchema(
   }
 
   function addDescriptions(name: string, object: ObjectSpec): ObjectSpec {
-    const { text, members } = wordsOf(docs, name);
+    const { text, members } = getDoc(docs, name);
     // A type without members of its own is a row of the service, which says what it is itself.
     const isRow = Object.keys(members).length === 0;
     const properties = isRow ? object.properties : describeProperties(docs, name, object.properties);
@@ -229,7 +229,7 @@ interface Repository {
   readonly path: string;
 }
 
-function parseRepository({ repository }: Manifest): Repository {
+function parseRepository({ repository }: SourceManifest): Repository {
   const [, path, owner] = /^git\+https:\/\/github\.com\/(([\w-]+)\/[\w.-]+)\.git$/.exec(repository.url) ?? [];
   if (path === undefined || owner === undefined) {
     throw new Error(`${repository.url} is no repository of GitHub's: write git+https://github.com/OWNER/NAME.git`);
@@ -265,7 +265,7 @@ function buildLanguageOptions(description: string, repository: Repository): Read
     },
     // Named after the owner, because .NET and Java registries bind names to owners; names that begin with Pulumi are reserved.
     csharp: {
-      rootNamespace: pascalCase(repository.owner),
+      rootNamespace: toPascalCase(repository.owner),
       respectSchemaVersion: true,
     },
     java: {
@@ -276,7 +276,7 @@ function buildLanguageOptions(description: string, repository: Repository): Read
   };
 }
 
-function describeProviderArguments(docs: Words): Record<string, PropertySpec> {
+function describeProviderArguments(docs: DocIndex): Record<string, PropertySpec> {
   return describeProperties(docs, "ProviderArgs", PROVIDER_TYPES);
 }
 
@@ -297,24 +297,24 @@ function markReplacements(
 }
 
 function describeProperties(
-  docs: Words,
+  docs: DocIndex,
   name: string,
   types: Readonly<Record<string, TypeSpec>>,
 ): Record<string, PropertySpec> {
-  const memberDocs = wordsOfEach(docs, name, Object.keys(types));
+  const memberDocs = getMemberTexts(docs, name, Object.keys(types));
   return Object.fromEntries(
     Object.entries(types).map(([property, type]) => {
       // Where the SDKs have one form of an argument, only its first paragraph is about that one.
       const text = memberDocs.get(property) ?? "";
-      return [property, { ...type, description: type === KEYED ? getFirstParagraph(text) : text }];
+      return [property, { ...type, description: type === ENCODED_LIST_TYPE ? getFirstParagraph(text) : text }];
     }),
   );
 }
 
 /** What the state of a resource holds, by the properties of its class: texts, and keyed lists. */
-function buildOutputs(docs: Words, name: string): Pick<ObjectSpec, "properties" | "required"> {
-  const members = Object.entries(wordsOf(docs, name).members);
-  const memberDocs = wordsOfEach(
+function buildOutputs(docs: DocIndex, name: string): Pick<ObjectSpec, "properties" | "required"> {
+  const members = Object.entries(getDoc(docs, name).members);
+  const memberDocs = getMemberTexts(
     docs,
     name,
     members.map(([member]) => member),
@@ -325,7 +325,7 @@ function buildOutputs(docs: Words, name: string): Pick<ObjectSpec, "properties" 
       members.map(([member, { type }]) => [
         member,
         {
-          ...(type.includes("Record<string, string>") ? KEYED : { type: "string" }),
+          ...(type.includes("Record<string, string>") ? ENCODED_LIST_TYPE : { type: "string" }),
           description: memberDocs.get(member) ?? "",
         },
       ]),

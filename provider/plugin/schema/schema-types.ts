@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { ENTITY_TYPES } from "../../resources/functions/definitions";
 import { ON_DELETE } from "../../settings/arguments";
-import { ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "../../settings/assumptions";
+import { ENTRY_LISTS, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../../settings/assumptions";
 import { LIST_MODES, VIP_LIST_MODES } from "../../settings/list-mode";
-import { type Words, wordsOf } from "./words";
+import { type DocIndex, getDoc } from "./doc-index";
 
 /** Where the types of the package are, and what a token starts with. */
 export const MODULE = "email-security:index";
@@ -41,27 +41,27 @@ interface EnumSpec {
 }
 
 /** The keyed form of a list, in which it stands in state too: a short text by value. */
-export const KEYED: TypeSpec = { type: "object", additionalProperties: { type: "string" } };
+export const ENCODED_LIST_TYPE: TypeSpec = { type: "object", additionalProperties: { type: "string" } };
 
 /** What an argument with a fixed choice is called in the SDKs, and where its words are. */
 interface EnumChoice {
   readonly name: string;
   readonly values: readonly string[];
-  readonly words: string;
+  readonly docName: string;
   /** Whether other values are accepted too. */
   readonly isOpen?: boolean;
 }
 
 const ENUM_CHOICES: Readonly<Record<string, readonly EnumChoice[]>> = {
-  list: [{ name: "EntryList", values: LISTS, words: "List" }],
-  entryType: [{ name: "EntryType", values: ENTRY_TYPES, words: "EntryType" }],
-  verdictScope: [{ name: "VerdictScope", values: KNOWN_VERDICT_SCOPES, words: "VerdictScope", isOpen: true }],
+  list: [{ name: "EntryList", values: ENTRY_LISTS, docName: "List" }],
+  entryType: [{ name: "EntryType", values: ENTRY_TYPES, docName: "EntryType" }],
+  verdictScope: [{ name: "VerdictScope", values: KNOWN_VERDICT_SCOPES, docName: "VerdictScope", isOpen: true }],
   mode: [
-    { name: "ListMode", values: LIST_MODES, words: "LIST_MODES" },
-    { name: "VipListMode", values: VIP_LIST_MODES, words: "VIP_LIST_MODES" },
+    { name: "ListMode", values: LIST_MODES, docName: "LIST_MODES" },
+    { name: "VipListMode", values: VIP_LIST_MODES, docName: "VIP_LIST_MODES" },
   ],
-  onDelete: [{ name: "OnDelete", values: ON_DELETE, words: "ON_DELETE" }],
-  entityType: [{ name: "EntityType", values: ENTITY_TYPES, words: "ENTITY_TYPES" }],
+  onDelete: [{ name: "OnDelete", values: ON_DELETE, docName: "ON_DELETE" }],
+  entityType: [{ name: "EntityType", values: ENTITY_TYPES, docName: "ENTITY_TYPES" }],
 };
 
 /** The part of a JSON Schema, as zod makes it, that says what type something has. */
@@ -77,15 +77,15 @@ interface JsonSchema {
 
 /** The properties of a zod schema, with the named types that they need. */
 export class SchemaTypes {
-  readonly #docs: Words;
+  readonly #docs: DocIndex;
   readonly #types = new Map<string, ObjectSpec | EnumSpec>();
 
-  constructor(docs: Words) {
+  constructor(docs: DocIndex) {
     this.#docs = docs;
   }
 
   /** The types that were named so far, by token. */
-  get named(): Readonly<Record<string, ObjectSpec | EnumSpec>> {
+  get namedTypes(): Readonly<Record<string, ObjectSpec | EnumSpec>> {
     return Object.fromEntries([...this.#types].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
@@ -94,7 +94,7 @@ export class SchemaTypes {
    *
    * @param usage of arguments, whether other values than the known ones are accepted is told with the type.
    */
-  propertiesOf(schema: z.ZodObject, usage: "arguments" | "answer"): ObjectSpec {
+  buildObjectSpec(schema: z.ZodObject, usage: "arguments" | "answer"): ObjectSpec {
     const json = z.toJSONSchema(schema, { unrepresentable: "any" }) as JsonSchema;
     return this.#buildObject(
       json,
@@ -121,7 +121,7 @@ export class SchemaTypes {
 
   #buildNamedObject(name: string, json: JsonSchema): TypeSpec {
     return this.#registerType(name, {
-      description: wordsOf(this.#docs, name).text,
+      description: getDoc(this.#docs, name).text,
       type: "object",
       ...this.#buildObject(json, (property, propertyJson) => this.#buildType(property, propertyJson)),
     });
@@ -139,9 +139,9 @@ export class SchemaTypes {
     }
     const { name, isOpen } = choice;
     const reference = this.#registerType(name, {
-      description: wordsOf(this.#docs, choice.words).text,
+      description: getDoc(this.#docs, choice.docName).text,
       type: "string",
-      enum: choice.values.map((value) => ({ name: pascalCase(value), value })),
+      enum: choice.values.map((value) => ({ name: toPascalCase(value), value })),
     });
     return isOpen ? { oneOf: [{ type: "string" }, { type: "string", ...reference }] } : reference;
   }
@@ -161,6 +161,6 @@ export class SchemaTypes {
 const PRIMITIVE_TYPES = ["string", "integer", "number", "boolean"];
 
 /** `email_address` as SDKs name a value of it: `EmailAddress`. */
-export function pascalCase(value: string): string {
+export function toPascalCase(value: string): string {
   return value.replace(/(?:^|[_-])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -1,8 +1,8 @@
 import { type BinaryReader, type BinaryWriter, Message } from "google-protobuf";
 import { readStruct } from "../../resources/struct/read-struct";
 import { writeStruct } from "../../resources/struct/write-struct";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown";
-import { withoutUndefined } from "../../settings/without-undefined";
 
 /*
  * The build substitutes this for `google-protobuf/google/protobuf/struct_pb.js`: the parts that Pulumi's generated messages
@@ -46,16 +46,16 @@ class BytesMessage extends Message {
 export class Struct extends BytesMessage {
   /** What is not known yet is `UNKNOWN`, in both directions; what is undefined is left out. */
   static of(properties: Readonly<Record<string, unknown>>): Struct {
-    return new Struct(writeStruct(withoutUndefined(properties)));
+    return new Struct(writeStruct(omitUndefined(properties)));
   }
 
   /** Parses the properties on each call. */
-  properties(): Record<string, unknown> {
+  toProperties(): Record<string, unknown> {
     return readStruct(this.bytes, decodeUnknown);
   }
 
   /** Whether a text occurs anywhere in the bytes; this is cheap. */
-  mayHold(text: string): boolean {
+  mayContain(text: string): boolean {
     return this.bytes.includes(text);
   }
 }

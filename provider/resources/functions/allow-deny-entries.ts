@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { AllowDenyEntryRow, List } from "../../client";
 import type { CamelCased } from "./camel-case";
-import { dataFunction, type FunctionOptions } from "./data-function";
+import { createDataFunction, type FunctionOptions } from "./data-function";
 import * as definitions from "./definitions";
 import type { OutputArgs } from "./output-args";
 
@@ -17,7 +17,7 @@ export interface GetAllowDenyEntriesResult {
   readonly entries: CamelCased<AllowDenyEntryRow>[];
 }
 
-const allowDenyEntries = dataFunction<GetAllowDenyEntriesArgs, GetAllowDenyEntriesResult>(
+const allowDenyEntries = createDataFunction<GetAllowDenyEntriesArgs, GetAllowDenyEntriesResult>(
   definitions.getAllowDenyEntries,
 );
 

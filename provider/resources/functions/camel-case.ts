@@ -9,7 +9,7 @@ export type CamelCased<T> = T extends string | number | boolean | null | undefin
     : { [Name in keyof T as CamelCase<Name>]: CamelCased<T[Name]> };
 
 /** Renames the fields of what the service answered, all the way down. Fields that are undefined are left out. */
-export function camelCased<T>(value: T): CamelCased<T> {
+export function camelCaseKeys<T>(value: T): CamelCased<T> {
   return renameFields(value) as CamelCased<T>;
 }
 
@@ -17,10 +17,10 @@ function renameFields(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(renameFields);
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([, property]) => property !== undefined);
-  return Object.fromEntries(entries.map(([name, property]) => [camelCase(name), renameFields(property)]));
+  return Object.fromEntries(entries.map(([name, property]) => [toCamelCase(name), renameFields(property)]));
 }
 
 /** `count_threats` as Pulumi programs write it. */
-export function camelCase(name: string): string {
+export function toCamelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ConfigurationError, type SettingsClient, type SettingsClientOptions } from "../../client";
 import { readConfiguration } from "../configuration";
-import { connectedClient } from "../connected-client";
-import { refuseUnknownSettings } from "../in-program";
-import { refuseUnknownNames } from "../known-names";
-import { isKnown } from "../known-output";
-import { type Provider, settingsOf } from "../provider";
+import { createTenantClient } from "../create-tenant-client";
+import { isOutputKnown } from "../known-output";
+import { assertKnownSettings } from "../program-checks";
+import { getProviderSettings, type Provider } from "../provider";
+import { assertKnownNames } from "../setting-names";
 import type { FunctionDefinition } from "./function-definition";
 
 /** Options of a function that reads from the service. */
@@ -29,7 +29,7 @@ const clients = new Map<string, SettingsClient>();
  * Makes a function of Pulumi programs. It runs in the program's own process (dynamic providers have no functions in
  * Pulumi), in previews too, with the same configuration as the resources.
  */
-export function dataFunction<Args extends object, Result extends object>(
+export function createDataFunction<Args extends object, Result extends object>(
   definition: FunctionDefinition<Args, Result>,
 ): DataFunction<Args, Result> {
   return {
@@ -41,7 +41,7 @@ export function dataFunction<Args extends object, Result extends object>(
       assertKnownOptions(opts);
       const provider = opts?.provider;
       // What was read by a secret key is no secret itself.
-      const settings = provider === undefined ? undefined : pulumi.unsecret(settingsOf(provider));
+      const settings = provider === undefined ? undefined : pulumi.unsecret(getProviderSettings(provider));
       return pulumi
         .all([pulumi.output(args ?? {}), settings])
         .apply(
@@ -54,15 +54,15 @@ export function dataFunction<Args extends object, Result extends object>(
 
 /** One that is passed over would be read from another tenant than was meant. */
 function assertKnownOptions(opts: FunctionOptions | undefined): void {
-  refuseUnknownNames("The options of a function", opts, ["provider"]);
+  assertKnownNames("The options of a function", opts, ["provider"]);
 }
 
 /** The settings of an explicit tenant; undefined for that of the environment or the stack's configuration. */
 async function readPlainSettings(provider: Provider | undefined): Promise<SettingsClientOptions | undefined> {
   if (provider === undefined) return undefined;
-  const settings = settingsOf(provider);
+  const settings = getProviderSettings(provider);
   // In a preview the key may be the output of a resource that does not exist yet; a promise could not say so.
-  if (!(await isKnown(settings))) {
+  if (!(await isOutputKnown(settings))) {
     throw new ConfigurationError(
       "The Provider's address or key is not known yet in this preview. Use the function's Output form, which waits for it.",
     );
@@ -71,10 +71,10 @@ async function readPlainSettings(provider: Provider | undefined): Promise<Settin
 }
 
 function getClient(providerSettings: SettingsClientOptions | undefined): SettingsClient {
-  if (providerSettings === undefined) refuseUnknownSettings();
+  if (providerSettings === undefined) assertKnownSettings();
   const settings = providerSettings ?? readConfiguration(readStackConfiguration, process.env);
   const key = JSON.stringify(settings);
-  const client = clients.get(key) ?? connectedClient(settings);
+  const client = clients.get(key) ?? createTenantClient(settings);
   clients.set(key, client);
   return client;
 }

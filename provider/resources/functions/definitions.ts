@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { positiveRefusal } from "../../client/parameters";
+import { validatePositive } from "../../client/parameters";
 import {
   allowDenyEntry,
   hoursSaved,
@@ -12,10 +12,10 @@ import {
   threatTypeCount,
   vipEmployee,
 } from "../../client/schemas";
-import { LISTS } from "../../settings/assumptions";
+import { ENTRY_LISTS } from "../../settings/assumptions";
 import { quote } from "../../settings/text";
-import { camelCased } from "./camel-case";
-import { camelCasedSchema } from "./camel-cased-schema";
+import { camelCaseKeys } from "./camel-case";
+import { buildCamelCaseSchema } from "./camel-case-schema";
 import { defineFunction, type FunctionDefinition } from "./function-definition";
 import { take } from "./take";
 
@@ -34,30 +34,30 @@ const windowArguments = z.strictObject({
 });
 const messageArguments = z.strictObject({ internetMessageId: buildTextSchema() });
 
-const threatsResult = z.object({ threats: z.array(camelCasedSchema(threat)) });
-const reportsResult = z.object({ reports: z.array(camelCasedSchema(phishingReport)) });
+const threatsResult = z.object({ threats: z.array(buildCamelCaseSchema(threat)) });
+const reportsResult = z.object({ reports: z.array(buildCamelCaseSchema(phishingReport)) });
 
 export const getAllowDenyEntries = defineFunction({
-  args: z.strictObject({ list: buildChoiceSchema(LISTS).exactOptional() }),
-  result: z.object({ entries: z.array(camelCasedSchema(allowDenyEntry)) }),
+  args: z.strictObject({ list: buildChoiceSchema(ENTRY_LISTS).exactOptional() }),
+  result: z.object({ entries: z.array(buildCamelCaseSchema(allowDenyEntry)) }),
   async read(client, args) {
-    const lists = args.list === undefined ? LISTS : [args.list];
+    const lists = args.list === undefined ? ENTRY_LISTS : [args.list];
     const rows = await Promise.all(lists.map(async (list) => await client.allowDenyEntries.readAll(list)));
-    return { entries: camelCased(rows.flat()) };
+    return { entries: camelCaseKeys(rows.flat()) };
   },
 });
 
 export const getVipEmployees = defineFunction({
   args: noArguments,
-  result: z.object({ vipEmployees: z.array(camelCasedSchema(vipEmployee)) }),
-  read: async (client) => ({ vipEmployees: camelCased(await client.vipEmployees.readAll()) }),
+  result: z.object({ vipEmployees: z.array(buildCamelCaseSchema(vipEmployee)) }),
+  read: async (client) => ({ vipEmployees: camelCaseKeys(await client.vipEmployees.readAll()) }),
 });
 
 export const getThreats = defineFunction({
   args: windowArguments,
   result: threatsResult,
   read: async (client, args) => ({
-    threats: camelCased(await take(client.threats.iterate(buildLookBackQuery(args)), args.limit)),
+    threats: camelCaseKeys(await take(client.threats.iterate(buildLookBackQuery(args)), args.limit)),
   }),
 });
 
@@ -65,7 +65,7 @@ export const getThreatsByInternetMessageId = defineFunction({
   args: messageArguments,
   result: threatsResult,
   read: async (client, { internetMessageId }) => ({
-    threats: camelCased(await client.threats.byInternetMessageId(internetMessageId)),
+    threats: camelCaseKeys(await client.threats.byInternetMessageId(internetMessageId)),
   }),
 });
 
@@ -73,21 +73,21 @@ export const getPhishingReports = defineFunction({
   args: windowArguments,
   result: reportsResult,
   read: async (client, args) => ({
-    reports: camelCased(await take(client.phishingReports.iterate(buildLookBackQuery(args)), args.limit)),
+    reports: camelCaseKeys(await take(client.phishingReports.iterate(buildLookBackQuery(args)), args.limit)),
   }),
 });
 
 export const getPhishingReport = defineFunction({
   args: z.strictObject({ id: buildTextSchema() }),
-  result: camelCasedSchema(phishingReportDetail),
-  read: async (client, { id }) => camelCased(await client.phishingReports.get(id)),
+  result: buildCamelCaseSchema(phishingReportDetail),
+  read: async (client, { id }) => camelCaseKeys(await client.phishingReports.get(id)),
 });
 
 export const getPhishingReportsByReportInternetMessageId = defineFunction({
   args: messageArguments,
   result: reportsResult,
   read: async (client, { internetMessageId }) => ({
-    reports: camelCased(await client.phishingReports.byReportInternetMessageId(internetMessageId)),
+    reports: camelCaseKeys(await client.phishingReports.byReportInternetMessageId(internetMessageId)),
   }),
 });
 
@@ -99,42 +99,44 @@ export const getMeanTimeToAnalyze = defineFunction({
 
 export const getThreatsOverTime = defineFunction({
   args: periodArguments,
-  result: z.object({ days: z.array(camelCasedSchema(threatsOnDay)) }),
+  result: z.object({ days: z.array(buildCamelCaseSchema(threatsOnDay)) }),
   read: async (client, args) => ({
-    days: camelCased(await take(client.metrics.iterateThreatsOverTime(args))),
+    days: camelCaseKeys(await take(client.metrics.iterateThreatsOverTime(args))),
   }),
 });
 
 export const getTopTargetedEntities = defineFunction({
   args: periodArguments.extend({ entityType: buildChoiceSchema(ENTITY_TYPES).exactOptional() }),
-  result: z.object({ entities: z.array(camelCasedSchema(targetedEntity)) }),
+  result: z.object({ entities: z.array(buildCamelCaseSchema(targetedEntity)) }),
   async read(client, { entityType, ...days }) {
     const entityFilter = entityType === undefined ? {} : { entity_type: entityType };
-    return { entities: camelCased(await client.metrics.topTargetedEntities({ ...days, ...entityFilter })) };
+    return {
+      entities: camelCaseKeys(await client.metrics.topTargetedEntities({ ...days, ...entityFilter })),
+    };
   },
 });
 
 export const getTopThreatTypes = defineFunction({
   args: periodArguments,
-  result: z.object({ types: z.array(camelCasedSchema(threatTypeCount)) }),
-  read: async (client, args) => ({ types: camelCased(await client.metrics.topThreatTypes(args)) }),
+  result: z.object({ types: z.array(buildCamelCaseSchema(threatTypeCount)) }),
+  read: async (client, args) => ({ types: camelCaseKeys(await client.metrics.topThreatTypes(args)) }),
 });
 
 export const getHighlightedThreats = defineFunction({
   args: periodArguments,
   result: threatsResult,
-  read: async (client, args) => ({ threats: camelCased(await client.metrics.highlightedThreats(args)) }),
+  read: async (client, args) => ({ threats: camelCaseKeys(await client.metrics.highlightedThreats(args)) }),
 });
 
 export const getHoursSaved = defineFunction({
   args: periodArguments,
-  result: camelCasedSchema(hoursSaved),
+  result: buildCamelCaseSchema(hoursSaved),
   read: async (client, args) => ({ hoursSaved: await client.metrics.hoursSaved(args) }),
 });
 
 export const getProtectedInboxes = defineFunction({
   args: periodArguments,
-  result: camelCasedSchema(protectedInboxes),
+  result: buildCamelCaseSchema(protectedInboxes),
   read: async (client, args) => ({ protectedInboxes: await client.metrics.protectedInboxes(args) }),
 });
 
@@ -162,7 +164,7 @@ function buildLookBackQuery({ minutesAgo }: z.output<typeof windowArguments>): {
 }
 
 function buildPositiveSchema() {
-  const error = ({ input }: { readonly input?: unknown }) => positiveRefusal(input);
+  const error = ({ input }: { readonly input?: unknown }) => validatePositive(input);
   return z.int({ error }).min(1, { error });
 }
 

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { InvalidArgumentError, type SettingsClient } from "../../client";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 
 /** A function that reads from the service, over plain data and without a word of Pulumi, for every front. */
 export interface FunctionDefinition<Args extends object, Result extends object> {
@@ -39,7 +39,7 @@ function parseFunctionArguments<Args extends z.ZodObject>(schema: Args, args: un
   if (typeof args !== "object" || args === null) {
     throw new InvalidArgumentError(`the arguments must be an object, not ${quote(args)}`);
   }
-  const parseFunctionArguments = schema.safeParse(withoutUndefined(args));
+  const parseFunctionArguments = schema.safeParse(omitUndefined(args));
   if (parseFunctionArguments.success) return parseFunctionArguments.data;
   const argumentNames = Object.keys(schema.shape);
   const namesText = argumentNames.length === 0 ? "there are none" : `there are ${argumentNames.join(", ")}`;

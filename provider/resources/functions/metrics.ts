@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { TargetedEntity, Threat, ThreatsOnDay, ThreatTypeCount } from "../../client";
 import type { CamelCased } from "./camel-case";
-import { dataFunction, type FunctionOptions } from "./data-function";
+import { createDataFunction, type FunctionOptions } from "./data-function";
 import * as definitions from "./definitions";
 import type { OutputArgs } from "./output-args";
 
@@ -53,14 +53,16 @@ export interface GetProtectedInboxesResult {
   readonly protectedInboxes: number;
 }
 
-const threatsOverTime = dataFunction<GetMetricsArgs, GetThreatsOverTimeResult>(definitions.getThreatsOverTime);
-const topTargetedEntities = dataFunction<GetTopTargetedEntitiesArgs, GetTopTargetedEntitiesResult>(
+const threatsOverTime = createDataFunction<GetMetricsArgs, GetThreatsOverTimeResult>(definitions.getThreatsOverTime);
+const topTargetedEntities = createDataFunction<GetTopTargetedEntitiesArgs, GetTopTargetedEntitiesResult>(
   definitions.getTopTargetedEntities,
 );
-const topThreatTypes = dataFunction<GetMetricsArgs, GetTopThreatTypesResult>(definitions.getTopThreatTypes);
-const highlightedThreats = dataFunction<GetMetricsArgs, GetHighlightedThreatsResult>(definitions.getHighlightedThreats);
-const hoursSaved = dataFunction<GetMetricsArgs, GetHoursSavedResult>(definitions.getHoursSaved);
-const protectedInboxes = dataFunction<GetMetricsArgs, GetProtectedInboxesResult>(definitions.getProtectedInboxes);
+const topThreatTypes = createDataFunction<GetMetricsArgs, GetTopThreatTypesResult>(definitions.getTopThreatTypes);
+const highlightedThreats = createDataFunction<GetMetricsArgs, GetHighlightedThreatsResult>(
+  definitions.getHighlightedThreats,
+);
+const hoursSaved = createDataFunction<GetMetricsArgs, GetHoursSavedResult>(definitions.getHoursSaved);
+const protectedInboxes = createDataFunction<GetMetricsArgs, GetProtectedInboxesResult>(definitions.getProtectedInboxes);
 
 /** How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`. */
 export function getThreatsOverTime(

@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { PhishingReport, PhishingReportDetail } from "../../client";
 import type { CamelCased } from "./camel-case";
-import { dataFunction, type FunctionOptions } from "./data-function";
+import { createDataFunction, type FunctionOptions } from "./data-function";
 import * as definitions from "./definitions";
 import type { GetMetricsArgs } from "./metrics";
 import type { OutputArgs } from "./output-args";
@@ -41,12 +41,14 @@ export interface GetMeanTimeToAnalyzeResult {
   readonly seconds: number | undefined;
 }
 
-const reports = dataFunction<GetPhishingReportsArgs, GetPhishingReportsResult>(definitions.getPhishingReports);
-const report = dataFunction<GetPhishingReportArgs, GetPhishingReportResult>(definitions.getPhishingReport);
-const reportsByMessage = dataFunction<GetPhishingReportsByReportInternetMessageIdArgs, GetPhishingReportsResult>(
+const reports = createDataFunction<GetPhishingReportsArgs, GetPhishingReportsResult>(definitions.getPhishingReports);
+const report = createDataFunction<GetPhishingReportArgs, GetPhishingReportResult>(definitions.getPhishingReport);
+const reportsByMessage = createDataFunction<GetPhishingReportsByReportInternetMessageIdArgs, GetPhishingReportsResult>(
   definitions.getPhishingReportsByReportInternetMessageId,
 );
-const meanTimeToAnalyze = dataFunction<GetMetricsArgs, GetMeanTimeToAnalyzeResult>(definitions.getMeanTimeToAnalyze);
+const meanTimeToAnalyze = createDataFunction<GetMetricsArgs, GetMeanTimeToAnalyzeResult>(
+  definitions.getMeanTimeToAnalyze,
+);
 
 /** What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`. */
 export function getPhishingReports(

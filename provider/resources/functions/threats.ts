@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { Threat } from "../../client";
 import type { CamelCased } from "./camel-case";
-import { dataFunction, type FunctionOptions } from "./data-function";
+import { createDataFunction, type FunctionOptions } from "./data-function";
 import * as definitions from "./definitions";
 import type { OutputArgs } from "./output-args";
 
@@ -25,8 +25,8 @@ export interface GetThreatsResult {
   readonly threats: CamelCased<Threat>[];
 }
 
-const threats = dataFunction<GetThreatsArgs, GetThreatsResult>(definitions.getThreats);
-const threatsByMessage = dataFunction<GetThreatsByInternetMessageIdArgs, GetThreatsResult>(
+const threats = createDataFunction<GetThreatsArgs, GetThreatsResult>(definitions.getThreats);
+const threatsByMessage = createDataFunction<GetThreatsByInternetMessageIdArgs, GetThreatsResult>(
   definitions.getThreatsByInternetMessageId,
 );
 

@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { VipEmployeeRow } from "../../client";
 import type { CamelCased } from "./camel-case";
-import { dataFunction, type FunctionOptions } from "./data-function";
+import { createDataFunction, type FunctionOptions } from "./data-function";
 import * as definitions from "./definitions";
 
 /** What {@link getVipEmployees} answers. */
@@ -10,7 +10,7 @@ export interface GetVipEmployeesResult {
   readonly vipEmployees: CamelCased<VipEmployeeRow>[];
 }
 
-const vipEmployees = dataFunction<Record<string, never>, GetVipEmployeesResult>(definitions.getVipEmployees);
+const vipEmployees = createDataFunction<Record<string, never>, GetVipEmployeesResult>(definitions.getVipEmployees);
 
 /** The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`. */
 export function getVipEmployees(

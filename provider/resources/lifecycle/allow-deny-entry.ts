@@ -5,82 +5,91 @@ import {
   checkAllowDenyEntry,
   completeAllowDenyEntry,
 } from "../../settings/arguments";
-import { LISTS, type List } from "../../settings/assumptions";
+import { ENTRY_LISTS, type List } from "../../settings/assumptions";
+import { buildEntryDeclarationKey } from "../../settings/encoded-list";
 import {
-  createBody,
-  declaredValues,
-  ENTRY_FIELDS,
-  isSentAlike,
-  valuesOf,
-  withArguments,
+  applyArguments,
+  areSentFieldsEqual,
+  buildCreateBody,
+  ENTRY_FIELD_DEFINITIONS,
+  pickDeclaredValues,
+  pickValues,
 } from "../../settings/entry-fields";
-import { naturalKey } from "../../settings/entry-value";
-import { entryKey } from "../../settings/keyed-list";
+import { buildNaturalKey } from "../../settings/entry-value";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
-import { printable } from "../../settings/text";
+import { sanitizeLine } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { isAbout, keyOfValue, readConfirmed } from "../../tenant";
-import { declarableEntry } from "./declarable";
-import { patch, takeOver } from "./entry-changes";
+import { getRowNaturalKey, hasNaturalKey, readConfirmed } from "../../tenant";
+import { buildDeclarableEntry } from "./declarable";
+import { logEntryDuplicates } from "./duplicates";
+import { enforcePlanForEntry, isPlanEnforced } from "./enforce-plan";
+import { adoptRow, patchEntry } from "./entry-changes";
 import { addConflict, assertNoConflict, describeConflict, describeReplacement } from "./entry-conflicts";
-import { nameOfEntry } from "./entry-name";
-import { clearOtherList, removeRow, removeRows, sayLeftRows, sayRemovedRows } from "./entry-removal";
+import { formatUniqueEntryName } from "./entry-name";
+import { clearOtherList, logRemainingRows, logRemovedRows, removeRow, removeRows } from "./entry-removal";
 import {
   type AllowDenyEntryState,
-  declaredEntry,
-  differenceOf,
-  duplicatesOf,
-  heldAs,
-  holdKeyOf,
-  isAsInState,
-  isOfScope,
-  keyOf,
-  resourceId,
-  stateOf,
+  buildAllowDenyEntryState,
+  buildEntryChange,
+  buildEntryDeclaration,
+  buildRowDeclarationKey,
+  findDuplicateRows,
+  getFailingConflict,
+  getManagedId,
+  getManagedRowId,
+  getResourceId,
+  hasScope,
+  rowMatchesState,
 } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
-import { describeEntry, MovedError, NotImportableError } from "./errors";
-import { holdEntryToPlan, isHeld } from "./held-to-plan";
-import { type Context, changeOf, declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
-import { IMPORTED_RISK, lookUpEntry } from "./look-up";
-import { sayEntryTwins } from "./twins";
+import { describeExistingEntry, NotImportableError, StaleEntryError } from "./errors";
+import {
+  buildFieldChanges,
+  buildPropertyChange,
+  buildSingleDeclaration,
+  isDefined,
+  type Lifecycle,
+  type LifecycleContext,
+} from "./lifecycle";
+import { IMPORT_RISK_REASON, lookUpEntry } from "./look-up-entry";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
-export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
+export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
   check: (raw, _previous, getOwnDomains) => checkAllowDenyEntry(raw, getOwnDomains?.()),
 
   complete: completeAllowDenyEntry,
 
-  declare: (inputs) => declarationOf(declaredEntry(inputs, "value")),
+  declare: (inputs) => buildSingleDeclaration(buildEntryDeclaration(inputs, "value")),
 
   // A run that moves the entry to the other list resolves the conflict, or fails.
   warn: (state, { list }) =>
-    state.conflict === undefined || (list !== state.list && LISTS.includes(list))
+    state.conflict === undefined || (list !== state.list && ENTRY_LISTS.includes(list))
       ? []
       : [describeConflict(state, state.conflict)],
 
   diff(state, inputs) {
     return [
-      ...fieldChanges(ENTRY_FIELDS, state, inputs),
+      ...buildFieldChanges(ENTRY_FIELD_DEFINITIONS, state, inputs),
       // Nobody declares a conflict: while there is one, each run of a deny looks whether it is still there.
-      getFailingConflict(state) === undefined ? undefined : changeOf("conflict", state.conflict, undefined),
+      getFailingConflict(state) === undefined ? undefined : buildPropertyChange("conflict", state.conflict, undefined),
     ].filter(isDefined);
   },
 
   // A state that a program gives with an id to look up may hold nothing else.
-  ids: (id, state) => (state.value === undefined ? [] : [heldAs({ ...state, id: state.entryId ?? id })]),
+  getManagedIds: (id, state) =>
+    state.value === undefined ? [] : [getManagedId({ ...state, id: state.entryId ?? id })],
 
-  foresee(inputs, before) {
+  preview(inputs, before) {
     if (before !== undefined && isEntryUnchanged(before.state, inputs))
-      return withArguments(ENTRY_FIELDS, before.state, inputs);
+      return applyArguments(ENTRY_FIELD_DEFINITIONS, before.state, inputs);
     const { entryId, createdAt, createdBy }: Partial<Record<keyof AllowDenyEntryState, unknown>> = before?.state ?? {
       entryId: UNKNOWN,
       createdAt: UNKNOWN,
       createdBy: UNKNOWN,
     };
-    return withoutUndefined({
-      ...valuesOf(ENTRY_FIELDS, { ...inputs }),
+    return omitUndefined({
+      ...pickValues(ENTRY_FIELD_DEFINITIONS, { ...inputs }),
       entryId,
       createdAt,
       createdBy,
@@ -89,84 +98,91 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   async create(inputs, context) {
     await findManagedEntry(inputs, context);
-    if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
+    if (isPlanEnforced(context)) await enforcePlanForEntry(inputs, inputs, context);
     await context.confirmTenant("entries");
     // Another resource of the same value may have created it just now.
     const foundRows: AllowDenyEntryRow[] = [];
     const row = await ensureEntry(inputs, context, undefined, (found) => foundRows.push(found));
-    if (foundRows.some((found) => Object.keys(differenceOf(found, inputs)).length === 0)) {
-      context.say(`Took over ${describeEntry(row)}, which is as declared: deleting the resource deletes it.`);
+    if (foundRows.some((found) => Object.keys(buildEntryChange(found, inputs)).length === 0)) {
+      context.log(`Took over ${describeExistingEntry(row)}, which is as declared: deleting the resource deletes it.`);
     }
-    const id = resourceId(row);
-    const state = await addConflict(id, stateOf(id, row, inputs), context);
-    if (state.conflict !== undefined) context.say(describeConflict(state, state.conflict));
+    const id = getResourceId(row);
+    const state = await addConflict(id, buildAllowDenyEntryState(id, row, inputs), context);
+    if (state.conflict !== undefined) context.log(describeConflict(state, state.conflict));
     return { id, state };
   },
 
-  async lookUp(importId, { tenant, ownDomains }) {
+  async lookUp(importId, { tenant, getOwnDomains }) {
     const row = await lookUpEntry(importId, tenant);
     if (row === undefined) return undefined;
-    const ownDomainsOrNone = ownDomains?.() ?? NO_OWN_DOMAINS;
-    const declared = declarableEntry(row, { own: ownDomainsOrNone, acceptRisk: IMPORTED_RISK });
+    const ownDomainsOrNone = getOwnDomains?.() ?? NO_OWN_DOMAINS;
+    const declared = buildDeclarableEntry(row, {
+      ownDomains: ownDomainsOrNone,
+      acceptRisk: IMPORT_RISK_REASON,
+    });
     if (!declared.ok) {
       throw new NotImportableError(
-        `${describeEntry(row)} can't be imported, for no program can declare it: ${printable(declared.reason)}. It stays as it is.`,
+        `${describeExistingEntry(row)} can't be imported, for no program can declare it: ${sanitizeLine(declared.reason)}. It stays as it is.`,
       );
     }
     const { scope: verdictScope, ...element } = declared.element;
-    const inputs = withoutUndefined({ list: row.list, verdictScope, ...element });
-    const id = resourceId(row);
-    return { id, state: stateOf(id, row, completeAllowDenyEntry(inputs)), inputs };
+    const inputs = omitUndefined({ list: row.list, verdictScope, ...element });
+    const id = getResourceId(row);
+    return { id, state: buildAllowDenyEntryState(id, row, completeAllowDenyEntry(inputs)), inputs };
   },
 
-  query: allowDenyEntryQuery,
+  querySchema: allowDenyEntryQuery,
 
-  async list({ list }, { tenant, ownDomains, say }) {
-    const rows = await tenant.allEntries(LISTS.filter((listName) => list === undefined || listName === list));
-    const ownDomainsOrNone = ownDomains?.() ?? NO_OWN_DOMAINS;
+  async list({ list }, { tenant, getOwnDomains, log }) {
+    const rows = await tenant.readAllEntries(ENTRY_LISTS.filter((listName) => list === undefined || listName === list));
+    const ownDomainsOrNone = getOwnDomains?.() ?? NO_OWN_DOMAINS;
     const declared = rows.filter(
-      (row) => declarableEntry(row, { own: ownDomainsOrNone, acceptRisk: IMPORTED_RISK }).ok,
+      (row) => buildDeclarableEntry(row, { ownDomains: ownDomainsOrNone, acceptRisk: IMPORT_RISK_REASON }).ok,
     );
     const undeclarableCount = rows.length - declared.length;
     if (undeclarableCount > 0) {
       const entries = undeclarableCount === 1 ? "1 entry" : `${undeclarableCount} entries`;
-      say(`Left out: ${entries} that no program can declare. \`email-security export\` tells which, and why.`);
+      log(`Left out: ${entries} that no program can declare. \`email-security export\` tells which, and why.`);
     }
-    const byValue = Map.groupBy(rows, keyOfValue);
+    const byValue = Map.groupBy(rows, getRowNaturalKey);
     return declared.map((row) => ({
-      id: resourceId(row),
-      name: printable(nameOfEntry(row, byValue.get(keyOfValue(row)) ?? [])),
+      id: getResourceId(row),
+      name: sanitizeLine(formatUniqueEntryName(row, byValue.get(getRowNaturalKey(row)) ?? [])),
     }));
   },
 
   async read(id, state, context) {
-    const { tenant, confirmTenant, say } = context;
+    const { tenant, confirmTenant, log } = context;
     const query = { ...state, id: state.entryId ?? id };
     // A state that a program gives beside an id may say no more than the value.
-    const isAsExpected = (one: AllowDenyEntryRow) => state.list === undefined || isAsInState(one, id, state);
-    const row = await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
+    const isAsExpected = (one: AllowDenyEntryRow) => state.list === undefined || rowMatchesState(one, id, state);
+    const row = await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
     await confirmTenant("entries");
     if (row === undefined) return undefined;
-    if (state.list !== undefined && row.id !== query.id) say(describeReplacement(state, query.id, row));
-    const isOwnRow = (one: AllowDenyEntryRow) => one === row || !context.isHeldElsewhere(holdKeyOf(one));
-    const duplicates = duplicatesOf(row, await tenant.entriesOfValue(query)).filter(isOwnRow);
-    sayEntryTwins([[row, duplicates]], context);
-    const freshState = stateOf(id, row, state);
+    if (state.list !== undefined && row.id !== query.id) log(describeReplacement(state, query.id, row));
+    const isOwnRow = (one: AllowDenyEntryRow) => one === row || !context.isManagedElsewhere(getManagedRowId(one));
+    const duplicates = findDuplicateRows(row, await tenant.findEntriesByValue(query)).filter(isOwnRow);
+    logEntryDuplicates([[row, duplicates]], context);
+    const freshState = buildAllowDenyEntryState(id, row, state);
     const current = await addConflict(id, freshState, context, state.conflict);
-    if (current.conflict !== undefined) say(describeConflict(current, current.conflict, state.list));
-    return { id: resourceId(row), state: current, inputs: declaredValues(ENTRY_FIELDS, { ...freshState }) };
+    if (current.conflict !== undefined) log(describeConflict(current, current.conflict, state.list));
+    return {
+      id: getResourceId(row),
+      state: current,
+      inputs: pickDeclaredValues(ENTRY_FIELD_DEFINITIONS, { ...freshState }),
+    };
   },
 
   async update(id, state, inputs, context) {
-    if (isEntryUnchanged(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
+    if (isEntryUnchanged(state, inputs)) return applyArguments(ENTRY_FIELD_DEFINITIONS, state, inputs);
     const updatedState = await updateEntry(id, state, inputs, context);
     const resultState = await addConflict(id, updatedState, context, state.conflict);
-    if (resultState.conflict !== undefined) context.say(describeConflict(resultState, resultState.conflict));
+    if (resultState.conflict !== undefined) context.log(describeConflict(resultState, resultState.conflict));
     return resultState;
   },
 
   async delete(id, state, context) {
-    const { tenant, say, isDeclared, isHeldElsewhere } = context;
+    const { tenant, log, isDeclared, isManagedElsewhere } = context;
     const entryText = `${state.value} on the ${state.list} list`;
     const entryId = state.entryId ?? id;
     const query = { ...state, id: entryId };
@@ -174,39 +190,39 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
     if (current !== undefined && !isAsInState(current)) {
       // The lists may not show it yet, or where it was before the last run. Only where they do, another row is a duplicate of it.
-      const rows = await tenant.entriesOfValueSurely(query, isAsInState);
+      const rows = await tenant.findEntriesConfirmed(query, isAsInState);
       current = rows.find(isAsInState) ?? (await tenant.findEntry(query));
     }
     const row = resolveStateRow(current, state, entryId, tenant);
-    if (row !== undefined && isDeclared(keyOf(row, state))) {
-      say(
+    if (row !== undefined && isDeclared(buildRowDeclarationKey(row, state))) {
+      log(
         row.list === state.list
           ? `${entryText} stays: the program declares it.`
-          : `${state.value} is on the ${printable(row.list)} list now, where the program declares it.`,
+          : `${state.value} is on the ${sanitizeLine(row.list)} list now, where the program declares it.`,
       );
       return;
     }
-    if (isHeldElsewhere(heldAs(query))) {
-      say(`${entryText} stays: another Provider of the program manages it, by another key or address of this tenant.`);
+    if (isManagedElsewhere(getManagedId(query))) {
+      log(`${entryText} stays: another Provider of the program manages it, by another key or address of this tenant.`);
       return;
     }
-    await context.confirmTenant("entries", { removes: true });
+    await context.confirmTenant("entries", { isRemoval: true });
     if (row !== undefined && row.list !== state.list) {
-      throw new MovedError(
-        `The entry to delete, ${entryText}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.`,
+      throw new StaleEntryError(
+        `The entry to delete, ${entryText}, was moved in the meantime: there is ${describeExistingEntry(row)}. Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.`,
       );
     }
-    if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
+    if (isPlanEnforced(context)) await enforcePlanForEntry({ ...state, id: entryId }, undefined, context);
     if (tenant.hasDeleted(entryId)) {
-      say(formatRemovedAsDuplicate(entryText));
+      log(formatRemovedAsDuplicate(entryText));
       return;
     }
-    const isManagedHere = (one: AllowDenyEntryRow) => !isHeldElsewhere(holdKeyOf(one));
-    const rows = await tenant.entriesOfValue(query);
+    const isManagedHere = (one: AllowDenyEntryRow) => !isManagedElsewhere(getManagedRowId(one));
+    const rows = await tenant.findEntriesByValue(query);
     const isUnchanged = (currentRow: AllowDenyEntryRow) =>
-      isAbout(currentRow, naturalKey(state.entryType, state.value));
+      hasNaturalKey(currentRow, buildNaturalKey(state.entryType, state.value));
     const duplicates =
-      row === undefined ? [] : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
+      row === undefined ? [] : findDuplicateRows(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
     // The row that the state names goes last: if a deletion fails, the resource stays in the state, and the next run goes on by it.
     // Where its own row was neither listed nor deleted, another one was made since.
     const isListed = current?.id === entryId;
@@ -215,33 +231,36 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     if (isDeleted) removedRows.push(row, ...(isListed ? [] : await removeRows(duplicates, state, tenant)));
     const removed = new Set([entryId, ...removedRows.map((one) => one.id)]);
     if (removedRows.length > 0) {
-      sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isManagedHere(one) });
-      if (removedRows.length > 1 || !isDeleted) sayRemovedRows(state, removedRows, context);
+      logRemainingRows(state, rows, {
+        ...context,
+        isLeft: (one) => !removed.has(one.id) && isManagedHere(one),
+      });
+      if (removedRows.length > 1 || !isDeleted) logRemovedRows(state, removedRows, context);
       return;
     }
     const isDuplicate = tenant.hasDeleted(entryId);
-    const replacement = current?.id === entryId ? await tenant.findEntryAnew(query) : current;
+    const replacement = current?.id === entryId ? await tenant.refetchEntry(query) : current;
     if (replacement === undefined || removed.has(replacement.id)) {
-      sayLeftRows(state, rows, {
+      logRemainingRows(state, rows, {
         ...context,
         isLeft: (one) => !removed.has(one.id) && one.list !== state.list && isManagedHere(one),
       });
-      say(
+      log(
         isDuplicate
           ? formatRemovedAsDuplicate(entryText)
           : `${entryText} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
       );
       return;
     }
-    if (isDeclared(keyOf(replacement, state))) return;
+    if (isDeclared(buildRowDeclarationKey(replacement, state))) return;
     // Which of several was there beside it before, and which was made since, nobody can tell.
-    const unclaimedRows = (await tenant.entriesOfValue(query)).filter(
-      (one) => isManagedHere(one) && !isDeclared(keyOf(one, state)),
+    const unclaimedRows = (await tenant.findEntriesByValue(query)).filter(
+      (one) => isManagedHere(one) && !isDeclared(buildRowDeclarationKey(one, state)),
     );
-    say(
+    log(
       unclaimedRows.length > 1
-        ? `${entryText} was gone already; ${unclaimedRows.map(describeEntry).join(" | ")} are at the tenant, and are left alone.`
-        : `${entryText} was gone already; ${describeEntry(replacement)} was made in its place and is left alone.`,
+        ? `${entryText} was gone already; ${unclaimedRows.map(describeExistingEntry).join(" | ")} are at the tenant, and are left alone.`
+        : `${entryText} was gone already; ${describeExistingEntry(replacement)} was made in its place and is left alone.`,
     );
   },
 };
@@ -251,28 +270,28 @@ async function updateEntry(
   id: string,
   state: AllowDenyEntryState,
   inputs: AllowDenyEntryInputs,
-  context: Context,
+  context: LifecycleContext,
 ): Promise<AllowDenyEntryState> {
   const { tenant } = context;
   const { verdictScope } = state;
-  const change = differenceOf(createBody(ENTRY_FIELDS, { ...state }), inputs);
+  const change = buildEntryChange(buildCreateBody(ENTRY_FIELD_DEFINITIONS, { ...state }), inputs);
   const entryId = state.entryId ?? id;
   const query = { ...state, id: entryId };
-  const isAsExpected = (row: AllowDenyEntryRow) => isAsInState(row, id, state);
-  if (isHeld(context)) {
-    await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
-    await holdEntryToPlan(query, inputs, context);
+  const isAsExpected = (row: AllowDenyEntryRow) => rowMatchesState(row, id, state);
+  if (isPlanEnforced(context)) {
+    await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
+    await enforcePlanForEntry(query, inputs, context);
   }
   // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
-  const isDeclaredElsewhere = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
+  const isDeclaredElsewhere = change.verdict_scope !== undefined && context.isDeclared(buildEntryDeclarationKey(state));
   await context.confirmTenant("entries");
   if (isDeclaredElsewhere) {
-    return stateOf(id, await ensureEntry(inputs, context), inputs);
+    return buildAllowDenyEntryState(id, await ensureEntry(inputs, context), inputs);
   }
   const isMove = change.list !== undefined;
   // What a move leaves behind, or a resource that adopts finds, is removed afterwards.
   const isRemovingOthers = isMove || inputs.adopt === true;
-  const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && isOfScope(row, inputs);
+  const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && hasScope(row, inputs);
   await assertNoConflict(inputs, context, (row) => row.id === entryId || isRemovedRow(row));
   // The value may be on the declared list already, in another row than the one to be moved. Then it matters where that one is, and the
   // lists may still show either as it was before the last run.
@@ -280,7 +299,7 @@ async function updateEntry(
     isMove ? await findRowOnList(inputs.list, inputs, entryId, tenant) : undefined;
   const isListed = (await tenant.findEntry(query))?.id === entryId;
   if (isListed && (await findRowOnTargetList()) !== undefined)
-    await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
+    await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
   const targetRow = await readConfirmed(
     tenant,
     "entries",
@@ -296,12 +315,13 @@ async function updateEntry(
   // What no list shows is asked for by its id in any case.
   const requestedFields = current?.id === entryId ? {} : { list: inputs.list };
   for (const row of ownRow === undefined ? [] : [targetRow, ownRow].filter(isDefined)) {
-    const difference = differenceOf(row, inputs);
+    const difference = buildEntryChange(row, inputs);
     const changeBody = row === targetRow ? difference : { ...change, ...difference, ...requestedFields };
     try {
-      const resultState = Object.keys(changeBody).length === 0 ? row : await patch(tenant, row.id, changeBody, inputs);
+      const resultState =
+        Object.keys(changeBody).length === 0 ? row : await patchEntry(tenant, row.id, changeBody, inputs);
       await removeOthers();
-      return stateOf(id, resultState, inputs);
+      return buildAllowDenyEntryState(id, resultState, inputs);
     } catch (error) {
       // It is gone, and no longer listed.
       if (!(error instanceof NotFoundError)) throw error;
@@ -315,16 +335,16 @@ async function updateEntry(
     (row) => row !== undefined && isAsDeclared(row, inputs),
   );
   if (remainingRow !== undefined) {
-    if (remainingRow.id !== entryId) context.say(describeReplacement(state, entryId, remainingRow));
+    if (remainingRow.id !== entryId) context.log(describeReplacement(state, entryId, remainingRow));
     try {
-      const row = await takeOver(remainingRow, inputs, context);
+      const row = await adoptRow(remainingRow, inputs, context);
       await removeOthers();
-      return stateOf(id, row, inputs);
+      return buildAllowDenyEntryState(id, row, inputs);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
   }
-  return stateOf(id, await ensureEntry(inputs, context), inputs);
+  return buildAllowDenyEntryState(id, await ensureEntry(inputs, context), inputs);
 }
 
 /**
@@ -337,10 +357,10 @@ function resolveStateRow(
   current: AllowDenyEntryRow | undefined,
   state: AllowDenyEntryState,
   id: string,
-  tenant: Context["tenant"],
+  tenant: LifecycleContext["tenant"],
 ): AllowDenyEntryRow | undefined {
   if (current?.id === id) return current;
-  if (tenant.knownEntry(id) !== undefined) return undefined;
+  if (tenant.getCachedEntry(id) !== undefined) return undefined;
   const { list, value, entryType, verdictScope, comment, createdAt, createdBy } = state;
   return {
     id,
@@ -358,11 +378,6 @@ function formatRemovedAsDuplicate(entryText: string): string {
   return `${entryText} is removed: this run removed it with another entry of the same value.`;
 }
 
-/** What keeps a deny from being done, by its state. */
-function getFailingConflict({ list, conflict }: AllowDenyEntryState): string | undefined {
-  return list === "deny" ? conflict : undefined;
-}
-
 /**
  * The row of an entry's value and scope on a list, other than its own. It is of the entry's scope where the service doesn't tell that.
  */
@@ -370,13 +385,15 @@ async function findRowOnList(
   list: List,
   entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
   excludedId: string,
-  tenant: Context["tenant"],
+  tenant: LifecycleContext["tenant"],
 ): Promise<AllowDenyEntryRow | undefined> {
-  const rows = await tenant.entriesOfValue({ ...entry, list });
-  return rows.find((row) => row.list === list && row.id !== excludedId && isOfScope(row, entry));
+  const rows = await tenant.findEntriesByValue({ ...entry, list });
+  return rows.find((row) => row.list === list && row.id !== excludedId && hasScope(row, entry));
 }
 
 /** Whether arguments ask nothing of the service, by a state; what is not known yet differs. */
 function isEntryUnchanged(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
-  return getFailingConflict(state) === undefined && isSentAlike(ENTRY_FIELDS, { ...state }, { ...inputs });
+  return (
+    getFailingConflict(state) === undefined && areSentFieldsEqual(ENTRY_FIELD_DEFINITIONS, { ...state }, { ...inputs })
+  );
 }

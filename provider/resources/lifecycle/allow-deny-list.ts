@@ -1,138 +1,141 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { LISTS, type List } from "../../settings/assumptions";
-import { sameListText } from "../../settings/comparable";
+import { ENTRY_LISTS, type List } from "../../settings/assumptions";
+import { isSameListText } from "../../settings/comparable";
 import { isOverlappingScope } from "../../settings/coverage";
-import { dangerRank } from "../../settings/danger";
+import { getDangerRank } from "../../settings/danger";
 import {
-  asUnmanaged,
+  decodeEntry,
+  type EncodedList,
+  encodeEntry,
   isUnmanaged,
-  type KeyedList,
   type ListedEntry,
-  readEntry,
-  textOfEntry,
-} from "../../settings/keyed-list";
-import { type AllowDenyListInputs, ENTRIES } from "../../settings/list-arguments";
+  markUnmanaged,
+} from "../../settings/encoded-list";
+import { type AllowDenyListInputs, ENTRY_LIST_KIND } from "../../settings/list-arguments";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
-import { keyPath } from "../../settings/property-path";
+import { formatKeyPath } from "../../settings/property-path";
 import { readConfirmed } from "../../tenant";
-import { AttemptAll } from "./attempt-all";
-import { declarableEntries } from "./declarable";
-import { EntryMatch, keyedRows } from "./entry-match";
-import { declaredEntry, holdKeyOf } from "./entry-state";
-import { describeEntry } from "./errors";
-import { type Context, PartialFailure } from "./lifecycle";
-import { entriesOf, type KeyedEntry, naturalKeyOf, textOfRow } from "./list-entries";
-import { ChangedError, EntryWork } from "./list-entry-writes";
-import { listLifecycle } from "./list-lifecycle";
-import type { Failure, ListPlan, LookedUp, Observed, ObserveOptions } from "./list-resource";
-import { IMPORTED_RISK } from "./look-up";
-import { sayEntryTwins } from "./twins";
+import { BestEffortRunner } from "./best-effort-runner";
+import { buildDeclarableEntries } from "./declarable";
+import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./decode-entries";
+import { logEntryDuplicates } from "./duplicates";
+import { buildKeyedRows, EntryMatch } from "./entry-match";
+import { buildEntryDeclaration, getManagedRowId } from "./entry-state";
+import { describeExistingEntry } from "./errors";
+import { type LifecycleContext, PartialFailureError } from "./lifecycle";
+import { EntryChangedError, ListEntryWriter } from "./list-entry-writer";
+import { createListLifecycle } from "./list-lifecycle";
+import type { ImportedList, ItemFailure, ListObservation, ListPlan, ObserveOptions } from "./list-resource";
+import { IMPORT_RISK_REASON } from "./look-up-entry";
 
 /** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
-export const allowDenyList = listLifecycle<AllowDenyListInputs>({
-  kind: ENTRIES,
+export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
+  kind: ENTRY_LIST_KIND,
   list: "entries",
   id: "allow-deny-list",
 
-  thing(key, text) {
-    const entry = typeof text === "string" ? readEntry(key, text) : undefined;
-    return entry === undefined ? undefined : declaredEntry(entry, keyPath("entries", key));
+  buildItem(key, text) {
+    const entry = typeof text === "string" ? decodeEntry(key, text) : undefined;
+    return entry === undefined ? undefined : buildEntryDeclaration(entry, formatKeyPath("entries", key));
   },
 
-  keyOfSubject: (subject) => subject,
+  getKeyBySubject: (subject) => subject,
 
-  keyOfDeclared: (key) => key.slice(key.indexOf(" ") + 1),
+  getKeyByDeclaration: (key) => key.slice(key.indexOf(" ") + 1),
 
-  holds: ({ list }) => list !== undefined,
+  canHold: ({ list }) => list !== undefined,
 
   // The state of a list holds what is declared, without the service's ids.
-  ids: () => [],
+  getManagedIds: () => [],
 
-  warnOfRemoval: () => [],
+  buildRemovalWarnings: () => [],
 
-  conflicts: (known, otherTexts) => findOppositeConflicts(known, "deny", otherTexts),
+  findConflicts: (known, otherTexts) => findOppositeConflicts(known, "deny", otherTexts),
 
-  namedConflicts: (known, otherTexts) => findOppositeConflicts(known, "allow", otherTexts),
+  findToleratedConflicts: (known, otherTexts) => findOppositeConflicts(known, "allow", otherTexts),
 
   observe,
 
   importIds: "allow-deny-list, or allow or deny for what is on one of the two",
 
   lookUp(importId, context) {
-    const lists = importId === "allow-deny-list" ? LISTS : LISTS.filter((list) => list === importId);
+    const lists = importId === "allow-deny-list" ? ENTRY_LISTS : ENTRY_LISTS.filter((list) => list === importId);
     return lists.length === 0 ? undefined : lookUp(lists, context);
   },
 
   async apply(plan, inputs, context) {
-    const attemptAll = new AttemptAll<KeyedEntry>();
-    const entries = entriesOf(plan.declared);
-    const removed = entriesOf(plan.removed);
-    const work = new EntryWork(plan, removed, inputs, context);
+    const attemptAll = new BestEffortRunner<KeyedEntry>();
+    const entries = decodeEntries(plan.declared);
+    const removed = decodeEntries(plan.removals);
+    const work = new ListEntryWriter(plan, removed, inputs, context);
     // A deny is created before its allow is removed, and a replacement before the entry that it replaces.
     for (const list of ["deny", "allow"] as const) {
-      const declaredEntries = await work.inOrder(entries.filter(([, entry]) => entry.list === list));
-      await attemptAll.all(declaredEntries, async ([key, entry]) => await work.ensure(key, entry));
+      const declaredEntries = await work.sortForWriting(entries.filter(([, entry]) => entry.list === list));
+      await attemptAll.run(declaredEntries, async ([key, entry]) => await work.ensure(key, entry));
     }
-    const failed = attemptAll.failed.map(({ item: [, entry] }) => entry);
+    const failed = attemptAll.failures.map(({ item: [, entry] }) => entry);
     for (const list of ["allow", "deny"] as const) {
       const removedEntries = removed.filter(([, entry]) => entry.list === list);
-      await attemptAll.all(removedEntries, async ([key, entry]) => await work.remove(key, entry, failed));
+      await attemptAll.run(removedEntries, async ([key, entry]) => await work.remove(key, entry, failed));
     }
-    return attemptAll.failed.map(({ item: [key], error }) => buildListFailure(key, plan, error));
+    return attemptAll.failures.map(({ item: [key], error }) => buildListFailure(key, plan, error));
   },
 });
 
-function buildListFailure(key: string, { declared, known }: ListPlan, error: unknown): Failure {
+function buildListFailure(key: string, { declared, known }: ListPlan, error: unknown): ItemFailure {
   const previousText = known[key];
-  const name = ENTRIES.describe(key, declared[key] ?? previousText ?? "");
+  const name = ENTRY_LIST_KIND.describe(key, declared[key] ?? previousText ?? "");
   const actual = getActualText(error, previousText);
-  const dangerLevel = dangerRank({ from: getListOfText(key, declared[key]), to: getListOfText(key, actual) });
-  return { key, name, error, there: actual, danger: dangerLevel };
+  const dangerLevel = getDangerRank({
+    from: getListOfText(key, declared[key]),
+    to: getListOfText(key, actual),
+  });
+  return { key, name, error, actualText: actual, dangerRank: dangerLevel };
 }
 
 function getListOfText(key: string, text: string | undefined): string | undefined {
-  return text === undefined ? undefined : readEntry(key, text)?.list;
+  return text === undefined ? undefined : decodeEntry(key, text)?.list;
 }
 
 /** What the state says of an entry that could not be brought to what is declared. */
 function getActualText(error: unknown, previousText: string | undefined): string | undefined {
-  if (error instanceof PartialFailure) return textOfEntry(error.state as ListedEntry);
-  if (error instanceof ChangedError) {
-    const text = textOfEntry(error.row);
-    return previousText !== undefined && isUnmanaged(previousText) ? asUnmanaged(text) : text;
+  if (error instanceof PartialFailureError) return encodeEntry(error.state as ListedEntry);
+  if (error instanceof EntryChangedError) {
+    const text = encodeEntry(error.row);
+    return previousText !== undefined && isUnmanaged(previousText) ? markUnmanaged(text) : text;
   }
   return previousText;
 }
 
 async function observe(
-  known: KeyedList,
-  context: Context,
-  { sure, expected = known }: ObserveOptions,
-): Promise<Observed> {
+  known: EncodedList,
+  context: LifecycleContext,
+  { shouldConfirm, expected = known }: ObserveOptions,
+): Promise<ListObservation> {
   const { tenant } = context;
   const isExpectedKey = (key: string) => Object.hasOwn(expected, key);
   const match = await readConfirmed(
     tenant,
     "entries",
-    async () => new EntryMatch(known, keyedRows(await tenant.allEntries())),
-    (result) => sure && isStaleMatch(result, expected),
+    async () => new EntryMatch(known, buildKeyedRows(await tenant.readAllEntries())),
+    (result) => shouldConfirm && isStaleMatch(result, expected),
   );
-  if (sure) {
+  if (shouldConfirm) {
     await Promise.all(
-      match.missing.map(async (key) => {
-        const entry = readEntry(key, known[key] ?? "");
+      match.missingKeys.map(async (key) => {
+        const entry = decodeEntry(key, known[key] ?? "");
         const row =
-          entry === undefined ? undefined : await tenant.findEntrySurely(entry, { isExpected: isExpectedKey(key) });
-        if (row !== undefined) match.take(key, row);
+          entry === undefined ? undefined : await tenant.findEntryConfirmed(entry, { isExpected: isExpectedKey(key) });
+        if (row !== undefined) match.assign(key, row);
       }),
     );
   }
-  if (sure) {
-    const duplicates = [...match.found.values()].map((row) => [row, match.alike(row)] as const);
-    sayEntryTwins(duplicates, context);
+  if (shouldConfirm) {
+    const duplicates = [...match.matches.values()].map((row) => [row, match.getDuplicates(row)] as const);
+    logEntryDuplicates(duplicates, context);
   }
-  const foundTexts = [...match.found].map(([key, row]) => [key, encodeFoundRow(key, known[key] ?? "", row)] as const);
-  const otherTexts = [...match.others()].map(([key, row]) => [key, textOfEntry(row)] as const);
+  const foundTexts = [...match.matches].map(([key, row]) => [key, encodeFoundRow(key, known[key] ?? "", row)] as const);
+  const otherTexts = [...match.getUnmatched()].map(([key, row]) => [key, encodeEntry(row)] as const);
   return { known: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
 }
 
@@ -140,9 +143,9 @@ async function observe(
  * Whether something isn't as the state has it: the list may lag behind the last run, which may have removed what the state doesn't have.
  * What nobody declared, no run wrote.
  */
-function isStaleMatch({ missing, found }: EntryMatch, expected: KeyedList): boolean {
-  if (missing.some((key) => Object.hasOwn(expected, key))) return true;
-  return [...found].some(([key, row]) => {
+function isStaleMatch({ missingKeys, matches }: EntryMatch, expected: EncodedList): boolean {
+  if (missingKeys.some((key) => Object.hasOwn(expected, key))) return true;
+  return [...matches].some(([key, row]) => {
     const text = Object.hasOwn(expected, key) ? expected[key] : undefined;
     if (text === undefined) return true;
     return !isUnmanaged(text) && encodeFoundRow(key, text, row) !== text;
@@ -153,15 +156,15 @@ function isStaleMatch({ missing, found }: EntryMatch, expected: KeyedList): bool
  * Returns the undeclared keys that conflict with a known entry of one list: the same value on the other list, with an
  * overlapping scope.
  */
-function findOppositeConflicts(known: KeyedList, list: List, otherTexts: KeyedList): readonly string[] {
-  const opposite = entriesOf(otherTexts).filter(([, entry]) => entry.list !== list);
+function findOppositeConflicts(known: EncodedList, list: List, otherTexts: EncodedList): readonly string[] {
+  const opposite = decodeEntries(otherTexts).filter(([, entry]) => entry.list !== list);
   if (opposite.length === 0) return [];
   const ownByValue = Map.groupBy(
-    entriesOf(known).filter(([, entry]) => entry.list === list),
-    ([, entry]) => naturalKeyOf(entry),
+    decodeEntries(known).filter(([, entry]) => entry.list === list),
+    ([, entry]) => getNaturalKey(entry),
   );
   return opposite.flatMap(([key, entry]) => {
-    const sameValueEntries = ownByValue.get(naturalKeyOf(entry)) ?? [];
+    const sameValueEntries = ownByValue.get(getNaturalKey(entry)) ?? [];
     const isConflict = sameValueEntries.some(([, ownEntry]) =>
       isOverlappingScope(ownEntry.verdictScope, entry.verdictScope),
     );
@@ -169,28 +172,35 @@ function findOppositeConflicts(known: KeyedList, list: List, otherTexts: KeyedLi
   });
 }
 
-async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Context): Promise<LookedUp> {
-  const rows = await tenant.allEntries(lists);
-  hold(rows.map(holdKeyOf));
-  const ownDomainsOrNone = ownDomains?.() ?? NO_OWN_DOMAINS;
-  const declarableRows = declarableEntries(rows, { own: ownDomainsOrNone, acceptRisk: IMPORTED_RISK });
+async function lookUp(
+  lists: readonly List[],
+  { tenant, getOwnDomains, shareManagedIds }: LifecycleContext,
+): Promise<ImportedList> {
+  const rows = await tenant.readAllEntries(lists);
+  shareManagedIds(rows.map(getManagedRowId));
+  const ownDomainsOrNone = getOwnDomains?.() ?? NO_OWN_DOMAINS;
+  const declarableRows = buildDeclarableEntries(rows, {
+    ownDomains: ownDomainsOrNone,
+    acceptRisk: IMPORT_RISK_REASON,
+  });
   return {
     content: Object.fromEntries(declarableRows.flatMap((one) => (one.ok ? [[one.key, one.text]] : []))),
-    left: declarableRows.flatMap((one) =>
+    skipped: declarableRows.flatMap((one) =>
       one.ok
-        ? one.twins.map(
-            (duplicate) => `${describeEntry(duplicate)}: is declared already by another of the same value and scope`,
+        ? one.duplicates.map(
+            (duplicate) =>
+              `${describeExistingEntry(duplicate)}: is declared already by another of the same value and scope`,
           )
-        : [`${describeEntry(one.row)}: ${one.reason}`],
+        : [`${describeExistingEntry(one.row)}: ${one.reason}`],
     ),
   };
 }
 
 /** The text of a key that is known, as its row has it now. */
 function encodeFoundRow(key: string, previousText: string, row: AllowDenyEntryRow): string {
-  const entry = readEntry(key, previousText);
-  const encoded = entry === undefined ? textOfEntry(row) : textOfRow(row, entry);
-  const foundText = isUnmanaged(previousText) ? asUnmanaged(encoded) : encoded;
+  const entry = decodeEntry(key, previousText);
+  const encoded = entry === undefined ? encodeEntry(row) : encodeRow(row, entry);
+  const foundText = isUnmanaged(previousText) ? markUnmanaged(encoded) : encoded;
   // As it was written, where the service changes no more than white space.
-  return sameListText(foundText, previousText) ? previousText : foundText;
+  return isSameListText(foundText, previousText) ? previousText : foundText;
 }

@@ -1,57 +1,60 @@
 import { type AllowDenyEntryRow, ConflictError, type EntryChange, NotFoundError } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
-import { naturalKey } from "../../settings/entry-value";
-import { entryKey } from "../../settings/keyed-list";
+import { buildEntryDeclarationKey } from "../../settings/encoded-list";
+import { buildNaturalKey } from "../../settings/entry-value";
 import { excerpt, quote } from "../../settings/text";
-import { isAbout, type Tenant } from "../../tenant";
-import { findStillListed } from "./entry-removal";
-import { differenceOf, keyOf } from "./entry-state";
-import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError } from "./errors";
-import type { Context } from "./lifecycle";
+import { hasNaturalKey, type TenantCache } from "../../tenant";
+import { findLingeringRow } from "./entry-removal";
+import { buildEntryChange, buildRowDeclarationKey } from "./entry-state";
+import { AlreadyExistsError, describeExistingEntry, formatCommentAdvice, NotAppliedError } from "./errors";
+import type { LifecycleContext } from "./lifecycle";
 
 /** Updates an existing entry to what is declared, unless the program declares that entry separately. */
-export async function takeOver(
+export async function adoptRow(
   existingRow: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
-  context: Context,
+  context: LifecycleContext,
 ): Promise<AllowDenyEntryRow> {
-  const change = differenceOf(existingRow, inputs);
+  const change = buildEntryChange(existingRow, inputs);
   if (Object.keys(change).length === 0) return existingRow;
-  if (keyOf(existingRow, inputs) !== entryKey(inputs) && context.isDeclared(keyOf(existingRow, inputs))) {
+  if (
+    buildRowDeclarationKey(existingRow, inputs) !== buildEntryDeclarationKey(inputs) &&
+    context.isDeclared(buildRowDeclarationKey(existingRow, inputs))
+  ) {
     throw new AlreadyExistsError(
-      `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeEntry(existingRow)} too. Nothing was changed. Keep one of the two declarations.`,
+      `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeExistingEntry(existingRow)} too. Nothing was changed. Keep one of the two declarations.`,
     );
   }
-  return await patch(context.tenant, existingRow.id, change, inputs);
+  return await patchEntry(context.tenant, existingRow.id, change, inputs);
 }
 
 /** Updates an entry in place and compares the answer with all declared fields; a difference is fixed once. */
-export async function patch(
-  tenant: Tenant,
+export async function patchEntry(
+  tenant: TenantCache,
   id: string,
   requestedChange: EntryChange,
   inputs: AllowDenyEntryInputs,
 ): Promise<AllowDenyEntryRow> {
   let row = await sendChange(tenant, id, requestedChange, inputs);
-  const remainingChange = differenceOf(row, inputs);
+  const remainingChange = buildEntryChange(row, inputs);
   // Fields that were not sent and differ were changed by somebody else since the last reading.
   const hasUnseenChange =
     Object.keys(remainingChange).length > 0 && !Object.keys(remainingChange).some((field) => field in requestedChange);
   if (hasUnseenChange) row = await sendChange(tenant, id, remainingChange, inputs);
-  const missedFields = Object.keys(differenceOf(row, inputs));
+  const missedFields = Object.keys(buildEntryChange(row, inputs));
   if (missedFields.length > 0) {
     const advice = missedFields.every((field) => field === "comment")
-      ? commentAdvice(inputs.comment, row.comment)
+      ? formatCommentAdvice(inputs.comment, row.comment)
       : "Look at it in the console, then run again with a refresh.";
     throw new NotAppliedError(
-      `The service answered success to the change of ${Object.keys(requestedChange).join(", ")} of ${quote(inputs.value)}, but ${missedFields.join(", ")} is not as asked: there is ${describeEntry(row)}. ${advice}`,
+      `The service answered success to the change of ${Object.keys(requestedChange).join(", ")} of ${quote(inputs.value)}, but ${missedFields.join(", ")} is not as asked: there is ${describeExistingEntry(row)}. ${advice}`,
     );
   }
   return row;
 }
 
 async function sendChange(
-  tenant: Tenant,
+  tenant: TenantCache,
   id: string,
   change: EntryChange,
   inputs: AllowDenyEntryInputs,
@@ -64,9 +67,9 @@ async function sendChange(
     if (error instanceof NotFoundError) await assertNotStillListed(error, id, inputs, tenant);
     throw error;
   }
-  if (row.id === id && isAbout(row, naturalKey(inputs.entryType, inputs.value))) return row;
+  if (row.id === id && hasNaturalKey(row, buildNaturalKey(inputs.entryType, inputs.value))) return row;
   throw new NotAppliedError(
-    `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and answered with ${describeEntry(row)}: whether it was changed is not known. Look at both in the console, and run again, with a refresh.`,
+    `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and answered with ${describeExistingEntry(row)}: whether it was changed is not known. Look at both in the console, and run again, with a refresh.`,
   );
 }
 
@@ -75,12 +78,12 @@ async function assertNotStillListed(
   cause: NotFoundError,
   id: string,
   inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
+  tenant: TenantCache,
 ): Promise<void> {
-  const listedRow = await findStillListed(id, inputs, tenant);
+  const listedRow = await findLingeringRow(id, inputs, tenant);
   if (listedRow === undefined) return;
   throw new NotAppliedError(
-    `The service answers 404 to the change of ${describeEntry(listedRow)}, and its list still shows it. Nothing was changed. Run again; if it stays so, look at it in the console.`,
+    `The service answers 404 to the change of ${describeExistingEntry(listedRow)}, and its list still shows it. Nothing was changed. Run again; if it stays so, look at it in the console.`,
     { cause },
   );
 }
@@ -89,13 +92,13 @@ async function buildCollisionError(
   conflictError: ConflictError,
   id: string,
   inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
+  tenant: TenantCache,
 ): Promise<Error> {
-  const rows = await tenant.entriesOfValueAnew(inputs).catch(() => []);
+  const rows = await tenant.refetchEntriesByValue(inputs).catch(() => []);
   const collidingRow = rows.find((row) => row.id !== id);
   if (collidingRow === undefined) return conflictError;
   return new AlreadyExistsError(
-    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(collidingRow)}. Nothing was changed. Remove one of the two in the console, then run again with a refresh.`,
+    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeExistingEntry(collidingRow)}. Nothing was changed. Remove one of the two in the console, then run again with a refresh.`,
     { cause: conflictError },
   );
 }

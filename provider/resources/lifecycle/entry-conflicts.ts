@@ -1,11 +1,17 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { LISTS } from "../../settings/assumptions";
+import { ENTRY_LISTS } from "../../settings/assumptions";
 import { isOverlappingScope } from "../../settings/coverage";
-import { excerpt, printable, quote } from "../../settings/text";
+import { excerpt, quote, sanitizeLine } from "../../settings/text";
 import { readConfirmed } from "../../tenant";
-import { type AllowDenyEntryState, type EntryPlace, holdKeyOf, isOfScope, keyOf } from "./entry-state";
-import { AlreadyExistsError, describeEntry } from "./errors";
-import { type Context, isDefined } from "./lifecycle";
+import {
+  type AllowDenyEntryState,
+  buildRowDeclarationKey,
+  type EntryIdentity,
+  getManagedRowId,
+  hasScope,
+} from "./entry-state";
+import { AlreadyExistsError, describeExistingEntry } from "./errors";
+import { isDefined, type LifecycleContext } from "./lifecycle";
 
 /**
  * Finds the row on the other list that conflicts with an entry of the same value, if this program neither declares nor manages
@@ -14,31 +20,31 @@ import { type Context, isDefined } from "./lifecycle";
  *
  * @param isLeftAlone as of `ensureEntry`.
  */
-export async function conflictingRow(
-  entry: EntryPlace,
-  { tenant, isDeclared, isManaged, isHeldElsewhere }: Context,
+export async function findConflictingRow(
+  entry: EntryIdentity,
+  { tenant, isDeclared, isManaged, isManagedElsewhere }: LifecycleContext,
   isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<AllowDenyEntryRow | undefined> {
-  const rows = await tenant.entriesOfValue(entry);
+  const rows = await tenant.findEntriesByValue(entry);
   return rows.find(
     (row) =>
       row.list !== entry.list &&
-      LISTS.some((list) => list === row.list) &&
+      ENTRY_LISTS.some((list) => list === row.list) &&
       isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
-      !isDeclared(keyOf(row, entry)) &&
-      isManaged?.(keyOf(row, entry)) !== true &&
-      !isHeldElsewhere(holdKeyOf(row)) &&
+      !isDeclared(buildRowDeclarationKey(row, entry)) &&
+      isManaged?.(buildRowDeclarationKey(row, entry)) !== true &&
+      !isManagedElsewhere(getManagedRowId(row)) &&
       !isLeftAlone(row),
   );
 }
 
 /** Finds the conflict of a deny: a deny has no effect beside an allow. */
-export async function conflictingAllow(
-  entry: EntryPlace,
-  context: Context,
+export async function findConflictingAllow(
+  entry: EntryIdentity,
+  context: LifecycleContext,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow | undefined> {
-  return entry.list === "deny" ? await conflictingRow(entry, context, isLeftAlone) : undefined;
+  return entry.list === "deny" ? await findConflictingRow(entry, context, isLeftAlone) : undefined;
 }
 
 /**
@@ -48,18 +54,18 @@ export async function conflictingAllow(
  * @throws {AlreadyExistsError} that names the allow.
  */
 export async function assertNoConflict(
-  entry: EntryPlace,
-  context: Context,
+  entry: EntryIdentity,
+  context: LifecycleContext,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<void> {
   // The lists may still show one that an earlier run removed.
   const allowRow = await readConfirmed(
     context.tenant,
     "entries",
-    () => conflictingAllow(entry, context, isLeftAlone),
+    () => findConflictingAllow(entry, context, isLeftAlone),
     isDefined,
   );
-  if (allowRow !== undefined) throw conflictOf(entry, allowRow);
+  if (allowRow !== undefined) throw buildConflictError(entry, allowRow);
 }
 
 /**
@@ -70,23 +76,23 @@ export async function assertNoConflict(
 export async function addConflict(
   id: string,
   state: AllowDenyEntryState,
-  context: Context,
+  context: LifecycleContext,
   knownConflict?: string,
 ): Promise<AllowDenyEntryState> {
   const isManagedHere = (row: AllowDenyEntryRow) => row.id === (state.entryId ?? id);
   const row = await readConfirmed(
     context.tenant,
     "entries",
-    () => conflictingRow(state, context, isManagedHere),
+    () => findConflictingRow(state, context, isManagedHere),
     (found) => found !== undefined && knownConflict === undefined,
   );
-  return row === undefined ? state : { ...state, conflict: describeEntry(row) };
+  return row === undefined ? state : { ...state, conflict: describeExistingEntry(row) };
 }
 
 /** The error that names the allow. */
-export function conflictOf(entry: EntryPlace, allowRow: AllowDenyEntryRow): AlreadyExistsError {
+export function buildConflictError(entry: EntryIdentity, allowRow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
-    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${isOfScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first.`,
+    `${sanitizeLine(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${hasScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeExistingEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first.`,
   );
 }
 
@@ -96,8 +102,8 @@ export function conflictOf(entry: EntryPlace, allowRow: AllowDenyEntryRow): Alre
  * @param conflict the `conflict` of {@link AllowDenyEntryState}.
  * @param declaredList where the entry was declared last, if it is on another list now.
  */
-export function describeConflict({ list, value }: EntryPlace, conflict: string, declaredList = list): string {
-  const subject = `${printable(value)} is on the ${list} list, and the tenant holds it on the other list too: ${conflict}, which this program doesn't declare. The service's reference doesn't say which of the two decides`;
+export function describeConflict({ list, value }: EntryIdentity, conflict: string, declaredList = list): string {
+  const subject = `${sanitizeLine(value)} is on the ${list} list, and the tenant holds it on the other list too: ${conflict}, which this program doesn't declare. The service's reference doesn't say which of the two decides`;
   if (declaredList !== list)
     return `${subject}. The stack declared it for the ${declaredList} list: an \`up\` that still does moves it back there.`;
   return list === "deny"
@@ -110,6 +116,6 @@ export function describeConflict({ list, value }: EntryPlace, conflict: string, 
  *
  * @param formerId the id of the row that the state names.
  */
-export function describeReplacement({ list, value }: EntryPlace, formerId: string, row: AllowDenyEntryRow): string {
-  return `${printable(value)} on the ${list} list (id ${excerpt(formerId)}) was deleted, and the tenant holds the value as another row now: ${describeEntry(row)}. This resource manages that row from now on, and removing the resource deletes it.`;
+export function describeReplacement({ list, value }: EntryIdentity, formerId: string, row: AllowDenyEntryRow): string {
+  return `${sanitizeLine(value)} on the ${list} list (id ${excerpt(formerId)}) was deleted, and the tenant holds the value as another row now: ${describeExistingEntry(row)}. This resource manages that row from now on, and removing the resource deletes it.`;
 }

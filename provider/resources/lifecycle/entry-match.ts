@@ -1,79 +1,79 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
-import { sameListText } from "../../settings/comparable";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../settings/assumptions";
+import { isSameListText } from "../../settings/comparable";
 import {
-  anotherKey,
-  asDeclared,
-  type KeyedList,
-  keyOfEntry,
+  buildAlternateKey,
+  decodeEntry,
+  type EncodedList,
+  encodeEntryKey,
   type ListedEntry,
-  readEntry,
-} from "../../settings/keyed-list";
-import { writtenSoFirst } from "../../tenant";
-import { textOfRow } from "./list-entries";
+  stripUnmanaged,
+} from "../../settings/encoded-list";
+import { sortBySpelling } from "../../tenant";
+import { encodeRow } from "./decode-entries";
 
 /** Matches rows of the tenant with keys of a keyed list, and collects the other rows. Plans and runs share it, so they agree. */
 export class EntryMatch {
-  readonly found = new Map<string, AllowDenyEntryRow>();
+  readonly matches = new Map<string, AllowDenyEntryRow>();
   /** The keys without a row. */
-  readonly missing: readonly string[];
+  readonly missingKeys: readonly string[];
   readonly #rows: readonly AllowDenyEntryRow[];
   readonly #byKey: KeyedRows["byKey"];
   readonly #assigned = new Set<AllowDenyEntryRow>();
 
-  /** @param rows the tenant's rows, which {@link keyedRows} keys once for several uses. */
-  constructor(known: KeyedList, { rows, byKey }: KeyedRows) {
+  /** @param rows the tenant's rows, which {@link buildKeyedRows} keys once for several uses. */
+  constructor(known: EncodedList, { rows, byKey }: KeyedRows) {
     this.#rows = rows;
     this.#byKey = byKey;
     const missing: string[] = [];
     for (const key of Object.keys(known)) {
       const text = known[key];
-      const entry = typeof text === "string" ? readEntry(key, text) : undefined;
+      const entry = typeof text === "string" ? decodeEntry(key, text) : undefined;
       if (entry === undefined) continue;
-      const rowsOfKey = this.#byKey.get(keyOfEntry(entry));
+      const rowsOfKey = this.#byKey.get(encodeEntryKey(entry));
       const [singleRow] = rowsOfKey ?? [];
       if (rowsOfKey?.length === 1 && singleRow !== undefined && !this.#assigned.has(singleRow)) {
-        this.found.set(key, singleRow);
+        this.matches.set(key, singleRow);
         this.#assigned.add(singleRow);
         continue;
       }
       const equalRows = rowsOfKey ?? findRowsWithoutScope(entry, this.#byKey);
-      const candidates = equalRows.length < 2 ? equalRows : writtenSoFirst(equalRows, entry.value);
+      const candidates = equalRows.length < 2 ? equalRows : sortBySpelling(equalRows, entry.value);
       const isOnList = (candidate: AllowDenyEntryRow): boolean => candidate.list === entry.list;
       const isAsKnown = (candidate: AllowDenyEntryRow): boolean =>
-        isOnList(candidate) && sameListText(textOfRow(candidate, entry), asDeclared(text ?? ""));
+        isOnList(candidate) && isSameListText(encodeRow(candidate, entry), stripUnmanaged(text ?? ""));
       const row =
         (candidates.length < 2 ? undefined : candidates.find(isAsKnown)) ??
         candidates.find(isOnList) ??
         candidates.find((candidate) => !this.#assigned.has(candidate));
       if (row === undefined) missing.push(key);
-      else this.take(key, row);
+      else this.assign(key, row);
     }
-    this.missing = missing;
+    this.missingKeys = missing;
   }
 
   /** Assigns a row to a key. Duplicates on one list count as one. */
-  take(key: string, row: AllowDenyEntryRow): void {
-    this.found.set(key, row);
-    for (const candidate of this.alike(row)) this.#assigned.add(candidate);
+  assign(key: string, row: AllowDenyEntryRow): void {
+    this.matches.set(key, row);
+    for (const candidate of this.getDuplicates(row)) this.#assigned.add(candidate);
   }
 
   /** Returns the rows that are the same entry as this one. */
-  alike(row: AllowDenyEntryRow): readonly AllowDenyEntryRow[] {
-    const allRows = this.#byKey.get(keyOfRow(row)) ?? [];
+  getDuplicates(row: AllowDenyEntryRow): readonly AllowDenyEntryRow[] {
+    const allRows = this.#byKey.get(encodeRowKey(row)) ?? [];
     return allRows.length === 1 && allRows[0] === row
       ? allRows
       : allRows.filter((candidate) => candidate.list === row.list);
   }
 
   /** Returns the rows beside the known keys, each under its own key. */
-  others(): ReadonlyMap<string, AllowDenyEntryRow> {
+  getUnmatched(): ReadonlyMap<string, AllowDenyEntryRow> {
     const getOthers = new Map<string, AllowDenyEntryRow>();
     for (const row of this.#rows) {
       if (this.#assigned.has(row)) continue;
-      const key = keyOfRow(row);
-      const isUsedKey = (candidate: string): boolean => this.found.has(candidate) || getOthers.has(candidate);
-      getOthers.set(isUsedKey(key) ? anotherKey(key, row.list, isUsedKey) : key, row);
+      const key = encodeRowKey(row);
+      const isUsedKey = (candidate: string): boolean => this.matches.has(candidate) || getOthers.has(candidate);
+      getOthers.set(isUsedKey(key) ? buildAlternateKey(key, row.list, isUsedKey) : key, row);
     }
     return getOthers;
   }
@@ -86,16 +86,16 @@ export interface KeyedRows {
 }
 
 /** @param byKey all of them by their keys, where that is known. */
-export function keyedRows(allRows: readonly AllowDenyEntryRow[], byKey?: KeyedRows["byKey"]): KeyedRows {
-  const isOnKnownList = (row: AllowDenyEntryRow): boolean => LISTS.some((list) => list === row.list);
-  if (allRows.every(isOnKnownList)) return { rows: allRows, byKey: byKey ?? Map.groupBy(allRows, keyOfRow) };
+export function buildKeyedRows(allRows: readonly AllowDenyEntryRow[], byKey?: KeyedRows["byKey"]): KeyedRows {
+  const isOnKnownList = (row: AllowDenyEntryRow): boolean => ENTRY_LISTS.some((list) => list === row.list);
+  if (allRows.every(isOnKnownList)) return { rows: allRows, byKey: byKey ?? Map.groupBy(allRows, encodeRowKey) };
   const rows = allRows.filter(isOnKnownList);
-  return { rows, byKey: Map.groupBy(rows, keyOfRow) };
+  return { rows, byKey: Map.groupBy(rows, encodeRowKey) };
 }
 
 /** Returns the key of a row in a keyed list. */
-export function keyOfRow(row: AllowDenyEntryRow): string {
-  return keyOfEntry({
+export function encodeRowKey(row: AllowDenyEntryRow): string {
+  return encodeEntryKey({
     value: row.value,
     entryType: row.entry_type,
     verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
@@ -108,6 +108,6 @@ function findRowsWithoutScope(
   byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
 ): readonly AllowDenyEntryRow[] {
   if (entry.verdictScope === DEFAULT_VERDICT_SCOPE) return [];
-  const rows = byKey.get(keyOfEntry({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE })) ?? [];
+  const rows = byKey.get(encodeEntryKey({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE })) ?? [];
   return rows.filter((row) => row.verdict_scope === undefined);
 }

@@ -1,9 +1,9 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES, LISTS, type List } from "../../settings/assumptions";
-import { type EntryValue, naturalKey, type Parsed, parseEntryValue } from "../../settings/entry-value";
-import { readEntry } from "../../settings/keyed-list";
-import { keyOfRow } from "./entry-match";
-import { resourceId } from "./entry-state";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, KNOWN_VERDICT_SCOPES, type List } from "../../settings/assumptions";
+import { decodeEntry } from "../../settings/encoded-list";
+import { buildNaturalKey, type EntryValue, type Parsed, parseEntryValue } from "../../settings/entry-value";
+import { encodeRowKey } from "./entry-match";
+import { getResourceId } from "./entry-state";
 
 /** An entry as a person names it: `deny:evil.example`, `allow:mail.example (graymail)`, `evil.example`. */
 export interface EntryName {
@@ -13,11 +13,11 @@ export interface EntryName {
 }
 
 /** Parses the name of an entry: an optional list before a colon as in patterns, an optional scope after it as in keyed lists. */
-export function readEntryName(text: string): EntryName {
+export function parseEntryName(text: string): EntryName {
   const [, listText, keyText = text] = /^\s*(allow|deny):(.*)$/is.exec(text) ?? [];
-  const list = LISTS.find((candidate) => candidate === listText?.toLowerCase());
+  const list = ENTRY_LISTS.find((candidate) => candidate === listText?.toLowerCase());
   const key = keyText.trim();
-  const { value, verdictScope } = readEntry(key, LISTS[0]) ?? {
+  const { value, verdictScope } = decodeEntry(key, ENTRY_LISTS[0]) ?? {
     value: key,
     verdictScope: DEFAULT_VERDICT_SCOPE,
   };
@@ -30,12 +30,12 @@ export function readEntryName(text: string): EntryName {
 }
 
 /** Returns the entries that a name matches; several if the name is ambiguous. */
-export function entriesMeant(name: EntryName, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
+export function findEntriesByName(name: EntryName, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
   const { list, value, verdictScope } = name;
   if (!value.ok) return [];
-  const key = naturalKey(value.value.entryType, value.value.canonical);
+  const key = buildNaturalKey(value.value.entryType, value.value.canonical);
   const rowsOfValue = rows.filter(
-    (row) => (list === undefined || row.list === list) && naturalKey(row.entry_type, row.value) === key,
+    (row) => (list === undefined || row.list === list) && buildNaturalKey(row.entry_type, row.value) === key,
   );
   if (verdictScope === undefined) return rowsOfValue;
   const rowsOfScope = rowsOfValue.filter((row) => row.verdict_scope === verdictScope);
@@ -48,12 +48,12 @@ export function entriesMeant(name: EntryName, rows: readonly AllowDenyEntryRow[]
  *
  * @param rows all entries of that value, including this one.
  */
-export function nameOfEntry(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): string {
-  const plainName = `${row.list}:${keyOfRow(row)}`;
+export function formatUniqueEntryName(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): string {
+  const plainName = `${row.list}:${encodeRowKey(row)}`;
   const name = [plainName, `${plainName} (${DEFAULT_VERDICT_SCOPE})`].find((text) => {
-    const name = readEntryName(text);
-    const [match, ...others] = name.list === undefined ? [] : entriesMeant(name, rows);
+    const name = parseEntryName(text);
+    const [match, ...others] = name.list === undefined ? [] : findEntriesByName(name, rows);
     return match === row && others.length === 0;
   });
-  return name ?? resourceId(row);
+  return name ?? getResourceId(row);
 }

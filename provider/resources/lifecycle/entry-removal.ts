@@ -1,14 +1,14 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { LISTS } from "../../settings/assumptions";
+import { ENTRY_LISTS } from "../../settings/assumptions";
 import { isOverlappingScope } from "../../settings/coverage";
-import { naturalKey } from "../../settings/entry-value";
-import { entryKey } from "../../settings/keyed-list";
-import { printable } from "../../settings/text";
-import { type Deletion, isAbout, readConfirmed, type Tenant } from "../../tenant";
-import { type EntryPlace, holdKeyOf, keyOf } from "./entry-state";
-import { AlreadyExistsError, describeEntry, NotAppliedError } from "./errors";
-import { isHeld } from "./held-to-plan";
-import type { Context } from "./lifecycle";
+import { buildEntryDeclarationKey } from "../../settings/encoded-list";
+import { buildNaturalKey } from "../../settings/entry-value";
+import { sanitizeLine } from "../../settings/text";
+import { type Deletion, hasNaturalKey, readConfirmed, type TenantCache } from "../../tenant";
+import { isPlanEnforced } from "./enforce-plan";
+import { buildRowDeclarationKey, type EntryIdentity, getManagedRowId } from "./entry-state";
+import { AlreadyExistsError, describeExistingEntry, NotAppliedError } from "./errors";
+import type { LifecycleContext } from "./lifecycle";
 
 /**
  * Removes the rows of a declared entry's value and scope from the other list. A service may hold one value in several rows, and
@@ -21,27 +21,27 @@ import type { Context } from "./lifecycle";
  * @throws {AlreadyExistsError} when there is one that may not be removed; then none is.
  */
 export async function clearOtherList(
-  entry: EntryPlace & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
-  context: Context,
+  entry: EntryIdentity & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
+  context: LifecycleContext,
   isRemovable: (row: AllowDenyEntryRow) => boolean,
   isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
-  const { tenant, isDeclared, isHeldElsewhere } = context;
+  const { tenant, isDeclared, isManagedElsewhere } = context;
   const { named } = entry;
   const isRemaining = (row: AllowDenyEntryRow): boolean =>
-    row.list !== entry.list && !isHeldElsewhere(holdKeyOf(row)) && !isLeftAlone(row);
+    row.list !== entry.list && !isManagedElsewhere(getManagedRowId(row)) && !isLeftAlone(row);
   const isRemovedScope = (row: AllowDenyEntryRow): boolean =>
     [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope) ||
     isAbandonedAllow(row, entry, context);
   const findRows = async () => {
-    const listedRows = await tenant.entriesOfValue(entry);
+    const listedRows = await tenant.findEntriesByValue(entry);
     const isListed = named === undefined || listedRows.some(({ id }) => id === named.id);
     const rows = isListed ? listedRows : [...listedRows, named];
     const removableRows = rows.filter(
       (row) =>
-        LISTS.some((list) => list === row.list) &&
+        ENTRY_LISTS.some((list) => list === row.list) &&
         isRemovedScope(row) &&
-        !isDeclared(keyOf(row, entry)) &&
+        !isDeclared(buildRowDeclarationKey(row, entry)) &&
         isRemaining(row),
     );
     const isLeft = (row: AllowDenyEntryRow): boolean => isRemaining(row) && !isRemovedScope(row);
@@ -55,18 +55,18 @@ export async function clearOtherList(
     findRows,
     (found) => found.unremovableRow !== undefined || found.leftRows.length > 0,
   );
-  sayLeftRows(entry, leftRows, { ...context, isLeft: () => true });
+  logRemainingRows(entry, leftRows, { ...context, isLeft: () => true });
   const [first] = removableRows;
   if (first === undefined) return;
   if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
-      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first.`,
+      `${sanitizeLine(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeExistingEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first.`,
     );
   }
   const removedRows = await removeRows(removableRows, entry, tenant);
   if (removedRows.length === 0) return;
-  context.say(
-    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${removedRows.map(describeEntry).join(" | ")}`,
+  context.log(
+    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${sanitizeLine(entry.value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
   );
 }
 
@@ -75,57 +75,59 @@ export async function clearOtherList(
  * declares. The deny removes it itself: the run may keep it when it deletes the resource (`retainOnDelete`), which the provider
  * doesn't learn. A plan that is enforced leaves it to that resource, whose deletion is reviewed.
  */
-function isAbandonedAllow(row: AllowDenyEntryRow, entry: EntryPlace, context: Context): boolean {
+function isAbandonedAllow(row: AllowDenyEntryRow, entry: EntryIdentity, context: LifecycleContext): boolean {
   const { isDeclared, isManaged } = context;
   return (
     entry.list === "deny" &&
     row.list === "allow" &&
     isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
-    isManaged?.(keyOf(row, entry)) === true &&
+    isManaged?.(buildRowDeclarationKey(row, entry)) === true &&
     // One that is declared for the deny list is about to move there.
-    !LISTS.some((list) => isDeclared(keyOf({ ...row, list }, entry))) &&
-    !isHeld(context)
+    !ENTRY_LISTS.some((list) => isDeclared(buildRowDeclarationKey({ ...row, list }, entry))) &&
+    !isPlanEnforced(context)
   );
 }
 
 /** Reports the rows of a value that stay on the tenant's lists without a resource of the stack. */
-export function sayLeftRows(
-  entry: EntryPlace,
+export function logRemainingRows(
+  entry: EntryIdentity,
   rows: readonly AllowDenyEntryRow[],
-  context: LeftRowsContext & Pick<Context, "say">,
+  context: LeftRowsContext & Pick<LifecycleContext, "log">,
 ): void {
   const remainingRows = findLeftRows(entry, rows, context);
   if (remainingRows.length === 0) return;
-  context.say(
-    `${printable(entry.value)} is also at the tenant as ${remainingRows.map(describeEntry).join(" | ")}, which this program doesn't declare and this resource leaves alone. Remove in the console what isn't meant.`,
+  context.log(
+    `${sanitizeLine(entry.value)} is also at the tenant as ${remainingRows.map(describeExistingEntry).join(" | ")}, which this program doesn't declare and this resource leaves alone. Remove in the console what isn't meant.`,
   );
 }
 
-type LeftRowsContext = Pick<Context, "isDeclared" | "isManaged"> & {
+type LeftRowsContext = Pick<LifecycleContext, "isDeclared" | "isManaged"> & {
   readonly isLeft: (row: AllowDenyEntryRow) => boolean;
 };
 
 function findLeftRows(
-  entry: EntryPlace,
+  entry: EntryIdentity,
   rows: readonly AllowDenyEntryRow[],
   { isDeclared, isManaged, isLeft }: LeftRowsContext,
 ): AllowDenyEntryRow[] {
   return rows.filter((row) => {
-    const key = keyOf(row, entry);
-    const isOfOtherResource = key !== entryKey(entry) && isManaged?.(key) === true;
+    const key = buildRowDeclarationKey(row, entry);
+    const isOfOtherResource = key !== buildEntryDeclarationKey(entry) && isManaged?.(key) === true;
     return isLeft(row) && !isDeclared(key) && !isOfOtherResource;
   });
 }
 
 /** Reports which rows a removal has deleted. */
-export function sayRemovedRows(
-  entry: Pick<EntryPlace, "list" | "value">,
+export function logRemovedRows(
+  entry: Pick<EntryIdentity, "list" | "value">,
   removedRows: readonly AllowDenyEntryRow[],
-  { say }: Pick<Context, "say">,
+  { log }: Pick<LifecycleContext, "log">,
 ): void {
   const outcome =
     removedRows.length > 1 ? `was there ${removedRows.length} times; all of them are removed` : "is removed";
-  say(`${printable(entry.value)} on the ${entry.list} list ${outcome}: ${removedRows.map(describeEntry).join(" | ")}`);
+  log(
+    `${sanitizeLine(entry.value)} on the ${entry.list} list ${outcome}: ${removedRows.map(describeExistingEntry).join(" | ")}`,
+  );
 }
 
 /**
@@ -135,13 +137,13 @@ export function sayRemovedRows(
  */
 export async function removeRows(
   rows: readonly AllowDenyEntryRow[],
-  entry: EntryPlace,
-  tenant: Tenant,
+  entry: EntryIdentity,
+  tenant: TenantCache,
 ): Promise<readonly AllowDenyEntryRow[]> {
   const removedRows: AllowDenyEntryRow[] = [];
   for (const row of rows) {
     const isUnchanged = (currentRow: AllowDenyEntryRow): boolean =>
-      currentRow.list === row.list && isAbout(currentRow, naturalKey(entry.entryType, entry.value));
+      currentRow.list === row.list && hasNaturalKey(currentRow, buildNaturalKey(entry.entryType, entry.value));
     if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") removedRows.push(row);
   }
   return removedRows;
@@ -150,36 +152,36 @@ export async function removeRows(
 /**
  * Removes one row by its id, whether or not the lists show it.
  *
- * @param isUnchanged as of {@link Tenant.deleteEntry}.
+ * @param isUnchanged as of {@link TenantCache.deleteEntry}.
  * @throws {NotAppliedError} when the lists still show it.
  */
 export async function removeRow(
   { id }: Pick<AllowDenyEntryRow, "id">,
-  entry: EntryPlace,
+  entry: EntryIdentity,
   isUnchanged: (currentRow: AllowDenyEntryRow) => boolean,
-  tenant: Tenant,
+  tenant: TenantCache,
 ): Promise<Deletion> {
   const outcome = await tenant.deleteEntry(id, isUnchanged);
   if (outcome === "deleted" || outcome === "changed" || tenant.hasDeleted(id)) return outcome;
   // A list without it may lag, and so may one that shows it.
-  if ((await tenant.findEntrySurely({ ...entry, id }))?.id !== id) return "gone";
-  const listedRow = await findStillListed(id, entry, tenant);
+  if ((await tenant.findEntryConfirmed({ ...entry, id }))?.id !== id) return "gone";
+  const listedRow = await findLingeringRow(id, entry, tenant);
   if (listedRow === undefined) return "gone";
   throw new NotAppliedError(
     outcome === "gone"
-      ? `The service answers 404 to the deletion of ${describeEntry(listedRow)}, and its list still shows it. It stays in the stack's state. Run again; if it stays, look at it in the console.`
-      : `The service was asked to delete ${describeEntry(listedRow)}, and still has it. Run again; if it stays, look at it in the console.`,
+      ? `The service answers 404 to the deletion of ${describeExistingEntry(listedRow)}, and its list still shows it. It stays in the stack's state. Run again; if it stays, look at it in the console.`
+      : `The service was asked to delete ${describeExistingEntry(listedRow)}, and still has it. Run again; if it stays, look at it in the console.`,
   );
 }
 
 /** Returns the row of an id that the service says is gone, if its possibly lagging lists still show it. */
-export async function findStillListed(
+export async function findLingeringRow(
   id: string,
-  entry: EntryPlace,
-  tenant: Tenant,
+  entry: EntryIdentity,
+  tenant: TenantCache,
 ): Promise<AllowDenyEntryRow | undefined> {
   const listedRow = await tenant.readUntil(
-    () => tenant.findEntryAnew({ ...entry, id }),
+    () => tenant.refetchEntry({ ...entry, id }),
     (listedRow) => listedRow?.id !== id,
   );
   return listedRow?.id === id ? listedRow : undefined;

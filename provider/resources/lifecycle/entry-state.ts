@@ -1,12 +1,18 @@
 import type { AllowDenyEntryRow, EntryChange } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../../settings/assumptions";
-import { changeBody, ENTRY_FIELDS, isSentAlike, unsentValues, valuesOfRow } from "../../settings/entry-fields";
-import { canonicalValue, naturalKey } from "../../settings/entry-value";
-import { entryKey, keyOfEntry } from "../../settings/keyed-list";
-import { describeDetails } from "../../settings/standing-text";
-import { printable } from "../../settings/text";
-import type { DeclaredThing } from "./lifecycle";
+import { buildEntryDeclarationKey, encodeEntryKey } from "../../settings/encoded-list";
+import {
+  areSentFieldsEqual,
+  buildChangeBody,
+  ENTRY_FIELD_DEFINITIONS,
+  pickRowValues,
+  pickUnsentValues,
+} from "../../settings/entry-fields";
+import { describeDetails } from "../../settings/entry-state-text";
+import { buildNaturalKey, canonicalizeValue } from "../../settings/entry-value";
+import { sanitizeLine } from "../../settings/text";
+import type { DeclarationItem } from "./lifecycle";
 
 /** The state of an entry: every argument with its actual value, and what the service added. */
 export interface AllowDenyEntryState extends Omit<AllowDenyEntryInputs, "adopt"> {
@@ -22,12 +28,12 @@ export interface AllowDenyEntryState extends Omit<AllowDenyEntryInputs, "adopt">
 }
 
 /** The fields that identify an entry within a tenant. */
-export type EntryPlace = Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">;
+export type EntryIdentity = Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">;
 
 /** Whether a row has an entry's scope. A service without scopes holds one entry per value. */
-export function isOfScope(
+export function hasScope(
   { verdict_scope: scope }: Pick<AllowDenyEntryRow, "verdict_scope">,
-  { verdictScope }: Pick<EntryPlace, "verdictScope">,
+  { verdictScope }: Pick<EntryIdentity, "verdictScope">,
 ): boolean {
   return (scope ?? verdictScope) === verdictScope;
 }
@@ -35,36 +41,40 @@ export function isOfScope(
 /**
  * Returns what distinguishes an entry from those of other tenants. An id alone doesn't, since two tenants may use the same ids.
  */
-export function heldAs(entry: { readonly id: string; readonly entryType: string; readonly value: string }): string {
-  return `${printable(entry.id)} ${naturalKey(entry.entryType, entry.value)}`;
+export function getManagedId(entry: {
+  readonly id: string;
+  readonly entryType: string;
+  readonly value: string;
+}): string {
+  return `${sanitizeLine(entry.id)} ${buildNaturalKey(entry.entryType, entry.value)}`;
 }
 
-/** Returns {@link heldAs} for a row. */
-export function holdKeyOf(row: AllowDenyEntryRow): string {
-  return heldAs({ ...row, entryType: row.entry_type });
+/** Returns {@link getManagedId} for a row. */
+export function getManagedRowId(row: AllowDenyEntryRow): string {
+  return getManagedId({ ...row, entryType: row.entry_type });
 }
 
 /** Returns the rows that are the same entry as the given one, including itself: same value, list and scope. */
-export function duplicatesOf(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
+export function findDuplicateRows(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
   const getScope = ({ verdict_scope = DEFAULT_VERDICT_SCOPE }: AllowDenyEntryRow): string => verdict_scope;
   return rows.filter((candidate) => candidate.list === row.list && getScope(candidate) === getScope(row));
 }
 
 /** The mutable fields in which what the service holds, or the state says, differs from what is declared. */
-export function differenceOf(actual: object, inputs: AllowDenyEntryInputs): EntryChange {
-  return changeBody(ENTRY_FIELDS, { ...actual }, { ...inputs }) as EntryChange;
+export function buildEntryChange(actual: object, inputs: AllowDenyEntryInputs): EntryChange {
+  return buildChangeBody(ENTRY_FIELD_DEFINITIONS, { ...actual }, { ...inputs }) as EntryChange;
 }
 
 /** Returns the id of an entry's resource: the service's id in printable form, since Pulumi prints it unchanged. */
-export function resourceId(row: AllowDenyEntryRow): string {
-  return printable(row.id);
+export function getResourceId(row: AllowDenyEntryRow): string {
+  return sanitizeLine(row.id);
 }
 
 /**
  * Builds the state of an entry. Value and comment keep the declared spelling rather than the service's. Fields that only the
  * service sets are sanitized for display.
  */
-export function stateOf(
+export function buildAllowDenyEntryState(
   id: string,
   row: AllowDenyEntryRow,
   declared: Omit<AllowDenyEntryInputs, "verdictScope" | "adopt"> & { readonly verdictScope?: string },
@@ -72,25 +82,25 @@ export function stateOf(
   // What was accepted on one list is not accepted on the other.
   const unsentSource = row.list === declared.list ? { ...declared } : {};
   return {
-    ...(valuesOfRow(ENTRY_FIELDS, row, { verdictScope: DEFAULT_VERDICT_SCOPE, ...declared }) as Pick<
-      AllowDenyEntryState,
-      "list" | "value" | "entryType" | "verdictScope"
-    >),
+    ...(pickRowValues(ENTRY_FIELD_DEFINITIONS, row, {
+      verdictScope: DEFAULT_VERDICT_SCOPE,
+      ...declared,
+    }) as Pick<AllowDenyEntryState, "list" | "value" | "entryType" | "verdictScope">),
     ...(row.id === id ? {} : { entryId: row.id }),
-    ...(row.created_at === undefined ? {} : { createdAt: printable(row.created_at) }),
-    ...(row.created_by === undefined ? {} : { createdBy: printable(row.created_by) }),
-    ...unsentValues(ENTRY_FIELDS, unsentSource),
+    ...(row.created_at === undefined ? {} : { createdAt: sanitizeLine(row.created_at) }),
+    ...(row.created_by === undefined ? {} : { createdBy: sanitizeLine(row.created_by) }),
+    ...pickUnsentValues(ENTRY_FIELD_DEFINITIONS, unsentSource),
   };
 }
 
 /** Whether a row matches the entry's state in all fields that an update in place can change. */
-export function isAsInState(row: AllowDenyEntryRow, id: string, state: AllowDenyEntryState): boolean {
-  return isSentAlike(ENTRY_FIELDS, { ...state }, { ...stateOf(id, row, state) });
+export function rowMatchesState(row: AllowDenyEntryRow, id: string, state: AllowDenyEntryState): boolean {
+  return areSentFieldsEqual(ENTRY_FIELD_DEFINITIONS, { ...state }, { ...buildAllowDenyEntryState(id, row, state) });
 }
 
 /** The key of a row; a scope that the service does not tell is taken to be the given one. */
-export function keyOf(row: AllowDenyEntryRow, fallback: { readonly verdictScope: string }): string {
-  return entryKey({
+export function buildRowDeclarationKey(row: AllowDenyEntryRow, fallback: { readonly verdictScope: string }): string {
+  return buildEntryDeclarationKey({
     list: row.list,
     entryType: row.entry_type,
     value: row.value,
@@ -99,20 +109,25 @@ export function keyOf(row: AllowDenyEntryRow, fallback: { readonly verdictScope:
 }
 
 /** Builds the declaration of an entry, to compare with the program's other declarations. */
-export function declaredEntry(inputs: Omit<AllowDenyEntryInputs, "adopt">, property: string): DeclaredThing {
+export function buildEntryDeclaration(inputs: Omit<AllowDenyEntryInputs, "adopt">, property: string): DeclarationItem {
   const { list } = inputs;
-  const value = canonicalValue(inputs.value);
+  const value = canonicalizeValue(inputs.value);
   return {
-    key: entryKey(inputs),
-    subject: keyOfEntry(inputs),
+    key: buildEntryDeclarationKey(inputs),
+    subject: encodeEntryKey(inputs),
     // A value may occur once per scope on a list, but never on both lists.
-    kin: () =>
+    getRelatedSubjects: () =>
       KNOWN_VERDICT_SCOPES.filter((scope) => scope !== inputs.verdictScope).map((verdictScope) =>
-        keyOfEntry({ ...inputs, verdictScope }),
+        encodeEntryKey({ ...inputs, verdictScope }),
       ),
     property,
     name: `${list} ${value}`,
-    claim: `${list} ${value} with ${describeDetails(inputs)}`,
+    description: `${list} ${value} with ${describeDetails(inputs)}`,
     target: { value, list },
   };
+}
+
+/** Returns the conflict in a state that fails every run: only a deny has one. */
+export function getFailingConflict({ list, conflict }: AllowDenyEntryState): string | undefined {
+  return list === "deny" ? conflict : undefined;
 }

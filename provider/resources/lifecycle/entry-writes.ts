@@ -1,31 +1,31 @@
 import { type AllowDenyEntryRow, ConflictError, EmailSecurityError, NotFoundError } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
-import { LISTS } from "../../settings/assumptions";
-import { sameComment } from "../../settings/comparable";
-import { createBody, ENTRY_FIELDS } from "../../settings/entry-fields";
-import { canonicalValue, naturalKey } from "../../settings/entry-value";
-import { entryKey } from "../../settings/keyed-list";
-import { describeDetails } from "../../settings/standing-text";
-import { canonicalComment, printable, quote } from "../../settings/text";
-import { type CreatedEntry, readConfirmed, type Tenant } from "../../tenant";
-import { patch, takeOver } from "./entry-changes";
-import { conflictingAllow, conflictOf } from "./entry-conflicts";
+import { ENTRY_LISTS } from "../../settings/assumptions";
+import { isSameComment } from "../../settings/comparable";
+import { buildEntryDeclarationKey } from "../../settings/encoded-list";
+import { buildCreateBody, ENTRY_FIELD_DEFINITIONS } from "../../settings/entry-fields";
+import { describeDetails } from "../../settings/entry-state-text";
+import { buildNaturalKey, canonicalizeValue } from "../../settings/entry-value";
+import { canonicalizeComment, quote, sanitizeLine } from "../../settings/text";
+import { type CreatedEntry, readConfirmed, type TenantCache } from "../../tenant";
+import { logEntryDuplicates } from "./duplicates";
+import { enforcePlanForAdopted } from "./enforce-plan";
+import { adoptRow, patchEntry } from "./entry-changes";
+import { buildConflictError, findConflictingAllow } from "./entry-conflicts";
 import { clearOtherList, removeRow } from "./entry-removal";
 import {
   type AllowDenyEntryState,
-  differenceOf,
-  duplicatesOf,
-  type EntryPlace,
-  holdKeyOf,
-  isOfScope,
-  keyOf,
-  resourceId,
-  stateOf,
+  buildAllowDenyEntryState,
+  buildEntryChange,
+  buildRowDeclarationKey,
+  type EntryIdentity,
+  findDuplicateRows,
+  getManagedRowId,
+  getResourceId,
+  hasScope,
 } from "./entry-state";
-import { AlreadyExistsError, describeEntry, NotAppliedError, WrongListError } from "./errors";
-import { holdTakenOver } from "./held-to-plan";
-import { type Context, isDefined, PartialFailure } from "./lifecycle";
-import { sayEntryTwins } from "./twins";
+import { AlreadyExistsError, describeExistingEntry, NotAppliedError, WrongListError } from "./errors";
+import { isDefined, type LifecycleContext, PartialFailureError } from "./lifecycle";
 
 /*
  * Brings an entry to its declared state: observe, ensure, compare. Single entries and whole lists share this code, so they
@@ -41,17 +41,17 @@ import { sayEntryTwins } from "./twins";
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
-  context: Context,
+  context: LifecycleContext,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
   onFound?: (row: AllowDenyEntryRow) => void,
 ): Promise<AllowDenyEntryRow> {
-  const row = await context.tenant.inTurn(inputs, async () => {
+  const row = await context.tenant.runExclusive(inputs, async () => {
     const row = await ensureUnlocked(inputs, context, isLeftAlone, onFound);
     // What a resource of this stack moved from there, or the user said to adopt.
     const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
-      inputs.adopt === true || context.isManaged?.(keyOf(candidate, inputs)) === true;
+      inputs.adopt === true || context.isManaged?.(buildRowDeclarationKey(candidate, inputs)) === true;
     // An allow that a resource of this stack has in its state may stay beside a deny: an update of it would not fail either.
-    const isOwnAllow = inputs.list === "allow" && context.isManaged?.(entryKey(inputs)) === true;
+    const isOwnAllow = inputs.list === "allow" && context.isManaged?.(buildEntryDeclarationKey(inputs)) === true;
     await clearOtherList(
       inputs,
       context,
@@ -60,7 +60,7 @@ export async function ensureEntry(
     );
     return row;
   });
-  context.hold([holdKeyOf(row)]);
+  context.shareManagedIds([getManagedRowId(row)]);
   return row;
 }
 
@@ -71,7 +71,7 @@ export async function ensureEntry(
  */
 export async function findManagedEntry(
   entry: AllowDenyEntryInputs,
-  context: Context,
+  context: LifecycleContext,
 ): Promise<AllowDenyEntryRow | undefined> {
   const { tenant, isManaged } = context;
   const existingRow = await readConfirmed(
@@ -81,28 +81,28 @@ export async function findManagedEntry(
     (row) => row !== undefined && isUnproven(row, entry, context),
   );
   if (isManaged === undefined) return existingRow;
-  const matchesState = (row: AllowDenyEntryRow) => isManaged(keyOf(row, entry));
+  const matchesState = (row: AllowDenyEntryRow) => isManaged(buildRowDeclarationKey(row, entry));
   if (existingRow !== undefined && matchesState(existingRow)) return existingRow;
-  const isInState = LISTS.some((list) => isManaged(entryKey({ ...entry, list })));
-  return isInState ? await tenant.findEntrySurely(entry, { isAsInState: matchesState }) : existingRow;
+  const isInState = ENTRY_LISTS.some((list) => isManaged(buildEntryDeclarationKey({ ...entry, list })));
+  return isInState ? await tenant.findEntryConfirmed(entry, { matchesState }) : existingRow;
 }
 
 /**
  * Whether only the lists say that the service holds a row, and they may lag. Otherwise a resource's state names it, or a change
  * of it follows, which the service answers by 404 where it is gone.
  */
-function isUnproven(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs, context: Context): boolean {
-  if (context.isManaged?.(keyOf(row, inputs)) === true) return false;
+function isUnproven(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs, context: LifecycleContext): boolean {
+  if (context.isManaged?.(buildRowDeclarationKey(row, inputs)) === true) return false;
   return inputs.adopt !== true || isAsDeclared(row, inputs);
 }
 
 export function isAsDeclared(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs): boolean {
-  return Object.keys(differenceOf(row, inputs)).length === 0;
+  return Object.keys(buildEntryChange(row, inputs)).length === 0;
 }
 
 async function ensureUnlocked(
   inputs: AllowDenyEntryInputs,
-  context: Context,
+  context: LifecycleContext,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
   onFound?: (row: AllowDenyEntryRow) => void,
 ): Promise<AllowDenyEntryRow> {
@@ -118,13 +118,13 @@ async function ensureUnlocked(
           ? found.row !== undefined && isUnproven(found.row, inputs, context)
           : found.row !== undefined || !inputs.adopt,
     );
-    if (conflict !== undefined && (row !== undefined || !inputs.adopt)) throw conflictOf(inputs, conflict);
+    if (conflict !== undefined && (row !== undefined || !inputs.adopt)) throw buildConflictError(inputs, conflict);
     // One that adopts takes over the allow, whether or not the service would hold both.
     const adoptedRow = row ?? conflict;
     if (adoptedRow === undefined) break;
     if (row !== undefined) onFound?.(row);
     // Those that are on the other list are removed, and named then.
-    if (row?.list === inputs.list) sayEntryTwins([[row, duplicates]], context);
+    if (row?.list === inputs.list) logEntryDuplicates([[row, duplicates]], context);
     try {
       const result = await adoptEntry(adoptedRow, inputs, context);
       if (conflict !== undefined) {
@@ -144,29 +144,29 @@ async function ensureUnlocked(
 /** Finds what the service holds of an entry: of duplicates, the one that is as declared; and the allow that conflicts with it. */
 async function findExisting(
   inputs: AllowDenyEntryInputs,
-  context: Context,
+  context: LifecycleContext,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ) {
   const { tenant } = context;
   const existingRow = await tenant.findEntry(inputs);
   // An allow of the same scope is the entry itself, which is on the wrong list.
-  const conflict = await conflictingAllow(
+  const conflict = await findConflictingAllow(
     inputs,
     context,
-    (row) => isOfScope(row, inputs) || isLeftAlone?.(row) === true,
+    (row) => hasScope(row, inputs) || isLeftAlone?.(row) === true,
   );
   if (existingRow === undefined) return { row: undefined, conflict, duplicates: [] };
-  const duplicates = duplicatesOf(existingRow, await tenant.entriesOfValue(inputs));
+  const duplicates = findDuplicateRows(existingRow, await tenant.findEntriesByValue(inputs));
   const row = duplicates.find((one) => isAsDeclared(one, inputs)) ?? existingRow;
   return { row, conflict, duplicates };
 }
 
-async function createUnlocked(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow> {
+async function createUnlocked(inputs: AllowDenyEntryInputs, context: LifecycleContext): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   let created: CreatedEntry;
   try {
     created = await tenant.createEntry(
-      createBody(ENTRY_FIELDS, { ...inputs }) as unknown as Parameters<Tenant["createEntry"]>[0],
+      buildCreateBody(ENTRY_FIELD_DEFINITIONS, { ...inputs }) as unknown as Parameters<TenantCache["createEntry"]>[0],
     );
   } catch (error) {
     const existingRow = error instanceof ConflictError ? await findCollidingRow(inputs, context) : undefined;
@@ -182,21 +182,26 @@ async function createUnlocked(inputs: AllowDenyEntryInputs, context: Context): P
  * Finds an undeclared entry of the same value with another scope. The service decides whether both may exist; this is called
  * only when it reports a conflict.
  */
-async function findBlockingRow(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow | undefined> {
-  const rows = await context.tenant.entriesOfValue(inputs);
+async function findBlockingRow(
+  inputs: AllowDenyEntryInputs,
+  context: LifecycleContext,
+): Promise<AllowDenyEntryRow | undefined> {
+  const rows = await context.tenant.findEntriesByValue(inputs);
   // An entry declared for the other list is about to move there, and has an owner.
-  return rows.find((row) => !LISTS.some((list) => context.isDeclared(keyOf({ ...row, list }, inputs))));
+  return rows.find(
+    (row) => !ENTRY_LISTS.some((list) => context.isDeclared(buildRowDeclarationKey({ ...row, list }, inputs))),
+  );
 }
 
 /** What the service holds when it says that something collides. Its list may not show that yet. */
 async function findCollidingRow(
   inputs: AllowDenyEntryInputs,
-  context: Context,
+  context: LifecycleContext,
 ): Promise<AllowDenyEntryRow | undefined> {
   const { tenant } = context;
   try {
     return await tenant.readUntil(
-      async () => (await tenant.findEntryAnew(inputs)) ?? (await findBlockingRow(inputs, context)),
+      async () => (await tenant.refetchEntry(inputs)) ?? (await findBlockingRow(inputs, context)),
       isDefined,
     );
   } catch {
@@ -209,26 +214,28 @@ async function findCollidingRow(
 async function adoptEntry(
   existing: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
-  context: Context,
+  context: LifecycleContext,
 ): Promise<AllowDenyEntryRow> {
-  if (naturalKey(existing.entry_type, existing.value) !== naturalKey(inputs.entryType, inputs.value)) {
+  if (buildNaturalKey(existing.entry_type, existing.value) !== buildNaturalKey(inputs.entryType, inputs.value)) {
     throw new NotAppliedError(
-      `The service was asked to create ${quote(inputs.value)} and answered with ${describeEntry(existing)}, which stood there before. Nothing was changed.`,
+      `The service was asked to create ${quote(inputs.value)} and answered with ${describeExistingEntry(existing)}, which stood there before. Nothing was changed.`,
     );
   }
-  const differingFields = Object.keys(differenceOf(existing, inputs));
+  const differingFields = Object.keys(buildEntryChange(existing, inputs));
   if (differingFields.length === 0) return existing;
-  const isManaged = context.isManaged?.(keyOf(existing, inputs)) === true;
+  const isManaged = context.isManaged?.(buildRowDeclarationKey(existing, inputs)) === true;
   if (inputs.adopt || isManaged) {
-    holdTakenOver(existing, inputs, context);
-    const row = await takeOver(existing, inputs, context);
+    enforcePlanForAdopted(existing, inputs, context);
+    const row = await adoptRow(existing, inputs, context);
     const action = isManaged ? "Changed in place, not replaced:" : "Took over";
-    context.say(`${action} ${describeEntry(existing)}; its ${differingFields.join(" and ")} is now as declared.`);
+    context.log(
+      `${action} ${describeExistingEntry(existing)}; its ${differingFields.join(" and ")} is now as declared.`,
+    );
     return row;
   }
   throw new AlreadyExistsError(
-    `${printable(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differingFields.join(" and ")}.\n` +
-      `  there     ${describeEntry(existing)}\n` +
+    `${sanitizeLine(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differingFields.join(" and ")}.\n` +
+      `  there     ${describeExistingEntry(existing)}\n` +
       `  declared  ${describeDeclared(inputs)}\n` +
       "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
   );
@@ -238,7 +245,7 @@ async function adoptEntry(
 async function settleCreated(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
+  tenant: TenantCache,
 ): Promise<AllowDenyEntryRow> {
   const request = `${quote(inputs.value)} on the ${inputs.list} list`;
   if (created.list !== inputs.list) {
@@ -248,25 +255,25 @@ async function settleCreated(
       tenant,
       (outcome) =>
         new WrongListError(
-          `The service was asked to put ${request} and answered with ${describeEntry(created)}. ${outcome}`,
+          `The service was asked to put ${request} and answered with ${describeExistingEntry(created)}. ${outcome}`,
         ),
     );
   }
-  if (canonicalValue(created.value) !== canonicalValue(inputs.value) || created.entry_type !== inputs.entryType) {
+  if (canonicalizeValue(created.value) !== canonicalizeValue(inputs.value) || created.entry_type !== inputs.entryType) {
     throw await revertCreated(
       created,
       inputs,
       tenant,
       (outcome) =>
         new NotAppliedError(
-          `The service was asked to put ${request} as ${inputs.entryType} and answered with ${describeEntry(created)} of type ${quote(created.entry_type)}. ${outcome}`,
+          `The service was asked to put ${request} as ${inputs.entryType} and answered with ${describeExistingEntry(created)} of type ${quote(created.entry_type)}. ${outcome}`,
         ),
     );
   }
-  const change = differenceOf(created, inputs);
+  const change = buildEntryChange(created, inputs);
   if (Object.keys(change).length === 0) return created;
   try {
-    return await patch(tenant, created.id, change, inputs);
+    return await patchEntry(tenant, created.id, change, inputs);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
     throw buildPartialFailure(created, inputs, error);
@@ -278,26 +285,26 @@ function buildPartialFailure(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   error: EmailSecurityError,
-): PartialFailure<AllowDenyEntryState> {
-  const id = resourceId(created);
-  return new PartialFailure(id, stateOf(id, created, inputs), error);
+): PartialFailureError<AllowDenyEntryState> {
+  const id = getResourceId(created);
+  return new PartialFailureError(id, buildAllowDenyEntryState(id, created, inputs), error);
 }
 
 /** Removes at once what the service made wrong. What can't be removed goes into state, so that it is not forgotten. */
 async function revertCreated(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
+  tenant: TenantCache,
   buildFailure: (outcome: string) => EmailSecurityError,
 ): Promise<Error> {
   // Another writer may have created it at the same moment; don't remove what doesn't match the request.
-  if (canonicalComment(created.comment) !== "" && !sameComment(created.comment, inputs.comment)) {
+  if (canonicalizeComment(created.comment) !== "" && !isSameComment(created.comment, inputs.comment)) {
     return buildFailure(
       "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",
     );
   }
   try {
-    const entryType = created.entry_type as EntryPlace["entryType"];
+    const entryType = created.entry_type as EntryIdentity["entryType"];
     await removeRow(created, { ...inputs, entryType, value: created.value }, () => true, tenant);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -308,5 +315,5 @@ async function revertCreated(
 }
 
 function describeDeclared(inputs: AllowDenyEntryInputs): string {
-  return `${printable(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${describeDetails(inputs)})`;
+  return `${sanitizeLine(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${describeDetails(inputs)})`;
 }

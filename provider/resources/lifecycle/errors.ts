@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { describeDetails } from "../../settings/standing-text";
+import { describeDetails } from "../../settings/entry-state-text";
 import { describeTextChange, excerpt, quote } from "../../settings/text";
 
 /** The declared object exists with other arguments, and adoption wasn't requested. `ERR_EXISTS` */
@@ -35,7 +35,7 @@ export class WrongListError extends EmailSecurityError {
 }
 
 /** An entry no longer matches the state, so deleting it would delete something other than shown. `ERR_MOVED` */
-export class MovedError extends EmailSecurityError {
+export class StaleEntryError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_MOVED", message, options);
   }
@@ -58,17 +58,17 @@ export class NotListedError extends EmailSecurityError {
 /** A declared address is an alias: the service answers with another mailbox. `ERR_VIP_ALIAS` */
 export class VipAliasError extends EmailSecurityError {
   /** The mailboxes that the service names instead of the alias. */
-  readonly primaries: readonly string[];
+  readonly primaryMailboxes: readonly string[];
   /** The mailboxes among them that this run added as VIPs. */
-  readonly added: readonly string[];
+  readonly addedMailboxes: readonly string[];
 
   constructor(
     message: string,
     { primaries, added }: { readonly primaries: readonly string[]; readonly added: readonly string[] },
   ) {
     super("ERR_VIP_ALIAS", message);
-    this.primaries = primaries;
-    this.added = added;
+    this.primaryMailboxes = primaries;
+    this.addedMailboxes = added;
   }
 }
 
@@ -97,14 +97,14 @@ export class SameTenantProvidersError extends EmailSecurityError {
 }
 
 /** A run would remove more of a list than the removal guard allows. `ERR_GUARD` */
-export class GuardError extends EmailSecurityError {
+export class RemovalGuardError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_GUARD", message, options);
   }
 }
 
 /** A run's changes differ from the reviewed plan. `ERR_PLAN_MOVED` */
-export class PlanMovedError extends EmailSecurityError {
+export class PlanStaleError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_PLAN_MOVED", message, options);
   }
@@ -125,7 +125,7 @@ export class NotImportableError extends EmailSecurityError {
 }
 
 /** Describes an entry as a person would look for it: what, where, who created it, when. */
-export function describeEntry(entry: AllowDenyEntryRow): string {
+export function describeExistingEntry(entry: AllowDenyEntryRow): string {
   const scopeText = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;
   const creatorText = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
   const timeText = !entry.created_at ? "" : ` at ${excerpt(entry.created_at)}`;
@@ -133,6 +133,6 @@ export function describeEntry(entry: AllowDenyEntryRow): string {
 }
 
 /** What to do about a comment that the service changes: running again alone never ends that. */
-export function commentAdvice(sent: string | undefined, stored: string | undefined): string {
+export function formatCommentAdvice(sent: string | undefined, stored: string | undefined): string {
   return `The service ${describeTextChange(sent ?? "", stored ?? "")}. It does so on every run: declare the comment as the service keeps it, or none, then run again with a refresh. If somebody else changed it meanwhile, running again is enough.`;
 }

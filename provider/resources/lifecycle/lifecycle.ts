@@ -1,12 +1,12 @@
 import type { z } from "zod";
 import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
-import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
-import { differingFields, type Field } from "../../settings/entry-fields";
+import { type EmailSecurityError, formatErrorWithCode } from "../../settings/email-security-error";
+import { type FieldDefinition, findDifferingFields } from "../../settings/entry-fields";
 import type { ListMode } from "../../settings/list-mode";
 import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
-import type { Tenant } from "../../tenant";
-import type { OnlyRemoves, ReviewedPlan } from "./reviewed-plan";
+import type { TenantCache } from "../../tenant";
+import type { RemovalFilter, ReviewedPlan } from "./reviewed-plan";
 
 /** The behaviour of a resource over plain data, without Pulumi: shared by the dynamic provider and the native plugin. */
 export interface Lifecycle<Inputs, State> {
@@ -22,26 +22,26 @@ export interface Lifecycle<Inputs, State> {
    *
    * @param previous the validated arguments of the previous run, or those a refresh has set since.
    */
-  checkRemoval?(previous: RawArguments, removalFilter: OnlyRemoves): CheckResult;
+  checkRemoval?(previous: RawArguments, removalFilter: RemovalFilter): CheckResult;
   /** Completes validated arguments with the defaults of the kind, if it has any. All other methods take completed arguments. */
   complete(inputs: RawArguments): Inputs;
   /** Returns what is declared, to detect duplicate declarations. */
-  declare(inputs: Inputs): Declaration;
+  declare(inputs: Inputs): ResourceDeclaration;
   /** Returns notes for the user, one sentence each, whether or not the run changes anything. Pure. */
   warn(state: State, inputs: Inputs): readonly string[];
   /** Returns the changes. Pure; new arguments may be unknown. */
-  diff(state: State, inputs: Inputs): readonly Change[];
+  diff(state: State, inputs: Inputs): readonly PropertyChange[];
   /**
    * Returns ids that are unique across tenants and never change, as far as they are known without a request. For an entry,
    * this combines its id and its identity, because two tenants may use the same ids. A mailbox belongs to one tenant. Pure.
    */
-  ids(id: string, state: State, inputs: Inputs): readonly string[];
+  getManagedIds(id: string, state: State, inputs: Inputs): readonly string[];
   /**
    * Returns the state after a create, or after an update of what existed before. `UNKNOWN` stands for values that only the
    * service knows. Pure; called in previews, so arguments may be unknown. Assumes that everything in the state exists.
    */
-  foresee(inputs: Inputs, before?: Created<State>): object;
-  create(inputs: Inputs, context: Context): Promise<Created<State>>;
+  preview(inputs: Inputs, before?: ResourceState<State>): object;
+  create(inputs: Inputs, context: LifecycleContext): Promise<ResourceState<State>>;
   /**
    * Looks up an existing object by its id, or by a name that a person would write, for an import. Undefined if there is none.
    * The result has the arguments that declare exactly this object: `check` accepts them, and `diff` returns no change.
@@ -55,24 +55,24 @@ export interface Lifecycle<Inputs, State> {
    *
    * @throws {NotImportableError} if the id can't be parsed, is ambiguous, or the object can't be declared by a program.
    */
-  lookUp(id: string, context: Context): Promise<Required<ReadResult<State>> | undefined>;
+  lookUp(id: string, context: LifecycleContext): Promise<Required<ResourceReadResult<State>> | undefined>;
   /** The schema of the filters for `list`. */
-  readonly query: z.ZodObject;
+  readonly querySchema: z.ZodObject;
   /**
    * Lists the existing objects of this kind that a program can declare, whether or not one does. {@link lookUp} accepts each
    * id. For a whole list, the result is its only object.
    *
    * @param query the filters, validated by the schema.
    */
-  list(query: RawArguments, context: Context): Promise<readonly Listed[]>;
+  list(query: RawArguments, context: LifecycleContext): Promise<readonly ListedResource[]>;
   /** Reads the actual state; undefined if the object is gone. */
-  read(id: string, state: State, context: Context): Promise<ReadResult<State> | undefined>;
-  update(id: string, state: State, inputs: Inputs, context: Context): Promise<State>;
-  delete(id: string, state: State, context: Context): Promise<void>;
+  read(id: string, state: State, context: LifecycleContext): Promise<ResourceReadResult<State> | undefined>;
+  update(id: string, state: State, inputs: Inputs, context: LifecycleContext): Promise<State>;
+  delete(id: string, state: State, context: LifecycleContext): Promise<void>;
 }
 
 /** An existing object that can be imported. */
-export interface Listed {
+export interface ListedResource {
   readonly id: string;
   /** The display name. */
   readonly name: string;
@@ -82,23 +82,23 @@ export interface Listed {
 export type TenantList = "entries" | "vips";
 
 /** The operation that the tenant is confirmed for. */
-export interface Confirming {
+export interface ConfirmTenantOptions {
   /** Whether it only removes. Items that an interrupted run has already removed then don't indicate a different tenant. */
-  readonly removes?: boolean;
+  readonly isRemoval?: boolean;
 }
 
 /** The environment of a lifecycle. */
-export interface Context {
-  readonly tenant: Tenant;
+export interface LifecycleContext {
+  readonly tenant: TenantCache;
   /**
    * Resolves if nothing indicates that the tenant differs from the state's. Call it before any write, and before treating a
    * missing object as gone. The list has been read by then, if needed.
    *
    * @throws {OtherTenantError} which says what indicates another tenant.
    */
-  readonly confirmTenant: (list: TenantList, options?: Confirming) => Promise<void>;
+  readonly confirmTenant: (list: TenantList, options?: ConfirmTenantOptions) => Promise<void>;
   /** Prints one sentence for the user. */
-  readonly say: (sentence: string) => void;
+  readonly log: (sentence: string) => void;
   /** Whether the running program declares this key. */
   readonly isDeclared: (key: string) => boolean;
   /**
@@ -107,18 +107,18 @@ export interface Context {
    */
   readonly isManaged?: (key: string) => boolean;
   /** During the deletion of a list: the declaration that replaces it under the same name. */
-  readonly successor?: Declaration | undefined;
+  readonly successor?: ResourceDeclaration | undefined;
   /** Reports the ids that this process has created or adopted to the other provider processes of the run. */
-  readonly hold: (ids: readonly string[]) => void;
+  readonly shareManagedIds: (ids: readonly string[]) => void;
   /**
    * Whether another provider process of the run has created or adopted the id. Both then reach the same tenant, by another key
    * or host name, and the object to delete here is declared there.
    */
-  readonly isHeldElsewhere: (id: string) => boolean;
+  readonly isManagedElsewhere: (id: string) => boolean;
   /** Returns the tenant's own domains, which determine the risk of an entry. Throws if their configuration can't be read. */
-  readonly ownDomains?: () => OwnDomains;
+  readonly getOwnDomains?: () => OwnDomains;
   /** Returns the reviewed plan if the run enforces one. Throws if it can't be read. */
-  readonly reviewed?: () => ReviewedPlan | undefined;
+  readonly getReviewedPlan?: () => ReviewedPlan | undefined;
 }
 
 export interface CheckResult {
@@ -127,66 +127,66 @@ export interface CheckResult {
 }
 
 /** The declaration of one resource. A list of thousands is evaluated lazily. */
-export interface Declaration {
+export interface ResourceDeclaration {
   /** Whether this is a whole list, which shares no item with another resource. */
   readonly isList: boolean;
-  readonly things: () => Iterable<DeclaredThing>;
+  readonly getItems: () => Iterable<DeclarationItem>;
   /** Finds the declaration of a subject. */
-  readonly find: (subject: string) => DeclaredThing | undefined;
+  readonly find: (subject: string) => DeclarationItem | undefined;
   /** Whether a key is declared. Declared objects are never deleted. */
   readonly has: (key: string) => boolean;
   /** For a list: the reasons why one run may not remove the undeclared items it holds. Empty if it may. */
-  readonly refusals?: (heldTexts: Readonly<Record<string, string>>) => readonly string[];
+  readonly findRemovalBlockers?: (heldTexts: Readonly<Record<string, string>>) => readonly string[];
   /** The mode of a list that prunes. */
   readonly mode?: ListMode;
   /** Whether this is a pruning list without ignore patterns: it removes everything undeclared that its mode prunes. */
-  readonly removesOthers?: boolean;
+  readonly isPruningAll?: boolean;
   /** Whether a list that prunes would remove an item of another resource. */
-  readonly wouldRemove?: (item: DeclaredThing) => boolean;
+  readonly wouldPrune?: (item: DeclarationItem) => boolean;
 }
 
 /** A declared object, as messages describe it. */
-export interface DeclaredThing {
+export interface DeclarationItem {
   /** Identifies the object, apart from its id. */
   readonly key: string;
   /** Shared by all declarations of the same object. */
   readonly subject: string;
   /** Subjects that may be declared beside it for the same list only: the same value with another scope. */
-  readonly kin?: () => readonly string[];
+  readonly getRelatedSubjects?: () => readonly string[];
   /** The argument that identifies it. */
   readonly property: string;
   /** Its display name. */
   readonly name: string;
   /** What is declared about it, in words. */
-  readonly claim: string;
+  readonly description: string;
   /** What the patterns of a list match against. */
   readonly target: PatternTarget;
 }
 
 /** Builds the declaration of a resource with a single object. */
-export function declarationOf(item: DeclaredThing): Declaration {
+export function buildSingleDeclaration(item: DeclarationItem): ResourceDeclaration {
   return {
     isList: false,
-    things: () => [item],
+    getItems: () => [item],
     find: (subject) => (subject === item.subject ? item : undefined),
     has: (key) => key === item.key,
   };
 }
 
 /** The change of one argument. */
-export interface Change {
+export interface PropertyChange {
   readonly property: string;
   readonly kind: "add" | "update" | "delete";
   /** Whether the change requires a replacement of the resource. */
   readonly replace: boolean;
 }
 
-export interface Created<State> {
+export interface ResourceState<State> {
   readonly id: string;
   readonly state: State;
 }
 
-export interface ReadResult<State> extends Created<State> {
+export interface ResourceReadResult<State> extends ResourceState<State> {
   /**
    * The arguments that would declare the actual state. With them, the next `up` detects and reverts drift. Omitted if the
    * arguments of the last run still apply.
@@ -198,15 +198,15 @@ export interface ReadResult<State> extends Created<State> {
  * An object exists now but differs from its declaration. The provider must store its state together with the failure, so
  * the next run can continue from there.
  */
-export class PartialFailure<State> extends Error {
+export class PartialFailureError<State> extends Error {
   readonly id: string;
   readonly state: State;
   /** The reasons why it differs from the declaration. */
   readonly reasons: readonly string[];
   declare readonly cause: EmailSecurityError;
 
-  constructor(id: string, state: State, cause: EmailSecurityError, reasons = [withCode(cause)]) {
-    super(withCode(cause), { cause });
+  constructor(id: string, state: State, cause: EmailSecurityError, reasons = [formatErrorWithCode(cause)]) {
+    super(formatErrorWithCode(cause), { cause });
     this.name = "PartialFailure";
     this.id = id;
     this.state = state;
@@ -215,22 +215,27 @@ export class PartialFailure<State> extends Error {
 }
 
 /** Returns the change of one argument between two values. Undefined if they are equal. */
-export function changeOf(property: string, before: unknown, after: unknown, replace = false): Change | undefined {
+export function buildPropertyChange(
+  property: string,
+  before: unknown,
+  after: unknown,
+  replace = false,
+): PropertyChange | undefined {
   if (before === after) return undefined;
   const kind = before === undefined ? "add" : after === undefined ? "delete" : "update";
   return { property, kind, replace };
 }
 
 /** Returns the changes between a state and arguments, field by field. */
-export function fieldChanges(
-  fields: Readonly<Record<string, Field>>,
+export function buildFieldChanges(
+  fields: Readonly<Record<string, FieldDefinition>>,
   state: object,
   inputs: object,
-): readonly Change[] {
+): readonly PropertyChange[] {
   const [before, after] = [state, inputs] as Readonly<Record<string, unknown>>[];
-  return differingFields(fields, before ?? {}, after ?? {}).flatMap((name) => {
-    const { change, comparable = (value) => value } = fields[name] as Field;
-    return changeOf(name, comparable(before?.[name]), comparable(after?.[name]), change === "replace") ?? [];
+  return findDifferingFields(fields, before ?? {}, after ?? {}).flatMap((name) => {
+    const { change, comparable = (value) => value } = fields[name] as FieldDefinition;
+    return buildPropertyChange(name, comparable(before?.[name]), comparable(after?.[name]), change === "replace") ?? [];
   });
 }
 

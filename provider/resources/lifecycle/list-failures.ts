@@ -1,12 +1,16 @@
-import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
+import { type EmailSecurityError, formatErrorWithCode } from "../../settings/email-security-error";
 import type { ListKind } from "../../settings/list-arguments";
-import { printable } from "../../settings/text";
-import { NotTriedError } from "./attempt-all";
+import { sanitizeLine } from "../../settings/text";
+import { NotAttemptedError } from "./best-effort-runner";
 import { ListNotAppliedError } from "./errors";
-import { fewOf } from "./list-names";
-import type { Failure } from "./list-resource";
+import { formatItemNames } from "./list-names";
+import type { ItemFailure } from "./list-resource";
 
-export function notApplied(kind: ListKind, sorted: readonly Failure[], total: number): EmailSecurityError {
+export function buildListNotAppliedError(
+  kind: ListKind,
+  sorted: readonly ItemFailure[],
+  total: number,
+): EmailSecurityError {
   const outcomeText =
     sorted.length < total
       ? "Everything else is as declared, and the stack's state holds what the service said is there."
@@ -23,9 +27,9 @@ const MAX_SEPARATE_REASONS = 5;
  * Returns the reasons of all failures. Similar ones are grouped, such as those of an outage, and so are items that were not
  * attempted.
  */
-export function reasonsOf(unorderedFailures: readonly Failure[]): string[] {
+export function formatFailureReasons(unorderedFailures: readonly ItemFailure[]): string[] {
   const byName = unorderedFailures.toSorted(
-    (one, other) => one.danger - other.danger || (one.name < other.name ? -1 : 1),
+    (one, other) => one.dangerRank - other.dangerRank || (one.name < other.name ? -1 : 1),
   );
   // What was not even tried comes last.
   const sorted = byName.toSorted((one, other) => Number(isNotAttempted(one)) - Number(isNotAttempted(other)));
@@ -34,19 +38,19 @@ export function reasonsOf(unorderedFailures: readonly Failure[]): string[] {
     const [first] = group;
     const isAttempted = first !== undefined && !isNotAttempted(first);
     if (first === undefined || (isAttempted && group.length <= MAX_SEPARATE_REASONS)) {
-      return group.map(({ name, error }) => `${printable(name)}: ${withCode(error)}`);
+      return group.map(({ name, error }) => `${sanitizeLine(name)}: ${formatErrorWithCode(error)}`);
     }
-    const names = fewOf(group.map(({ name }) => name));
-    return [`${group.length} ${isAttempted ? "alike" : "more"} (${names}): ${withCode(first.error)}`];
+    const names = formatItemNames(group.map(({ name }) => name));
+    return [`${group.length} ${isAttempted ? "alike" : "more"} (${names}): ${formatErrorWithCode(first.error)}`];
   });
 }
 
 /** The same for failures that differ only in counts, ids and the request, as those of many entries do. */
-function getFailureGroup(failure: Failure): string {
+function getFailureGroup(failure: ItemFailure): string {
   if (isNotAttempted(failure)) return "";
-  return withCode(failure.error).replace(/\b(?:GET|POST|PATCH|DELETE) \S+|\d+/g, "");
+  return formatErrorWithCode(failure.error).replace(/\b(?:GET|POST|PATCH|DELETE) \S+|\d+/g, "");
 }
 
-function isNotAttempted({ error }: Failure): boolean {
-  return error instanceof NotTriedError;
+function isNotAttempted({ error }: ItemFailure): boolean {
+  return error instanceof NotAttemptedError;
 }

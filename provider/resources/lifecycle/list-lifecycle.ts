@@ -1,40 +1,45 @@
 import { z } from "zod";
 import type { RawArguments } from "../../settings/arguments";
-import { withCode } from "../../settings/email-security-error";
-import { isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
+import { formatErrorWithCode } from "../../settings/email-security-error";
+import { type EncodedList, isUnmanaged, sortListByKey } from "../../settings/encoded-list";
 import { checkList } from "../../settings/list-check";
-import { prunes, prunesAny } from "../../settings/list-mode";
-import { ignoring, judge, readPatterns, removals } from "../../settings/list-safeguards";
-import { quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { readConfirmed } from "../../tenant";
-import { GuardError, ListNotAppliedError, NotImportableError, PrunedByNextRunError } from "./errors";
-import { holdToPlan, isHeld } from "./held-to-plan";
+import { canPrune, canPruneAny } from "../../settings/list-mode";
 import {
-  type Context,
-  changeOf,
-  type Declaration,
-  type DeclaredThing,
+  createIgnoreFilter,
+  findRemovals,
+  parseValidPatterns,
+  validateSafeguards,
+} from "../../settings/list-safeguards";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { quote } from "../../settings/text";
+import { readConfirmed } from "../../tenant";
+import { enforcePlan, isPlanEnforced } from "./enforce-plan";
+import { ListNotAppliedError, NotImportableError, PrunedByNextRunError, RemovalGuardError } from "./errors";
+import {
+  buildPropertyChange,
+  type DeclarationItem,
   isDefined,
   type Lifecycle,
-  PartialFailure,
+  type LifecycleContext,
+  PartialFailureError,
+  type ResourceDeclaration,
 } from "./lifecycle";
-import { contentChanges, fromThere, isKnown, withShown } from "./list-content";
-import { notApplied, reasonsOf } from "./list-failures";
-import { counted, fewOf } from "./list-names";
+import { addPrunable, buildContentChanges, isContentKnown, useActualTexts } from "./list-content";
+import { buildListNotAppliedError, formatFailureReasons } from "./list-failures";
+import { formatItemCount, formatItemNames } from "./list-names";
 import {
-  describeNamedConflicts,
-  FAILS_NEXT_RUN,
-  namedConflictsSentence,
-  reportOthers,
-  sayContradictions,
-  sayDeclaredElsewhere,
-  sayKept,
-  sayNamedConflicts,
+  describeToleratedConflicts,
+  FAILS_NEXT_RUN_ADVICE,
+  formatToleratedConflicts,
+  logContradictions,
+  logDeclaredElsewhere,
+  logKept,
+  logToleratedConflicts,
+  logUndeclared,
   warnOfNamedConflicts,
 } from "./list-reports";
-import type { Failure, ListInputs, ListPlan, ListResource } from "./list-resource";
-import type { OnlyRemoves } from "./reviewed-plan";
+import type { ItemFailure, ListInputs, ListPlan, ListResource } from "./list-resource";
+import type { RemovalFilter } from "./reviewed-plan";
 
 type ListState = Readonly<Record<string, unknown>>;
 
@@ -44,20 +49,22 @@ const INCOMPLETE = "incomplete";
 const CONFLICT = "conflict";
 
 /** Builds the lifecycle of a whole list; each kind of list adds how it is read and written. */
-export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<Inputs>): Lifecycle<Inputs, ListState> {
+export function createListLifecycle<Inputs extends ListInputs>(
+  resource: ListResource<Inputs>,
+): Lifecycle<Inputs, ListState> {
   const { kind, id } = resource;
-  const getContent = (properties: unknown): KeyedList =>
-    ((properties as RawArguments)[kind.property] ?? {}) as KeyedList;
+  const getContent = (properties: unknown): EncodedList =>
+    ((properties as RawArguments)[kind.property] ?? {}) as EncodedList;
 
   return {
     check: (raw, previous, getOwnDomains) =>
-      checkList(kind, raw, previous, kind.refusal === undefined ? undefined : getOwnDomains?.()),
+      checkList(kind, raw, previous, kind.describeRisk === undefined ? undefined : getOwnDomains?.()),
 
     checkRemoval(previous, removalFilter) {
       const content = removeFiltered(getContent(previous), removalFilter);
       return {
         inputs: { ...previous, [kind.property]: content },
-        failures: judge(kind, previous, content, previous),
+        failures: validateSafeguards(kind, previous, content, previous),
       };
     },
 
@@ -65,79 +72,83 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
 
     declare(inputs) {
       const content = getContent(inputs);
-      const getItem = (key: string | undefined): DeclaredThing | undefined => {
+      const getItem = (key: string | undefined): DeclarationItem | undefined => {
         // A text, such as a comment, that a preview does not know yet is no text.
         const text = key !== undefined && Object.hasOwn(content, key) ? content[key] : undefined;
         // Entries that only a refresh has shown are undeclared.
         if (key === undefined || text === undefined || isUnmanaged(String(text))) return undefined;
-        return resource.thing(key, text, inputs);
+        return resource.buildItem(key, text, inputs);
       };
-      const baseDeclaration: Declaration = {
+      const baseDeclaration: ResourceDeclaration = {
         isList: true,
-        *things() {
+        *getItems() {
           for (const key of Object.keys(content)) {
             const item = getItem(key);
             if (item !== undefined) yield item;
           }
         },
-        find: (subject) => getItem(resource.keyOfSubject(subject)),
-        has: (key) => getItem(resource.keyOfDeclared(key))?.key === key,
-        refusals: (heldContent) => findGuardProblems(heldContent, inputs),
+        find: (subject) => getItem(resource.getKeyBySubject(subject)),
+        has: (key) => getItem(resource.getKeyByDeclaration(key))?.key === key,
+        findRemovalBlockers: (heldContent) => findGuardProblems(heldContent, inputs),
       };
       const { mode } = inputs;
-      if (mode === undefined || !prunesAny(mode)) return baseDeclaration;
-      const ignoredPatterns = readPatterns(inputs.ignore);
+      if (mode === undefined || !canPruneAny(mode)) return baseDeclaration;
+      const ignoredPatterns = parseValidPatterns(inputs.ignore);
       return {
         ...baseDeclaration,
         mode,
-        removesOthers: ignoredPatterns.length === 0,
-        wouldRemove: ({ target }) =>
-          resource.holds(target) &&
-          prunes(mode, target.list) &&
+        isPruningAll: ignoredPatterns.length === 0,
+        wouldPrune: ({ target }) =>
+          resource.canHold(target) &&
+          canPrune(mode, target.list) &&
           !ignoredPatterns.some((pattern) => pattern.matches(target)),
       };
     },
 
     warn(state, inputs) {
-      const declared = isKnown(inputs, kind) ? getContent(inputs) : undefined;
+      const declared = isContentKnown(inputs, kind) ? getContent(inputs) : undefined;
       const namedConflicts = warnOfNamedConflicts(kind, state[CONFLICT], getContent(state), declared);
       if (declared === undefined) return namedConflicts;
-      const removed = removals(kind, getContent(state), declared, inputs);
+      const removed = findRemovals(kind, getContent(state), declared, inputs);
       const names = removed.map(([key, text]) => kind.describe(key, text));
-      return names.length === 0 ? namedConflicts : [...namedConflicts, ...resource.warnOfRemoval(names, inputs.mode)];
+      return names.length === 0
+        ? namedConflicts
+        : [...namedConflicts, ...resource.buildRemovalWarnings(names, inputs.mode)];
     },
 
     diff(state, inputs) {
       const options = [...new Set([...Object.keys(state), ...Object.keys(inputs)])]
         .filter((name) => name !== kind.property && name !== CONFLICT)
-        .map((name) => changeOf(name, getComparableOption(state, name), getComparableOption(inputs, name)))
+        .map((name) => buildPropertyChange(name, getComparableOption(state, name), getComparableOption(inputs, name)))
         .filter(isDefined);
-      if (!isKnown(inputs, kind)) {
+      if (!isContentKnown(inputs, kind)) {
         // Uses "add", which is shown in one line; an "update" would show the previous content as removed.
         return [...options, { property: kind.property, kind: "add", replace: false }];
       }
       assertRemovalsAllowed(state, inputs);
-      const content = contentChanges(kind, getContent(state), getContent(inputs));
+      const content = buildContentChanges(kind, getContent(state), getContent(inputs));
       return [...content, ...options];
     },
 
-    ids: (_id, _state, inputs) => (isKnown(inputs, kind) ? resource.ids(getContent(inputs)) : []),
+    getManagedIds: (_id, _state, inputs) =>
+      isContentKnown(inputs, kind) ? resource.getManagedIds(getContent(inputs)) : [],
 
-    foresee: (inputs) => ({ ...inputs }),
+    preview: (inputs) => ({ ...inputs }),
 
     async create(inputs, context) {
       const declaredContent = getContent(inputs);
       const { state, failures } = await sync({}, inputs, context);
       if (failures.length === 0) return { id, state };
       const count = Object.keys(declaredContent).length;
-      const error = notApplied(kind, failures, count);
+      const error = buildListNotAppliedError(kind, failures, count);
       const hasNothingActual =
-        failures.length === count && failures.every(({ there, others }) => there === undefined && others === undefined);
+        failures.length === count &&
+        failures.every(({ actualText, otherTexts }) => actualText === undefined && otherTexts === undefined);
       // Only a list that is in state is refreshed.
       const isShownByRefresh = failures.some((failure) => failure.error instanceof PrunedByNextRunError);
       if (hasNothingActual && !isShownByRefresh)
-        throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
-      throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
+        throw new ListNotAppliedError(`${error.message}\n${formatFailureReasons(failures).join("\n")}`);
+      throw new PartialFailureError(id, state, error, [formatErrorWithCode(error), ...formatFailureReasons(failures)]);
     },
 
     async lookUp(importId, context) {
@@ -147,17 +158,17 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
           `${quote(importId)} names no whole list; it is imported by the id ${resource.importIds}. Nothing was imported.`,
         );
       }
-      const { content, left } = await importContent;
-      if (left.length > 0) {
-        context.say(
-          `Left out of the import, and as before at the service: ${counted(left.length, kind)} that can't be declared: ${fewOf(left, " | ")}`,
+      const { content, skipped } = await importContent;
+      if (skipped.length > 0) {
+        context.log(
+          `Left out of the import, and as before at the service: ${formatItemCount(skipped.length, kind)} that can't be declared: ${formatItemNames(skipped, " | ")}`,
         );
       }
-      const inputs = { [kind.property]: sortedByKey(content) };
+      const inputs = { [kind.property]: sortListByKey(content) };
       return { id, state: { ...inputs }, inputs };
     },
 
-    query: z.strictObject({}),
+    querySchema: z.strictObject({}),
 
     list: async () => [{ id, name: id }],
 
@@ -168,52 +179,52 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
       const inputs = state as ListInputs;
       const before = getContent(state);
       // A list that prunes allows removes them.
-      const isIgnored = prunes(inputs.mode, "allow") ? () => true : ignoring(kind, inputs);
+      const isIgnored = canPrune(inputs.mode, "allow") ? () => true : createIgnoreFilter(kind, inputs);
       const observeList = async () => {
         const sentences: string[] = [];
-        const observeContext = { ...context, say: (sentence: string) => sentences.push(sentence) };
-        const { known, others } = await resource.observe(before, observeContext, { sure: true });
+        const observeContext = { ...context, log: (sentence: string) => sentences.push(sentence) };
+        const { known, others } = await resource.observe(before, observeContext, { shouldConfirm: true });
         const remaining = Object.fromEntries(Object.entries(others).filter((pair) => !isIgnored(...pair)));
-        const named = describeNamedConflicts(resource, { known, others }, before, inputs);
-        return { known, others, conflicts: resource.conflicts(known, remaining), named, sentences };
+        const named = describeToleratedConflicts(resource, { known, others }, before, inputs);
+        return { known, others, conflicts: resource.findConflicts(known, remaining), named, sentences };
       };
       // A list that lags may still show what the last run removed.
       const hasNewConflict = ({ conflicts, named }: Awaited<ReturnType<typeof observeList>>) =>
         (conflicts.length > 0 && !isIncomplete) || (named !== undefined && conflict === undefined);
       const { tenant } = context;
       const observation = await readConfirmed(tenant, resource.list, observeList, hasNewConflict);
-      for (const sentence of observation.sentences) context.say(sentence);
+      for (const sentence of observation.sentences) context.log(sentence);
       await context.confirmTenant(resource.list);
       const { known, others, conflicts, named } = observation;
-      const content = sortedByKey(withShown(kind, known, others, inputs));
+      const content = sortListByKey(addPrunable(kind, known, others, inputs));
       const freshState = { ...state, [kind.property]: content };
-      if (named !== undefined) context.say(namedConflictsSentence(named));
+      if (named !== undefined) context.log(formatToleratedConflicts(named));
       const resultState: ListState = named === undefined ? freshState : { ...freshState, [CONFLICT]: named };
       if (conflicts.length > 0) {
-        sayContradictions(kind, conflicts, others, FAILS_NEXT_RUN, context);
+        logContradictions(kind, conflicts, others, FAILS_NEXT_RUN_ADVICE, context);
         return { id, state: { ...resultState, [INCOMPLETE]: true }, inputs: { ...freshState } };
       }
-      const isUnchanged = !isIncomplete && contentChanges(kind, before, content).length === 0;
+      const isUnchanged = !isIncomplete && buildContentChanges(kind, before, content).length === 0;
       // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
       return isUnchanged ? { id, state: resultState } : { id, state: resultState, inputs: { ...freshState } };
     },
 
     async update(_id, before, inputs, context) {
-      const removalFilter = context.reviewed?.()?.onlyRemoves;
+      const removalFilter = context.getReviewedPlan?.()?.onlyRemoves;
       if (removalFilter !== undefined) return await removeOnly(before, inputs, removalFilter, context);
       assertRemovalsAllowed(before, inputs);
-      const changes = contentChanges(kind, getContent(before), getContent(inputs));
+      const changes = buildContentChanges(kind, getContent(before), getContent(inputs));
       if (changes.length === 0 && !before[INCOMPLETE]) {
         const { [CONFLICT]: conflict } = before;
         return {
           ...buildListResourceState(inputs, getContent(inputs)),
-          ...withoutUndefined({ [CONFLICT]: conflict }),
+          ...omitUndefined({ [CONFLICT]: conflict }),
         };
       }
       const { state, failures } = await sync(getContent(before), inputs, context);
       if (failures.length === 0) return state;
-      const error = notApplied(kind, failures, Math.max(changes.length, failures.length));
-      throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
+      const error = buildListNotAppliedError(kind, failures, Math.max(changes.length, failures.length));
+      throw new PartialFailureError(id, state, error, [formatErrorWithCode(error), ...formatFailureReasons(failures)]);
     },
 
     async delete(_id, state, context) {
@@ -223,26 +234,26 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
       const unmanagedCount = entries.length - Object.keys(ownContent).length;
       const inputs = state as unknown as Inputs;
       if (unmanagedCount > 0)
-        context.say(`${counted(unmanagedCount, kind)} that this list never declared stay as they are.`);
+        context.log(`${formatItemCount(unmanagedCount, kind)} that this list never declared stay as they are.`);
       if (inputs.onDelete === "keep") {
-        sayKept(kind, ownContent, {}, context);
+        logKept(kind, ownContent, {}, context);
         return;
       }
-      if (context.successor?.refusals !== undefined)
-        await assertReplacementAllowed(ownContent, context.successor.refusals, context);
-      sayDeclaredElsewhere(resource, ownContent, inputs, context);
-      const plan = { declared: {}, known: content, removed: Object.entries(ownContent) };
-      if (isHeld(context)) await assertListInPlan(plan, inputs, context);
-      await context.confirmTenant(resource.list, { removes: true });
+      if (context.successor?.findRemovalBlockers !== undefined)
+        await assertReplacementAllowed(ownContent, context.successor.findRemovalBlockers, context);
+      logDeclaredElsewhere(resource, ownContent, inputs, context);
+      const plan = { declared: {}, known: content, removals: Object.entries(ownContent) };
+      if (isPlanEnforced(context)) await assertListInPlan(plan, inputs, context);
+      await context.confirmTenant(resource.list, { isRemoval: true });
       const failures = await resource.apply(plan, inputs, context);
       if (failures.length === 0) return;
-      const error = notApplied(kind, failures, entries.length - unmanagedCount);
-      throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
+      const error = buildListNotAppliedError(kind, failures, entries.length - unmanagedCount);
+      throw new ListNotAppliedError(`${error.message}\n${formatFailureReasons(failures).join("\n")}`);
     },
   };
 
   /** What of a content a run leaves that only removes; what nobody declared, it never removes. */
-  function removeFiltered(content: KeyedList, removalFilter: OnlyRemoves): KeyedList {
+  function removeFiltered(content: EncodedList, removalFilter: RemovalFilter): EncodedList {
     const keptContent = Object.entries(content).filter(
       ([key, text]) => isUnmanaged(text) || !removalFilter(kind.subjectKind, key),
     );
@@ -253,32 +264,35 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
   async function removeOnly(
     before: ListState,
     inputs: Inputs,
-    removalFilter: OnlyRemoves,
-    context: Context,
+    removalFilter: RemovalFilter,
+    context: LifecycleContext,
   ): Promise<ListState> {
     const known = getContent(before);
     const keptContent = removeFiltered(known, removalFilter);
-    const guardProblems = judge(kind, before, keptContent, before).map(
+    const guardProblems = validateSafeguards(kind, before, keptContent, before).map(
       ({ property, reason }) => `${property} ${reason}`,
     );
-    if (guardProblems.length > 0) throw new GuardError(guardProblems.join("\n"));
-    const removed = removals(kind, known, keptContent, inputs);
-    const actual = await assertListInPlan({ declared: {}, known, removed }, inputs, context);
-    await context.confirmTenant(resource.list, { removes: true });
+    if (guardProblems.length > 0) throw new RemovalGuardError(guardProblems.join("\n"));
+    const removals = findRemovals(kind, known, keptContent, inputs);
+    const actual = await assertListInPlan({ declared: {}, known, removals }, inputs, context);
+    await context.confirmTenant(resource.list, { isRemoval: true });
     // The plan told how each is at the tenant, which may be otherwise than the state has it.
-    const plan = { declared: {}, known: { ...known, ...actual }, removed: fromThere(removed, actual) };
+    const plan = { declared: {}, known: { ...known, ...actual }, removals: useActualTexts(removals, actual) };
     const failures = await resource.apply(plan, inputs, context);
     const content = { ...keptContent };
-    for (const failure of failures) if (failure.there !== undefined) content[failure.key] = failure.there;
+    for (const failure of failures) if (failure.actualText !== undefined) content[failure.key] = failure.actualText;
     const { [INCOMPLETE]: _incomplete, ...rest } = before;
-    const state: ListState = { ...rest, [kind.property]: sortedByKey(content) };
+    const state: ListState = { ...rest, [kind.property]: sortListByKey(content) };
     if (failures.length === 0) {
       // An earlier run may have left more undone than this one does.
-      const isComplete = contentChanges(kind, content, getContent(inputs)).length === 0;
+      const isComplete = buildContentChanges(kind, content, getContent(inputs)).length === 0;
       return isComplete || !before[INCOMPLETE] ? state : { ...state, [INCOMPLETE]: true };
     }
-    const error = notApplied(kind, failures, removed.length);
-    throw new PartialFailure(id, { ...state, [INCOMPLETE]: true }, error, [withCode(error), ...reasonsOf(failures)]);
+    const error = buildListNotAppliedError(kind, failures, removals.length);
+    throw new PartialFailureError(id, { ...state, [INCOMPLETE]: true }, error, [
+      formatErrorWithCode(error),
+      ...formatFailureReasons(failures),
+    ]);
   }
 
   /**
@@ -286,13 +300,13 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
    * holds older ones and the state may lose more.
    */
   function assertRemovalsAllowed(state: ListState, inputs: Inputs): void {
-    if (!state[INCOMPLETE] || !isKnown(inputs, kind)) return;
+    if (!state[INCOMPLETE] || !isContentKnown(inputs, kind)) return;
     const guardProblems = findGuardProblems(getContent(state), inputs);
-    if (guardProblems.length > 0) throw new GuardError(guardProblems.join("\n"));
+    if (guardProblems.length > 0) throw new RemovalGuardError(guardProblems.join("\n"));
   }
 
-  function findGuardProblems(heldContent: KeyedList, inputs: Inputs): string[] {
-    const safeguardFailures = judge(kind, inputs as unknown as RawArguments, getContent(inputs), {
+  function findGuardProblems(heldContent: EncodedList, inputs: Inputs): string[] {
+    const safeguardFailures = validateSafeguards(kind, inputs as unknown as RawArguments, getContent(inputs), {
       [kind.property]: heldContent,
     });
     return safeguardFailures.map(({ property, reason }) => `${property} ${reason}`);
@@ -303,41 +317,42 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
    * judged when the old one is deleted.
    */
   async function assertReplacementAllowed(
-    ownContent: KeyedList,
-    findReplacementProblems: (heldContent: KeyedList) => readonly string[],
-    context: Context,
+    ownContent: EncodedList,
+    findReplacementProblems: (heldContent: EncodedList) => readonly string[],
+    context: LifecycleContext,
   ): Promise<void> {
-    const { known } = await resource.observe(ownContent, context, { sure: true });
+    const { known } = await resource.observe(ownContent, context, { shouldConfirm: true });
     const guardProblems = findReplacementProblems(known);
     if (guardProblems.length === 0) return;
-    throw new GuardError(
+    throw new RemovalGuardError(
       `The list is replaced, and what it leaves out was not removed:\n${guardProblems.join("\n").replaceAll("Nothing was changed.", "Nothing was removed.")}`,
     );
   }
 
   async function sync(
-    known: KeyedList,
+    known: EncodedList,
     inputs: Inputs,
-    context: Context,
-  ): Promise<{ state: ListState; failures: readonly Failure[] }> {
+    context: LifecycleContext,
+  ): Promise<{ state: ListState; failures: readonly ItemFailure[] }> {
     const declaredContent = getContent(inputs);
-    const removed = removals(kind, known, declaredContent, inputs);
-    if (isHeld(context)) await assertListInPlan({ declared: declaredContent, known, removed }, inputs, context);
+    const removals = findRemovals(kind, known, declaredContent, inputs);
+    if (isPlanEnforced(context))
+      await assertListInPlan({ declared: declaredContent, known, removals }, inputs, context);
     await context.confirmTenant(resource.list);
-    const failures = await resource.apply({ declared: declaredContent, known, removed }, inputs, context);
+    const failures = await resource.apply({ declared: declaredContent, known, removals }, inputs, context);
     const content: Record<string, string> = { ...declaredContent };
-    for (const { key, there, others } of failures) {
-      if (there === undefined) delete content[key];
-      else content[key] = there;
-      for (const [otherKey, text] of Object.entries(others ?? {})) content[otherKey] ??= text;
+    for (const { key, actualText, otherTexts } of failures) {
+      if (actualText === undefined) delete content[key];
+      else content[key] = actualText;
+      for (const [otherKey, text] of Object.entries(otherTexts ?? {})) content[otherKey] ??= text;
     }
-    if (inputs.onDelete === "keep") sayKept(kind, known, declaredContent, context);
+    if (inputs.onDelete === "keep") logKept(kind, known, declaredContent, context);
     const hasContradictions =
-      prunesAny(inputs.mode) && (await reportOthers(resource, { ...known, ...declaredContent }, inputs, context));
-    const namedConflicts = await sayNamedConflicts(resource, { ...known, ...declaredContent }, inputs, context);
+      canPruneAny(inputs.mode) && (await logUndeclared(resource, { ...known, ...declaredContent }, inputs, context));
+    const namedConflicts = await logToleratedConflicts(resource, { ...known, ...declaredContent }, inputs, context);
     const state = {
-      ...buildListResourceState(inputs, sortedByKey(content)),
-      ...withoutUndefined({ [CONFLICT]: namedConflicts }),
+      ...buildListResourceState(inputs, sortListByKey(content)),
+      ...omitUndefined({ [CONFLICT]: namedConflicts }),
     };
     const isComplete = failures.length === 0 && !hasContradictions;
     return { state: isComplete ? state : { ...state, [INCOMPLETE]: true }, failures };
@@ -348,14 +363,14 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
    *
    * @returns what is there of it.
    */
-  async function assertListInPlan(plan: ListPlan, inputs: Inputs, context: Context): Promise<KeyedList> {
-    const { declared, known, removed } = plan;
-    const removedContent = Object.fromEntries(removed);
+  async function assertListInPlan(plan: ListPlan, inputs: Inputs, context: LifecycleContext): Promise<EncodedList> {
+    const { declared, known, removals } = plan;
+    const removedContent = Object.fromEntries(removals);
     const observation = await resource.observe({ ...removedContent, ...declared }, context, {
-      sure: true,
+      shouldConfirm: true,
       expected: known,
     });
-    holdToPlan(
+    enforcePlan(
       kind,
       [
         ...Object.entries(declared).map(([key, text]) => ({
@@ -363,8 +378,8 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
           before: observation.known[key],
           after: text,
         })),
-        ...removed
-          .filter(([key, text]) => !context.isDeclared(resource.thing(key, text, inputs)?.key ?? ""))
+        ...removals
+          .filter(([key, text]) => !context.isDeclared(resource.buildItem(key, text, inputs)?.key ?? ""))
           .map(([key]) => ({ key, before: observation.known[key], after: undefined })),
       ],
       context,
@@ -372,7 +387,7 @@ export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<
     return observation.known;
   }
 
-  function buildListResourceState(inputs: Inputs, content: KeyedList): ListState {
+  function buildListResourceState(inputs: Inputs, content: EncodedList): ListState {
     return { ...inputs, [kind.property]: content };
   }
 }

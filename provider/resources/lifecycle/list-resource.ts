@@ -1,8 +1,8 @@
-import type { KeyedList } from "../../settings/keyed-list";
+import type { EncodedList } from "../../settings/encoded-list";
 import type { ListKind } from "../../settings/list-arguments";
 import type { ListMode } from "../../settings/list-mode";
 import type { PatternTarget } from "../../settings/pattern";
-import type { Context, DeclaredThing, TenantList } from "./lifecycle";
+import type { DeclarationItem, LifecycleContext, TenantList } from "./lifecycle";
 
 /** The arguments that all lists share. The property for the content depends on the kind. */
 export interface ListInputs {
@@ -18,69 +18,73 @@ export interface ListResource<Inputs extends ListInputs> {
   /** The id of all resources of this kind. The service doesn't assign ids to lists. */
   readonly id: string;
   /** Returns the declaration of a key. */
-  readonly thing: (key: string, text: string, inputs: Inputs) => DeclaredThing | undefined;
+  readonly buildItem: (key: string, text: string, inputs: Inputs) => DeclarationItem | undefined;
   /** Maps the subject of a declaration to its key in the list. Undefined for another kind. */
-  readonly keyOfSubject: (subject: string) => string | undefined;
+  readonly getKeyBySubject: (subject: string) => string | undefined;
   /** Maps the key of a declaration to its key in the list. Undefined for another kind. */
-  readonly keyOfDeclared: (key: string) => string | undefined;
+  readonly getKeyByDeclaration: (key: string) => string | undefined;
   /** Whether this kind of list can hold an item that another resource declares. */
-  readonly holds: (target: PatternTarget) => boolean;
+  readonly canHold: (target: PatternTarget) => boolean;
   /** Returns the ids of a content as far as they are known without a request. */
-  readonly ids: (content: KeyedList) => readonly string[];
+  readonly getManagedIds: (content: EncodedList) => readonly string[];
   /** Returns warnings about the removal of these items, one sentence each. */
-  readonly warnOfRemoval: (names: readonly string[], mode: string | undefined) => readonly string[];
+  readonly buildRemovalWarnings: (names: readonly string[], mode: string | undefined) => readonly string[];
   /** Returns the keys of other items that contradict the list's own content. A run fails while they exist. */
-  readonly conflicts: (known: KeyedList, others: KeyedList) => readonly string[];
+  readonly findConflicts: (known: EncodedList, others: EncodedList) => readonly string[];
   /** Returns the keys of other items that conflict with the content. Each run only reports them. Default: none. */
-  readonly namedConflicts?: (known: KeyedList, others: KeyedList) => readonly string[];
+  readonly findToleratedConflicts?: (known: EncodedList, others: EncodedList) => readonly string[];
   /** Looks up an id for an import and returns its declarable content. Undefined if the id isn't of this kind. */
-  readonly lookUp: (id: string, context: Context) => Promise<LookedUp> | undefined;
+  readonly lookUp: (id: string, context: LifecycleContext) => Promise<ImportedList> | undefined;
   /** The ids that {@link lookUp} accepts, for messages. */
   readonly importIds: string;
   /** Reads the actual state of the given keys and of all other keys. */
-  readonly observe: (known: KeyedList, context: Context, options: ObserveOptions) => Promise<Observed>;
+  readonly observe: (
+    known: EncodedList,
+    context: LifecycleContext,
+    options: ObserveOptions,
+  ) => Promise<ListObservation>;
   /** Writes what is declared and removes what the plan removes. Returns the failures. */
-  readonly apply: (plan: ListPlan, inputs: Inputs, context: Context) => Promise<readonly Failure[]>;
+  readonly apply: (plan: ListPlan, inputs: Inputs, context: LifecycleContext) => Promise<readonly ItemFailure[]>;
 }
 
 export interface ObserveOptions {
   /** Whether to refetch a list before accepting that a key is missing or differs from the state. */
-  readonly sure: boolean;
+  readonly shouldConfirm: boolean;
   /** The content of the state. A list that differs from it may lag. Default: the given keys. */
-  readonly expected?: KeyedList;
+  readonly expected?: EncodedList;
 }
 
-export interface Observed {
+export interface ListObservation {
   /** The given keys that exist, with their actual texts. */
-  readonly known: KeyedList;
+  readonly known: EncodedList;
   /** All other keys that exist. */
-  readonly others: KeyedList;
+  readonly others: EncodedList;
 }
 
 /** The result of looking up a list for an import. */
-export interface LookedUp {
-  readonly content: KeyedList;
+export interface ImportedList {
+  readonly content: EncodedList;
   /** Items that a program can't declare, each with the reason. */
-  readonly left: readonly string[];
+  readonly skipped: readonly string[];
 }
 
 /** The changes of one run to a list. It only removes items that the state holds, and the preview shows those. */
 export interface ListPlan {
-  readonly declared: KeyedList;
+  readonly declared: EncodedList;
   /** The content of the state, from an earlier run or a refresh. */
-  readonly known: KeyedList;
-  readonly removed: readonly (readonly [key: string, text: string])[];
+  readonly known: EncodedList;
+  readonly removals: readonly (readonly [key: string, text: string])[];
 }
 
 /** An item that could not be written or removed. */
-export interface Failure {
+export interface ItemFailure {
   readonly key: string;
   readonly name: string;
   readonly error: unknown;
   /** The text that exists instead. Undefined if the item does not exist. */
-  readonly there: string | undefined;
+  readonly actualText: string | undefined;
   /** The danger rank of this difference from the declaration: 0 is the most dangerous. */
-  readonly danger: number;
+  readonly dangerRank: number;
   /** Items that now exist under other keys. The state must keep track of them. Default: none. */
-  readonly others?: KeyedList;
+  readonly otherTexts?: EncodedList;
 }

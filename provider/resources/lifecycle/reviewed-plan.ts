@@ -1,39 +1,39 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
-import { isSameStanding, type Standing, standingJson } from "../../settings/entry-fields";
-import { hashOfTenant, hashOfTouched, isOldDigest, partsOfDigest } from "../../settings/plan-digest";
-import { standingText } from "../../settings/standing-text";
+import { type EntryState, entryStateShape, isSameEntryState } from "../../settings/entry-fields";
+import { formatEntryState } from "../../settings/entry-state-text";
+import { hashChanges, hashTenant, isLegacyDigest, parsePlanDigest } from "../../settings/plan-digest";
 import { quote } from "../../settings/text";
 
 /** The environment variables for the JSON file and the digest of a reviewed plan. */
-export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
-export const PLAN_DIGEST = "EMAIL_SECURITY_PLAN_DIGEST";
+export const PLAN_FILE_VARIABLE = "EMAIL_SECURITY_PLAN";
+export const PLAN_DIGEST_VARIABLE = "EMAIL_SECURITY_PLAN_DIGEST";
 
 /** The environment variable for a settings file that precedes those of the plan, set during a rollback. */
-export const PLAN_FIRST = "EMAIL_SECURITY_PLAN_FIRST";
+export const PRECEDING_FILE_VARIABLE = "EMAIL_SECURITY_PLAN_FIRST";
 
 /** A change that a list is about to make to one of its items. */
-export interface Intent {
+export interface IntendedChange {
   readonly kind: string;
   readonly key: string;
-  readonly before: Standing | undefined;
-  readonly after: Standing | undefined;
+  readonly before: EntryState | undefined;
+  readonly after: EntryState | undefined;
 }
 
 /** A reviewed plan. The run may not make any other change. */
 export interface ReviewedPlan {
   /** Returns why a change is refused, as the predicate of a sentence. Undefined if the review covers exactly this change. */
-  readonly refusal: (change: Intent) => string | undefined;
+  readonly describeDeviation: (change: IntendedChange) => string | undefined;
   /** Set if the run only removes: selects what it removes. All other differences stay in place. */
-  readonly onlyRemoves?: OnlyRemoves;
+  readonly onlyRemoves?: RemovalFilter;
 }
 
 /** Whether a run that only removes may remove an item, by its kind in the plan and its key in the list. */
-export type OnlyRemoves = (kind: string, key: string) => boolean;
+export type RemovalFilter = (kind: string, key: string) => boolean;
 
 const entryStateSchema = z.object({
-  ...standingJson,
+  ...entryStateShape,
   by: z.string().exactOptional(),
   at: z.string().exactOptional(),
 });
@@ -78,7 +78,7 @@ export function readReviewedPlan(environment: NodeJS.ProcessEnv, host: string): 
   if (plan === undefined) return undefined;
   if (plan.tenant.host !== host) {
     throw new ConfigurationError(
-      `The plan in ${PLAN_FILE} is of the tenant at ${quote(plan.tenant.host)}, and this run is of one at ${quote(host)}. Nothing was changed.`,
+      `The plan in ${PLAN_FILE_VARIABLE} is of the tenant at ${quote(plan.tenant.host)}, and this run is of one at ${quote(host)}. Nothing was changed.`,
     );
   }
   return buildReviewedPlan(plan);
@@ -90,34 +90,34 @@ export function readReviewedPlan(environment: NodeJS.ProcessEnv, host: string): 
  * @throws {ConfigurationError} if the file can't be read or doesn't match the digest.
  */
 export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefined {
-  const file = environment[PLAN_FILE];
-  const digest = environment[PLAN_DIGEST];
+  const file = environment[PLAN_FILE_VARIABLE];
+  const digest = environment[PLAN_DIGEST_VARIABLE];
   if (!file && !digest) return undefined;
   if (!file) {
     throw new ConfigurationError(
-      `${PLAN_DIGEST} is set and ${PLAN_FILE} is not: name the plan's JSON file too, or run \`email-security apply --plan-digest\`, which makes the plan anew and compares.`,
+      `${PLAN_DIGEST_VARIABLE} is set and ${PLAN_FILE_VARIABLE} is not: name the plan's JSON file too, or run \`email-security apply --plan-digest\`, which makes the plan anew and compares.`,
     );
   }
   const plan = parsePlanFile(file);
   const { digest: fileDigest, changes, tenant, source } = plan;
-  if (isOldDigest(fileDigest)) {
+  if (isLegacyDigest(fileDigest)) {
     throw new ConfigurationError(
-      `The plan in ${PLAN_FILE} (${quote(file, 300)}) was made by an earlier release, and its digest does not hold for all that a plan shows. Nothing was changed at the tenant. Make the plan anew, and have it reviewed.`,
+      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) was made by an earlier release, and its digest does not hold for all that a plan shows. Nothing was changed at the tenant. Make the plan anew, and have it reviewed.`,
     );
   }
-  const digestParts = partsOfDigest(fileDigest);
+  const digestParts = parsePlanDigest(fileDigest);
   const isIntact =
-    digestParts?.observed === hashOfTouched(changes) && digestParts.tenant === hashOfTenant(tenant.host, source.stack);
+    digestParts?.observed === hashChanges(changes) && digestParts.tenant === hashTenant(tenant.host, source.stack);
   if (!isIntact || (digest !== undefined && digest !== "" && digest.trim() !== fileDigest)) {
     throw new ConfigurationError(
-      `The plan in ${PLAN_FILE} (${quote(file, 300)}) is not the one of the digest${digest ? ` ${quote(digest)}` : ""}: it is of another review, or was changed. Nothing was changed at the tenant.`,
+      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) is not the one of the digest${digest ? ` ${quote(digest)}` : ""}: it is of another review, or was changed. Nothing was changed at the tenant.`,
     );
   }
   return plan;
 }
 
 /** Returns the filter for a plan that only removes. Undefined if the plan makes all declared changes. */
-export function onlyRemovesOf({ only }: Pick<PlanFile, "only">): OnlyRemoves | undefined {
+export function buildRemovalFilter({ only }: Pick<PlanFile, "only">): RemovalFilter | undefined {
   if (only === undefined) return undefined;
   const removedKeys = new Set(only.removes.map(({ kind, key }) => `${kind} ${key}`));
   return (kind, key) => removedKeys.has(`${kind} ${key}`);
@@ -125,7 +125,7 @@ export function onlyRemovesOf({ only }: Pick<PlanFile, "only">): OnlyRemoves | u
 
 function buildReviewedPlan(plan: PlanFile): ReviewedPlan {
   const { changes } = plan;
-  const removalFilter = onlyRemovesOf(plan);
+  const removalFilter = buildRemovalFilter(plan);
   // An item that a change replaces disappears from its own key, so its removal counts as reviewed too.
   const replacedChanges = changes.flatMap(({ kind, mayReplace = [] }) =>
     mayReplace.map((replacement) => ({ kind, ...replacement })),
@@ -134,14 +134,14 @@ function buildReviewedPlan(plan: PlanFile): ReviewedPlan {
   const reviewedByKey = new Map(allChanges.map((change) => [`${change.kind} ${change.key}`, change]));
   return {
     ...(removalFilter === undefined ? {} : { onlyRemoves: removalFilter }),
-    refusal({ kind, key, before, after }) {
+    describeDeviation({ kind, key, before, after }) {
       const change = reviewedByKey.get(`${kind} ${key}`);
       if (change === undefined)
         return `is ${describeEntryState(before)}, and the review did not show that it would be ${describeEntryState(after)}`;
-      if (!isSameStanding(change.before, before)) {
+      if (!isSameEntryState(change.before, before)) {
         return `was ${describeEntryState(change.before)} at the review, and is ${describeEntryState(before)} now`;
       }
-      if (!isSameStanding(change.after, after)) {
+      if (!isSameEntryState(change.after, after)) {
         return `was to be ${describeEntryState(change.after)} at the review, and is declared as ${describeEntryState(after)} now`;
       }
       return undefined;
@@ -155,7 +155,7 @@ function parsePlanFile(file: string): PlanFile {
     text = readFileSync(file, "utf8");
   } catch (cause) {
     throw new ConfigurationError(
-      `The plan in ${PLAN_FILE} (${quote(file, 300)}) can't be read: ${(cause as Error).message}`,
+      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) can't be read: ${(cause as Error).message}`,
       { cause },
     );
   }
@@ -163,12 +163,12 @@ function parsePlanFile(file: string): PlanFile {
     return planFileSchema.parse(JSON.parse(text));
   } catch (cause) {
     throw new ConfigurationError(
-      `${PLAN_FILE} (${quote(file, 300)}) holds no plan as \`email-security plan --format json\` writes it.`,
+      `${PLAN_FILE_VARIABLE} (${quote(file, 300)}) holds no plan as \`email-security plan --format json\` writes it.`,
       { cause },
     );
   }
 }
 
-function describeEntryState(entryState: Standing | undefined): string {
-  return entryState === undefined ? "not there" : standingText(entryState);
+function describeEntryState(entryState: EntryState | undefined): string {
+  return entryState === undefined ? "not there" : formatEntryState(entryState);
 }

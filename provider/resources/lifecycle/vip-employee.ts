@@ -1,18 +1,24 @@
 import { z } from "zod";
 import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
-import { comparable, sameComment } from "../../settings/comparable";
-import { declaredValues, isSentAlike, VIP_FIELDS, valuesOf, withArguments } from "../../settings/entry-fields";
-import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
-import { canonicalComment, harmless, printable, quote } from "../../settings/text";
+import { isSameComment, toComparable } from "../../settings/comparable";
+import {
+  applyArguments,
+  areSentFieldsEqual,
+  pickDeclaredValues,
+  pickValues,
+  VIP_FIELD_DEFINITIONS,
+} from "../../settings/entry-fields";
+import { canonicalizeMailbox, parseMailbox } from "../../settings/entry-value";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { canonicalizeComment, quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
-import { withoutUndefined } from "../../settings/without-undefined";
 import { readConfirmed } from "../../tenant";
+import { logVipDuplicates } from "./duplicates";
+import { enforcePlanForVip, isPlanEnforced } from "./enforce-plan";
 import { NotImportableError } from "./errors";
-import { holdVipToPlan, isHeld } from "./held-to-plan";
-import { declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
-import { sayVipTwins } from "./twins";
-import { declaredVip, ensureVip, keyOfVip, writeComment } from "./vip-writes";
+import { buildFieldChanges, buildSingleDeclaration, isDefined, type Lifecycle } from "./lifecycle";
+import { buildVipDeclaration, buildVipDeclarationKey, ensureVip, writeVipComment } from "./vip-writes";
 
 /** The state of a VIP: the actual values of all arguments, and the service's data about the person. */
 export interface VipEmployeeState {
@@ -28,15 +34,16 @@ export interface VipEmployeeState {
 }
 
 /** The lifecycle of one VIP employee (API reference, section "VIP employees"). Its id is the mailbox in lower case. */
-export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
+export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   check: (raw) => checkVipEmployee(raw),
 
   complete: (inputs) => inputs as unknown as VipEmployeeInputs,
 
-  declare: (inputs) => declarationOf(declaredVip(inputs, "email")),
+  declare: (inputs) => buildSingleDeclaration(buildVipDeclaration(inputs, "email")),
 
   warn(state, inputs) {
-    const isSameMailbox = comparable(state.email, canonicalMailbox) === comparable(inputs.email, canonicalMailbox);
+    const isSameMailbox =
+      toComparable(state.email, canonicalizeMailbox) === toComparable(inputs.email, canonicalizeMailbox);
     if (isSameMailbox || state.onDelete === "keep") return [];
     return [
       `Replacing ${state.email} excludes that mailbox for good: automatic detection will never make it a VIP again. To only forget it, set onDelete: "keep" and run \`up\` first.`,
@@ -44,16 +51,16 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   },
 
   diff(state, inputs) {
-    return fieldChanges(VIP_FIELDS, state, inputs);
+    return buildFieldChanges(VIP_FIELD_DEFINITIONS, state, inputs);
   },
 
-  ids: (_id, state) => [keyOfVip(state.email)],
+  getManagedIds: (_id, state) => [buildVipDeclarationKey(state.email)],
 
-  foresee(inputs, before) {
+  preview(inputs, before) {
     if (before !== undefined && isVipUnchanged(before.state, inputs))
-      return withArguments(VIP_FIELDS, before.state, inputs);
-    return withoutUndefined({
-      ...valuesOf(VIP_FIELDS, { ...inputs }),
+      return applyArguments(VIP_FIELD_DEFINITIONS, before.state, inputs);
+    return omitUndefined({
+      ...pickValues(VIP_FIELD_DEFINITIONS, { ...inputs }),
       ...(before !== undefined && isStoredVip(before.state) ? pickStoredFields(before.state) : UNKNOWN_STORED_FIELDS),
       ...(before !== undefined && hasServiceFields(before.state)
         ? pickDirectoryFields(before.state)
@@ -62,27 +69,28 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   },
 
   async create(inputs, context) {
-    const { tenant, say, hold } = context;
-    const isInState = context.isManaged?.(keyOfVip(inputs.email)) === true;
+    const { tenant, log, shareManagedIds } = context;
+    const isInState = context.isManaged?.(buildVipDeclarationKey(inputs.email)) === true;
     // The list may still show one that an earlier run removed.
     const before = await readConfirmed(
       tenant,
       "vips",
       () => tenant.findVip(inputs.email),
-      (row) => row !== undefined && !isInState && (isHeld(context) || sameComment(row.comment, inputs.comment)),
+      (row) =>
+        row !== undefined && !isInState && (isPlanEnforced(context) || isSameComment(row.comment, inputs.comment)),
     );
-    if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
+    if (isPlanEnforced(context)) await enforcePlanForVip(inputs.email, inputs, context);
     await context.confirmTenant("vips");
-    await sayVipTwins([inputs.email], context);
+    await logVipDuplicates([inputs.email], context);
     const row = await ensureVip(inputs, tenant, { isInState });
-    hold([keyOfVip(inputs.email)]);
-    if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
+    shareManagedIds([buildVipDeclarationKey(inputs.email)]);
+    if (before?.comment !== undefined && !isSameComment(before.comment, inputs.comment)) {
       const commentText = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
-      say(
+      log(
         `${inputs.email} was a VIP already, with the comment ${quote(before.comment, 500)}; ${commentText}, as declared.`,
       );
     }
-    return { id: canonicalMailbox(inputs.email), state: buildVipState(row, inputs) };
+    return { id: canonicalizeMailbox(inputs.email), state: buildVipState(row, inputs) };
   },
 
   async lookUp(importId, { tenant }) {
@@ -93,24 +101,24 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
         `${quote(importId)} names no VIP: ${reason}. A VIP is imported by its mailbox. Nothing was imported.`,
       );
     }
-    const row = await tenant.findVipSurely(mailbox.value);
+    const row = await tenant.findVipConfirmed(mailbox.value);
     if (row === undefined) return undefined;
-    const comment = canonicalComment(row.comment);
+    const comment = canonicalizeComment(row.comment);
     const email = mailbox.value;
-    const inputs = withoutUndefined({ email, comment: comment === "" ? undefined : comment });
+    const inputs = omitUndefined({ email, comment: comment === "" ? undefined : comment });
     return { id: email, state: buildVipState(row, inputs), inputs };
   },
 
-  query: z.strictObject({}),
+  querySchema: z.strictObject({}),
 
-  async list(_query, { tenant, say }) {
-    const rows = await tenant.allVips();
+  async list(_query, { tenant, log }) {
+    const rows = await tenant.readAllVips();
     const mailboxes = rows.flatMap(({ email = "" }) => {
-      const mailbox = parseMailbox(canonicalMailbox(email));
+      const mailbox = parseMailbox(canonicalizeMailbox(email));
       return mailbox.ok ? [mailbox.value] : [];
     });
     if (mailboxes.length < rows.length) {
-      say("Left out: VIPs without a mailbox by which a program could name them.");
+      log("Left out: VIPs without a mailbox by which a program could name them.");
     }
     return mailboxes.map((mailbox) => ({ id: mailbox, name: mailbox }));
   },
@@ -119,28 +127,31 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     const email = state.email ?? id;
     // The state that a program passes together with an id may contain only the mailbox.
     const matchesState = (candidate: VipEmployeeRow) =>
-      !hasServiceFields(state) || sameComment(state.comment, buildVipState(candidate, state).comment);
-    const row = await context.tenant.findVipSurely(email, { isAsInState: matchesState });
+      !hasServiceFields(state) || isSameComment(state.comment, buildVipState(candidate, state).comment);
+    const row = await context.tenant.findVipConfirmed(email, { matchesState });
     await context.confirmTenant("vips");
     if (row === undefined) return undefined;
-    await sayVipTwins([email], context);
+    await logVipDuplicates([email], context);
     const freshState = buildVipState(row, state);
-    const inputs = declaredValues(VIP_FIELDS, { ...freshState });
-    return { id: canonicalMailbox(freshState.email), state: freshState, inputs };
+    const inputs = pickDeclaredValues(VIP_FIELD_DEFINITIONS, { ...freshState });
+    return { id: canonicalizeMailbox(freshState.email), state: freshState, inputs };
   },
 
   async update(_id, state, inputs, context) {
     const { tenant } = context;
-    if (isHeld(context)) {
-      await tenant.findVipSurely(inputs.email);
-      await holdVipToPlan(inputs.email, inputs, context);
+    if (isPlanEnforced(context)) {
+      await tenant.findVipConfirmed(inputs.email);
+      await enforcePlanForVip(inputs.email, inputs, context);
     }
-    if (isVipUnchanged(state, inputs)) return withArguments(VIP_FIELDS, state, inputs);
+    if (isVipUnchanged(state, inputs)) return applyArguments(VIP_FIELD_DEFINITIONS, state, inputs);
     await context.confirmTenant("vips");
     if (!hasServiceFields(state)) return buildVipState(await ensureVip(inputs, tenant, { isInState: true }), inputs);
     try {
       // The response to the edit has no directory fields, so those of the state are kept.
-      return { ...pickDirectoryFields(state), ...buildVipState(await writeComment(inputs, tenant), inputs) };
+      return {
+        ...pickDirectoryFields(state),
+        ...buildVipState(await writeVipComment(inputs, tenant), inputs),
+      };
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       // There is no stored row: the VIP is gone or automatically detected. The service's list decides.
@@ -149,30 +160,30 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   },
 
   async delete(_id, state, context) {
-    const { tenant, say, isDeclared, isHeldElsewhere } = context;
+    const { tenant, log, isDeclared, isManagedElsewhere } = context;
     if (state.onDelete === "keep") {
-      say(`${state.email} stays a VIP (onDelete: "keep"): only the stack forgets it.`);
+      log(`${state.email} stays a VIP (onDelete: "keep"): only the stack forgets it.`);
       return;
     }
-    if (isDeclared(keyOfVip(state.email))) {
-      say(`${state.email} stays a VIP: the program declares it.`);
+    if (isDeclared(buildVipDeclarationKey(state.email))) {
+      log(`${state.email} stays a VIP: the program declares it.`);
       return;
     }
-    if (isHeldElsewhere(keyOfVip(state.email))) {
-      say(
+    if (isManagedElsewhere(buildVipDeclarationKey(state.email))) {
+      log(
         `${state.email} stays a VIP: another Provider of the program manages it, by another key or address of this tenant. Where that is another tenant, remove it here in the console.`,
       );
       return;
     }
-    const row = await tenant.findVipSurely(state.email);
-    await context.confirmTenant("vips", { removes: true });
+    const row = await tenant.findVipConfirmed(state.email);
+    await context.confirmTenant("vips", { isRemoval: true });
     if (row === undefined) {
-      say(`${state.email} was no VIP any more; nothing was written.`);
+      log(`${state.email} was no VIP any more; nothing was written.`);
       return;
     }
-    if (isHeld(context)) await holdVipToPlan(state.email, undefined, context);
+    if (isPlanEnforced(context)) await enforcePlanForVip(state.email, undefined, context);
     await tenant.removeVip(state.email);
-    say(
+    log(
       `${state.email} is no VIP any more, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`,
     );
   },
@@ -186,10 +197,12 @@ function buildVipState(
     readonly onDelete?: (typeof ON_DELETE)[number];
   },
 ): VipEmployeeState {
-  const comment = sameComment(row.comment, declared.comment) ? declared.comment : harmless(row.comment ?? "");
-  const sanitizeOptional = (text: string | undefined) => (text === undefined ? undefined : printable(text));
-  const optionalFields = withoutUndefined({
-    comment: canonicalComment(comment) === "" ? undefined : comment,
+  const comment = isSameComment(row.comment, declared.comment)
+    ? declared.comment
+    : sanitizeMultiline(row.comment ?? "");
+  const sanitizeOptional = (text: string | undefined) => (text === undefined ? undefined : sanitizeLine(text));
+  const optionalFields = omitUndefined({
+    comment: canonicalizeComment(comment) === "" ? undefined : comment,
     onDelete: declared.onDelete,
     source: sanitizeOptional(row.source),
     addedBy: sanitizeOptional(row.added_by),
@@ -211,7 +224,7 @@ function hasServiceFields({ source, addedBy, dateAdded }: VipEmployeeState): boo
 
 /** Whether the arguments match the state in all fields that the service stores. Unknown values don't match. */
 function isVipUnchanged(state: VipEmployeeState, inputs: VipEmployeeInputs): boolean {
-  return hasServiceFields(state) && isSentAlike(VIP_FIELDS, { ...state }, { ...inputs });
+  return hasServiceFields(state) && areSentFieldsEqual(VIP_FIELD_DEFINITIONS, { ...state }, { ...inputs });
 }
 
 /** Whether the service stores a row for the VIP: somebody added it, or commented on a detected one. */
@@ -220,7 +233,7 @@ function isStoredVip({ addedBy, comment, source }: VipEmployeeState): boolean {
 }
 
 function pickStoredFields({ source, addedBy, dateAdded }: VipEmployeeState): Partial<VipEmployeeState> {
-  return withoutUndefined({ source, addedBy, dateAdded });
+  return omitUndefined({ source, addedBy, dateAdded });
 }
 
 /** Values that only the service knows: about the stored row, and about the person. */
@@ -228,5 +241,5 @@ const UNKNOWN_STORED_FIELDS = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UN
 const UNKNOWN_DIRECTORY_FIELDS = { fullName: UNKNOWN, jobTitle: UNKNOWN, department: UNKNOWN };
 
 function pickDirectoryFields({ fullName, jobTitle, department }: VipEmployeeState): Partial<VipEmployeeState> {
-  return withoutUndefined({ fullName, jobTitle, department });
+  return omitUndefined({ fullName, jobTitle, department });
 }

@@ -1,20 +1,20 @@
 import { type AddVipResult, EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
 import type { VipEmployeeInputs } from "../../settings/arguments";
 import { LIST_LAG_MS } from "../../settings/assumptions";
-import { sameComment } from "../../settings/comparable";
-import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
-import { describeDetails } from "../../settings/standing-text";
-import { excerpt, harmless, quote } from "../../settings/text";
-import { readConfirmed, type Tenant } from "../../tenant";
+import { isSameComment } from "../../settings/comparable";
+import { describeDetails } from "../../settings/entry-state-text";
+import { canonicalizeMailbox, parseMailbox } from "../../settings/entry-value";
+import { excerpt, quote, sanitizeMultiline } from "../../settings/text";
+import { readConfirmed, type TenantCache } from "../../tenant";
 import {
   AutoDetectedError,
-  commentAdvice,
   ExcludedError,
+  formatCommentAdvice,
   NotAppliedError,
   NotListedError,
   VipAliasError,
 } from "./errors";
-import { type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
+import { type DeclarationItem, isDefined, PartialFailureError } from "./lifecycle";
 
 /*
  * The writes that make a mailbox a VIP as declared. The resources for one VIP and for a whole list share them, so both
@@ -28,11 +28,11 @@ import { type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
  * added explicitly before its comment is edited. With `isInState` a state names the VIP. Otherwise an earlier run may have removed what
  * the list still shows, and the list is refetched unless a change of the comment follows, which the service then answers by 404.
  * @throws {AutoDetectedError} if the service stores no comment for a VIP by automatic detection.
- * @throws {PartialFailure} if the mailbox is a VIP now and a later step failed.
+ * @throws {PartialFailureError} if the mailbox is a VIP now and a later step failed.
  */
 export async function ensureVip(
   inputs: VipEmployeeInputs,
-  tenant: Tenant,
+  tenant: TenantCache,
   { storedRow = true, isInState }: { readonly storedRow?: boolean; readonly isInState: boolean },
 ): Promise<VipEmployeeRow> {
   const existingRow = storedRow
@@ -40,29 +40,29 @@ export async function ensureVip(
         tenant,
         "vips",
         () => tenant.findVip(inputs.email),
-        (row) => row !== undefined && !isInState && sameComment(row.comment, inputs.comment),
+        (row) => row !== undefined && !isInState && isSameComment(row.comment, inputs.comment),
       )
-    : await tenant.findVipAnew(inputs.email);
+    : await tenant.refetchVip(inputs.email);
   const row = existingRow ?? (await addAndReadVip(inputs, tenant));
-  if (sameComment(row.comment, inputs.comment)) return row;
+  if (isSameComment(row.comment, inputs.comment)) return row;
   if (storedRow || existingRow === undefined) {
     try {
-      return await writeComment(inputs, tenant);
+      return await writeVipComment(inputs, tenant);
     } catch (error) {
       if (error instanceof NotFoundError) {
         // Add the mailbox explicitly below, then retry.
       } else if (existingRow === undefined && error instanceof EmailSecurityError) {
         const { comment: _sent, ...rest } = inputs;
         const { comment } = row;
-        const added = { ...rest, ...(comment === undefined ? {} : { comment: harmless(comment) }) };
-        throw new PartialFailure(canonicalMailbox(inputs.email), added, error);
+        const added = { ...rest, ...(comment === undefined ? {} : { comment: sanitizeMultiline(comment) }) };
+        throw new PartialFailureError(canonicalizeMailbox(inputs.email), added, error);
       } else throw error;
     }
   }
   // "An auto-detected employee has no stored row …; that employee must be added explicitly first." (reference)
   await addAndReadVip(inputs, tenant);
   try {
-    return await writeComment(inputs, tenant);
+    return await writeVipComment(inputs, tenant);
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     throw new AutoDetectedError(
@@ -78,7 +78,7 @@ async function addToStateOnFailure<T>(inputs: VipEmployeeInputs, followUp: Promi
     return await followUp;
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    throw new PartialFailure(canonicalMailbox(inputs.email), { ...inputs }, error);
+    throw new PartialFailureError(canonicalizeMailbox(inputs.email), { ...inputs }, error);
   }
 }
 
@@ -86,18 +86,18 @@ async function addToStateOnFailure<T>(inputs: VipEmployeeInputs, followUp: Promi
  * Adds the mailbox and reads it back. The list may lag behind the response, so it is refetched for a while. If it still
  * doesn't show the mailbox, the state holds the mailbox nevertheless.
  */
-async function addAndReadVip(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
+async function addAndReadVip(inputs: VipEmployeeInputs, tenant: TenantCache): Promise<VipEmployeeRow> {
   const addResult = await tenant.addVip(inputs.email, inputs.comment);
   const aliasError = buildAliasError(addResult, inputs.email);
-  const [added] = aliasError?.added ?? [];
+  const [added] = aliasError?.addedMailboxes ?? [];
   const stateInputs = aliasError === undefined ? inputs : added === undefined ? undefined : { ...inputs, email: added };
-  const refetch = () => tenant.findVipAnew(inputs.email);
+  const refetch = () => tenant.refetchVip(inputs.email);
   const rowPromise = aliasError === undefined ? tenant.readUntil(refetch, isDefined) : refetch();
   const row = await (stateInputs === undefined ? rowPromise : addToStateOnFailure(stateInputs, rowPromise));
   if (row !== undefined) return row;
   const error = aliasError ?? buildNotListedError(inputs.email, addResult);
   if (stateInputs === undefined) throw error;
-  throw new PartialFailure(canonicalMailbox(stateInputs.email), { ...stateInputs }, error);
+  throw new PartialFailureError(canonicalizeMailbox(stateInputs.email), { ...stateInputs }, error);
 }
 
 function buildNotListedError(email: string, { already_vip: alreadyVips }: AddVipResult): EmailSecurityError {
@@ -114,11 +114,11 @@ function buildNotListedError(email: string, { already_vip: alreadyVips }: AddVip
 
 /** Builds the error for an alias if the service responds with other mailboxes than the requested one. */
 function buildAliasError({ added, already_vip: alreadyVips }: AddVipResult, email: string): VipAliasError | undefined {
-  const mailbox = canonicalMailbox(email);
-  const reportedMailboxes = [...added, ...alreadyVips].map(canonicalMailbox);
+  const mailbox = canonicalizeMailbox(email);
+  const reportedMailboxes = [...added, ...alreadyVips].map(canonicalizeMailbox);
   if (reportedMailboxes.length === 0 || reportedMailboxes.includes(mailbox)) return undefined;
   const primaries = [...new Set(reportedMailboxes)];
-  const newMailboxes = new Set(added.map(canonicalMailbox));
+  const newMailboxes = new Set(added.map(canonicalizeMailbox));
   // A program can't declare an invalid mailbox, so the state must not hold one.
   const addedMailboxes = primaries.filter(
     (mailboxName) => newMailboxes.has(mailboxName) && parseMailbox(mailboxName).ok,
@@ -140,35 +140,35 @@ function buildAliasError({ added, already_vip: alreadyVips }: AddVipResult, emai
  * @throws {NotFoundError} if the service stores no row for the mailbox.
  * @throws {NotAppliedError} if the service reports success but stores another comment.
  */
-export async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
+export async function writeVipComment(inputs: VipEmployeeInputs, tenant: TenantCache): Promise<VipEmployeeRow> {
   const row = await tenant.editVipComment(inputs.email, inputs.comment ?? "");
-  if (sameComment(row.comment, inputs.comment)) return row;
+  if (isSameComment(row.comment, inputs.comment)) return row;
   throw new NotAppliedError(
-    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. ${commentAdvice(inputs.comment, row.comment)}`,
+    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. ${formatCommentAdvice(inputs.comment, row.comment)}`,
   );
 }
 
 const VIP_PREFIX = "vip ";
 
-/** Returns the mailbox of a key from {@link keyOfVip}. Undefined for other keys. */
-export function mailboxOf(key: string): string | undefined {
+/** Returns the mailbox of a key from {@link buildVipDeclarationKey}. Undefined for other keys. */
+export function parseVipDeclarationKey(key: string): string | undefined {
   return key.startsWith(VIP_PREFIX) ? key.slice(VIP_PREFIX.length) : undefined;
 }
 
 /** Returns the key that identifies a declared VIP among all declarations of the program. */
-export function keyOfVip(email: string): string {
-  return `${VIP_PREFIX}${canonicalMailbox(email)}`;
+export function buildVipDeclarationKey(email: string): string {
+  return `${VIP_PREFIX}${canonicalizeMailbox(email)}`;
 }
 
 /** Builds the declaration of a VIP, for the comparison with the program's other declarations. */
-export function declaredVip(inputs: VipEmployeeInputs, property: string): DeclaredThing {
-  const email = canonicalMailbox(inputs.email);
+export function buildVipDeclaration(inputs: VipEmployeeInputs, property: string): DeclarationItem {
+  const email = canonicalizeMailbox(inputs.email);
   return {
-    key: keyOfVip(email),
-    subject: keyOfVip(email),
+    key: buildVipDeclarationKey(email),
+    subject: buildVipDeclarationKey(email),
     property,
     name: email,
-    claim: `${email} with ${describeDetails(inputs)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
+    description: `${email} with ${describeDetails(inputs)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
     target: { value: email },
   };
 }

@@ -1,5 +1,5 @@
-import { keysInOrder } from "./keys-in-order";
-import { tag, WIRE } from "./tags";
+import { getSortedKeys } from "./sorted-keys";
+import { tag, WIRE_TYPES } from "./tags";
 
 /**
  * Decodes a `google.protobuf.Struct` from its wire format directly into plain data. Google's message classes would create
@@ -12,7 +12,7 @@ export function readStruct(
   bytes: Uint8Array,
   convertText: (text: string) => unknown = (text) => text,
 ): Record<string, unknown> {
-  return new StructReader(bytes, convertText).fields(bytes.length);
+  return new StructReader(bytes, convertText).readFields(bytes.length);
 }
 
 class StructReader {
@@ -26,7 +26,7 @@ class StructReader {
   }
 
   /** Reads a map up to the end offset. */
-  fields(end: number): Record<string, unknown> {
+  readFields(end: number): Record<string, unknown> {
     const result: Record<string, unknown> = {};
     while (this.#offset < end) {
       const fieldTag = this.#readVarint();
@@ -54,7 +54,7 @@ class StructReader {
     while (this.#offset < end) {
       const fieldTag = this.#readVarint();
       if (fieldTag === tag.text) value = this.#convertText(this.#readText());
-      else if (fieldTag === tag.map) value = this.fields(this.#readEnd());
+      else if (fieldTag === tag.map) value = this.readFields(this.#readEnd());
       else if (fieldTag === tag.list) value = this.#readList(this.#readEnd());
       else if (fieldTag === tag.number) value = this.#readNumber();
       else if (fieldTag === tag.boolean) value = this.#readVarint() !== 0;
@@ -114,10 +114,10 @@ class StructReader {
   /** Skips an unknown field, which a later release of the protocol may add. */
   #skipField(fieldTag: number): void {
     const wireType = fieldTag % 8;
-    if (wireType === WIRE.varint) this.#readVarint();
-    else if (wireType === WIRE.eightBytes) this.#offset = this.#checkOffset(this.#offset + 8);
-    else if (wireType === WIRE.withLength) this.#offset = this.#readEnd();
-    else if (wireType === WIRE.fourBytes) this.#offset = this.#checkOffset(this.#offset + 4);
+    if (wireType === WIRE_TYPES.varint) this.#readVarint();
+    else if (wireType === WIRE_TYPES.fixed64) this.#offset = this.#checkOffset(this.#offset + 8);
+    else if (wireType === WIRE_TYPES.lengthDelimited) this.#offset = this.#readEnd();
+    else if (wireType === WIRE_TYPES.fixed32) this.#offset = this.#checkOffset(this.#offset + 4);
     else throw new Error("a message of Pulumi's has a field of no known kind");
   }
 
@@ -133,7 +133,7 @@ class StructReader {
 /** The engine sends fields in any order. */
 function sortFields(readFields: Record<string, unknown>): Record<string, unknown> {
   const sorted: Record<string, unknown> = {};
-  for (const key of keysInOrder(readFields)) setField(sorted, key, readFields[key]);
+  for (const key of getSortedKeys(readFields)) setField(sorted, key, readFields[key]);
   return sorted;
 }
 

@@ -1,19 +1,19 @@
 /** The wire types of protobuf: the lowest three bits of a tag. */
-export const WIRE = { varint: 0, eightBytes: 1, withLength: 2, fourBytes: 5 } as const;
+export const WIRE_TYPES = { varint: 0, fixed64: 1, lengthDelimited: 2, fixed32: 5 } as const;
 
 /** The tags of the fields in `google/protobuf/struct.proto`: the field number and the wire type. */
 export const tag = {
   /** In a `Struct`: a key with its value. */
-  field: 1 * 8 + WIRE.withLength,
-  key: 1 * 8 + WIRE.withLength,
-  fieldValue: 2 * 8 + WIRE.withLength,
+  field: 1 * 8 + WIRE_TYPES.lengthDelimited,
+  key: 1 * 8 + WIRE_TYPES.lengthDelimited,
+  fieldValue: 2 * 8 + WIRE_TYPES.lengthDelimited,
   /** In a `ListValue`. */
-  element: 1 * 8 + WIRE.withLength,
+  element: 1 * 8 + WIRE_TYPES.lengthDelimited,
   /** In a `Value`: one of the following. */
-  null: 1 * 8 + WIRE.varint,
-  number: 2 * 8 + WIRE.eightBytes,
-  text: 3 * 8 + WIRE.withLength,
-  boolean: 4 * 8 + WIRE.varint,
-  map: 5 * 8 + WIRE.withLength,
-  list: 6 * 8 + WIRE.withLength,
+  null: 1 * 8 + WIRE_TYPES.varint,
+  number: 2 * 8 + WIRE_TYPES.fixed64,
+  text: 3 * 8 + WIRE_TYPES.lengthDelimited,
+  boolean: 4 * 8 + WIRE_TYPES.varint,
+  map: 5 * 8 + WIRE_TYPES.lengthDelimited,
+  list: 6 * 8 + WIRE_TYPES.lengthDelimited,
 } as const;

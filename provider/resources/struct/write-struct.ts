@@ -1,5 +1,5 @@
 import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown";
-import { keysInOrder } from "./keys-in-order";
+import { getSortedKeys } from "./sorted-keys";
 import { tag } from "./tags";
 
 /**
@@ -11,8 +11,8 @@ import { tag } from "./tags";
 export function writeStruct(properties: Readonly<Record<string, unknown>>): Buffer {
   if (!isPlainObject(properties)) throw new Error("properties that are no plain map can't be told to Pulumi");
   const writer = new StructWriter();
-  writer.fields(properties);
-  return writer.written();
+  writer.writeFields(properties);
+  return writer.toBuffer();
 }
 
 /** Writes from the end to the beginning, because the length of a field is then known before its length prefix is written. */
@@ -20,12 +20,12 @@ class StructWriter {
   #bytes = Buffer.allocUnsafe(512);
   #length = 0;
 
-  written(): Buffer {
+  toBuffer(): Buffer {
     return this.#bytes.subarray(this.#bytes.length - this.#length);
   }
 
-  fields(map: Readonly<Record<string, unknown>>): void {
-    for (const name of keysInOrder(map).reverse()) {
+  writeFields(map: Readonly<Record<string, unknown>>): void {
+    for (const name of getSortedKeys(map).reverse()) {
       const startLength = this.#length;
       this.#writeValue(map[name], tag.fieldValue);
       this.#writeText(name, tag.key);
@@ -49,7 +49,7 @@ class StructWriter {
 
   #writeMap(map: Readonly<Record<string, unknown>>): void {
     const startLength = this.#length;
-    this.fields(map);
+    this.writeFields(map);
     this.#writeHeader(startLength, tag.map);
   }
 
@@ -98,7 +98,7 @@ class StructWriter {
   #reserve(count: number): number {
     const { length } = this.#bytes;
     if (this.#length + count > length) {
-      const written = this.written();
+      const written = this.toBuffer();
       this.#bytes = Buffer.allocUnsafe(2 * (length + count));
       written.copy(this.#bytes, this.#bytes.length - written.length);
     }

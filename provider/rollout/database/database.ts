@@ -11,7 +11,7 @@ export type Row = Readonly<Record<string, SqlValue>>;
 export interface Database {
   readonly dialect: "sqlite" | "postgres";
   /** Why the database is read-only, and what to do: a clause that ends a sentence. Reads still work. */
-  readonly unwritable?: string | undefined;
+  readonly readOnlyReason?: string | undefined;
   /** Runs a statement and returns its rows. A write returns the rows of its `RETURNING` clause. */
   query(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]>;
   /**
@@ -24,11 +24,11 @@ export interface Database {
    *
    * @param onLost called when the hold is lost, for example with the connection. The holder must then stop at once.
    */
-  hold(name: string, onLost: (reason: string) => void): Promise<Hold | undefined>;
+  lock(name: string, onLost: (reason: string) => void): Promise<DatabaseLock | undefined>;
   /** Whether anyone holds a name now. Only reads. */
-  isHeld(name: string): Promise<boolean>;
+  isLocked(name: string): Promise<boolean>;
   /** After `ms` milliseconds, stops waiting: an operation that can't complete then fails. */
-  hurry(delayMs: number): void;
+  shortenBusyTimeout(delayMs: number): void;
   close(): Promise<void>;
 }
 
@@ -36,6 +36,6 @@ export interface Database {
 export type Queryable = Pick<Database, "query" | "dialect">;
 
 /** A held name. */
-export interface Hold {
+export interface DatabaseLock {
   release(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-import { requirePart } from "../../settings/optional-parts";
-import { isPostgres } from "../../settings/postgres-address";
+import { assertFeatureInstalled } from "../../settings/optional-features";
+import { isPostgresUrl } from "../../settings/postgres-url";
 import type { Database } from "./database";
 import { openSqlite, type SqliteOptions } from "./sqlite-database";
 
@@ -11,9 +11,9 @@ export const DEFAULT_JOURNAL = ".email-security/rollouts.db";
  *
  * @throws {MissingPackageError} if the packages for PostgreSQL are not installed. These include the queue's, which every run needs.
  */
-export async function openDatabase(journalUrl: string, options: SqliteOptions = {}): Promise<Database> {
-  if (!isPostgres(journalUrl)) return await openSqlite(journalUrl, options);
-  requirePart("postgres");
+export async function openJournalDatabase(journalUrl: string, options: SqliteOptions = {}): Promise<Database> {
+  if (!isPostgresUrl(journalUrl)) return await openSqlite(journalUrl, options);
+  assertFeatureInstalled("postgres");
   const { openPostgres } = await import("./postgres-database.js");
   return await openPostgres(journalUrl);
 }

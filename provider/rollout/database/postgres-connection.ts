@@ -1,8 +1,8 @@
 import { Client, type ClientConfig } from "pg";
-import { printable } from "../../settings/text";
+import { sanitizeLine } from "../../settings/text";
 import { DatabaseError } from "./database-error";
-import { ended } from "./postgres-session";
-import { completeTls, withoutTls } from "./postgres-tls";
+import { closeConnection } from "./postgres-session";
+import { addTlsParameters, disableTls } from "./postgres-tls";
 
 /** The schema of journals if the URL names no other. */
 const DEFAULT_SCHEMA = "email_security";
@@ -21,7 +21,7 @@ interface ConnectionSettings
 }
 
 /** The location of a PostgreSQL database, and how to connect to it. */
-export interface PostgresPlace {
+export interface PostgresConnection {
   readonly config: ConnectionSettings;
   /** `PostgreSQL at db.example:5432/rollouts`, without the password. */
   readonly name: string;
@@ -30,18 +30,18 @@ export interface PostgresPlace {
   /** The schema of the queue. */
   readonly queueSchema: string;
   /** Converts an error of `pg` to one of ours, which says what failed, why, and what to do. Returns our own errors unchanged. */
-  told(error: unknown, action: string): Error;
+  toDatabaseError(error: unknown, action: string): Error;
 }
 
 /**
  * Parses the URL of a database: `postgres://user:password@host:port/database`. `sslmode` has the same meaning as for libpq ({@link
- * completeTls}).
+ * addTlsParameters}).
  * If plain text is allowed, it connects once to find out whether the server has TLS. A `search_path` among the URL's `options` names the
  * schema of the journal. The default is `email_security`. PostgreSQL's environment variables supply omitted parts.
  *
  * @throws {DatabaseError} if the URL is invalid.
  */
-export async function postgresPlace(url: string): Promise<PostgresPlace> {
+export async function resolvePostgresConnection(url: string): Promise<PostgresConnection> {
   let parsed: URL;
   try {
     // A URL with a socket has its directory among the parameters, and no host.
@@ -50,7 +50,7 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
     throw invalidUrlError();
   }
   if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw invalidUrlError();
-  const tls = completeTls(url, process.env);
+  const tls = addTlsParameters(url, process.env);
   const encryptedSettings: ConnectionSettings = {
     connectionString: tls.url,
     application_name: "email-security",
@@ -61,21 +61,21 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
   };
   const { host, port, database = "", user = "", password } = createClient(encryptedSettings);
   // A local socket can't be intercepted.
-  const isPlaintext = host.startsWith("/") || (tls.mayBePlain && (await lacksTls(encryptedSettings)));
+  const isPlaintext = host.startsWith("/") || (tls.isPlaintextAllowed && (await lacksTls(encryptedSettings)));
   const config: ConnectionSettings = isPlaintext
-    ? { ...encryptedSettings, connectionString: withoutTls(url) }
+    ? { ...encryptedSettings, connectionString: disableTls(url) }
     : encryptedSettings;
   const schema = parseSchema(parsed.searchParams.get("options") ?? "");
-  const name = `PostgreSQL at ${printable(host)}:${port}/${printable(database)}`;
+  const name = `PostgreSQL at ${sanitizeLine(host)}:${port}/${sanitizeLine(database)}`;
   return {
     config,
     name,
     schema,
     queueSchema: `${schema}_queue`,
-    told: (error, action) => {
+    toDatabaseError: (error, action) => {
       if (error instanceof DatabaseError) return error;
       const message = redactSecrets(getPostgresMessage(error), [password, parsed.password, url]);
-      const text = `${name}, as ${printable(user)}: ${action} failed: ${printable(message)}. ${getPostgresAdvice(error)}`;
+      const text = `${name}, as ${sanitizeLine(user)}: ${action} failed: ${sanitizeLine(message)}. ${getPostgresAdvice(error)}`;
       return new DatabaseError(text, { cause: error });
     },
   };
@@ -89,9 +89,9 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** Whether a transaction lost a race, or the server was overloaded. It may be retried. */
-export function isRaceLost(error: unknown): boolean {
+export function isTransactionConflict(error: unknown): boolean {
   const { code, cause } = getErrorParts(error);
-  return RACE_CODES.has(code) || (cause !== undefined && isRaceLost(cause));
+  return RACE_CODES.has(code) || (cause !== undefined && isTransactionConflict(cause));
 }
 
 /** Accepts plain objects as well, because pg-boss emits copies of errors. */
@@ -131,7 +131,7 @@ async function lacksTls(config: ClientConfig): Promise<boolean> {
   } catch (error) {
     return getPostgresMessage(error) === NO_TLS_MESSAGE;
   } finally {
-    await ended(client);
+    await closeConnection(client);
   }
 }
 
@@ -140,7 +140,7 @@ function createClient(config: ClientConfig): Client {
     return new Client(config);
   } catch (cause) {
     // For example, a certificate file is missing.
-    throw new DatabaseError(`The database's URL can't be used: ${printable(getPostgresMessage(cause))}`, {
+    throw new DatabaseError(`The database's URL can't be used: ${sanitizeLine(getPostgresMessage(cause))}`, {
       cause,
     });
   }

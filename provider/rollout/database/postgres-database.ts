@@ -1,13 +1,18 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, Pool, type PoolClient } from "pg";
-import { delayMs } from "../../client/retry-policy";
-import type { Database, Hold, Queryable, Row, SqlValue } from "./database";
+import { computeBackoffMs } from "../../client/retry-policy";
+import { BusyTimeout } from "./busy-timeout";
+import type { Database, DatabaseLock, Queryable, Row, SqlValue } from "./database";
 import { DatabaseError } from "./database-error";
-import { Patience } from "./patience";
-import { isConnectionLost, isRaceLost, type PostgresPlace, postgresPlace } from "./postgres-connection";
-import { holdInPostgres } from "./postgres-hold";
-import { ended, setSession } from "./postgres-session";
+import {
+  isConnectionLost,
+  isTransactionConflict,
+  type PostgresConnection,
+  resolvePostgresConnection,
+} from "./postgres-connection";
+import { acquirePostgresLock } from "./postgres-lock";
+import { applySessionSettings, closeConnection } from "./postgres-session";
 
 /** The session settings of each connection in the pool. */
 const SESSION_SETTINGS = {
@@ -31,7 +36,7 @@ const CHECK_INTERVAL_MS = 250;
 
 export interface PostgresOptions {
   /** How long to wait for an unavailable server, in milliseconds. Default: 60,000. */
-  readonly patienceMs?: number;
+  readonly busyTimeoutMs?: number;
 }
 
 /**
@@ -45,11 +50,11 @@ export interface PostgresOptions {
  *
  * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` if the database can't be reached or used. Each method throws it too.
  */
-export async function openPostgres(url: string, { patienceMs = 60_000 }: PostgresOptions = {}): Promise<Database> {
-  const connection = await postgresPlace(url);
-  const database = new PostgresDatabase(connection, patienceMs);
+export async function openPostgres(url: string, { busyTimeoutMs = 60_000 }: PostgresOptions = {}): Promise<Database> {
+  const connection = await resolvePostgresConnection(url);
+  const database = new PostgresDatabase(connection, busyTimeoutMs);
   try {
-    await database.makeSchema();
+    await database.createSchema();
     return database;
   } catch (error) {
     await database.close();
@@ -59,19 +64,19 @@ export async function openPostgres(url: string, { patienceMs = 60_000 }: Postgre
 
 class PostgresDatabase implements Database {
   readonly dialect = "postgres";
-  readonly #connection: PostgresPlace;
+  readonly #connection: PostgresConnection;
   readonly #busyTimeoutMs: number;
   /** The key of the advisory lock that serializes writers. */
-  readonly #turn: bigint;
+  readonly #writerLockKey: bigint;
   readonly #pool: Pool;
-  readonly #holds = new Set<Hold>();
-  readonly #patience = new Patience();
-  #closed: Promise<void> | undefined;
+  readonly #locks = new Set<DatabaseLock>();
+  readonly #busyTimeout = new BusyTimeout();
+  #closing: Promise<void> | undefined;
 
-  constructor(connection: PostgresPlace, busyTimeoutMs: number) {
+  constructor(connection: PostgresConnection, busyTimeoutMs: number) {
     this.#connection = connection;
     this.#busyTimeoutMs = busyTimeoutMs;
-    this.#turn = createHash("sha256").update(`${connection.schema} writes`).digest().readBigInt64BE();
+    this.#writerLockKey = createHash("sha256").update(`${connection.schema} writes`).digest().readBigInt64BE();
     this.#pool = new Pool({
       ...connection.config,
       max: MAX_CONNECTIONS,
@@ -80,18 +85,18 @@ class PostgresDatabase implements Database {
       onConnect: async (client) => {
         // A broken connection already reports the error to its user.
         client.on("error", () => {});
-        await setSession(client, { ...SESSION_SETTINGS, search_path: connection.schema });
+        await applySessionSettings(client, { ...SESSION_SETTINGS, search_path: connection.schema });
       },
     });
     // The pool replaces a connection that breaks while idle.
     this.#pool.on("error", () => {});
   }
 
-  async makeSchema(): Promise<void> {
+  async createSchema(): Promise<void> {
     const { schema } = this.#connection;
     // A wrong address fails at once, but a starting server is worth waiting for.
-    await this.#patiently(() => this.#connected((client) => this.#run(client, "select 1")), isStarting);
-    await this.#connected(async (client) => {
+    await this.#retry(() => this.#runOnConnection((client) => this.#run(client, "select 1")), isStarting);
+    await this.#runOnConnection(async (client) => {
       await this.#begin(client);
       // A user without the right to create anything may use existing tables.
       const exists = async (sql: string, name: string) => (await this.#run(client, sql, [name])).length > 0;
@@ -113,8 +118,8 @@ class PostgresDatabase implements Database {
 
   async query(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
     if (!/^\s*select\b/i.test(sql)) return await this.transaction((database) => database.query(sql, parameters));
-    const runQuery = () => this.#connected((client) => this.#run(client, sql, parameters));
-    return await this.#patiently(runQuery, isConnectionLost);
+    const runQuery = () => this.#runOnConnection((client) => this.#run(client, sql, parameters));
+    return await this.#retry(runQuery, isConnectionLost);
   }
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
@@ -123,7 +128,7 @@ class PostgresDatabase implements Database {
     const attempt = async (client: Client): Promise<T> => {
       await this.#begin(client);
       // Holding the lock means that the previous attempt has ended, committed or not.
-      if (uncertain && (await this.#isMarked(client, uncertain.mark))) {
+      if (uncertain && (await this.#isCommitted(client, uncertain.mark))) {
         await this.#run(client, "rollback");
         return uncertain.answer;
       }
@@ -136,41 +141,44 @@ class PostgresDatabase implements Database {
       await this.#commit(client, uncertain.mark);
       return result;
     };
-    return await this.#patiently(
-      () => this.#connected(attempt),
-      (error) => isConnectionLost(error) || isRaceLost(error),
+    return await this.#retry(
+      () => this.#runOnConnection(attempt),
+      (error) => isConnectionLost(error) || isTransactionConflict(error),
     );
   }
 
-  async hold(name: string, onLost: (reason: string) => void): Promise<Hold | undefined> {
-    const lock = await this.#patiently(() => holdInPostgres(this.#connection, name, onLost), isConnectionLost);
-    if (lock !== undefined) this.#holds.add(lock);
+  async lock(name: string, onLost: (reason: string) => void): Promise<DatabaseLock | undefined> {
+    const lock = await this.#retry(() => acquirePostgresLock(this.#connection, name, onLost), isConnectionLost);
+    if (lock !== undefined) this.#locks.add(lock);
     return lock;
   }
 
-  async isHeld(name: string): Promise<boolean> {
-    const lock = await this.hold(name, () => {});
+  async isLocked(name: string): Promise<boolean> {
+    const lock = await this.lock(name, () => {});
     await lock?.release();
     return lock === undefined;
   }
 
-  hurry(delayMs: number): void {
-    this.#patience.hurry(delayMs);
+  shortenBusyTimeout(delayMs: number): void {
+    this.#busyTimeout.shorten(delayMs);
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#end();
-    return this.#closed;
+    this.#closing ??= this.#end();
+    return this.#closing;
   }
 
   async #end(): Promise<void> {
-    await Promise.all([...this.#holds].map((lock) => lock.release()));
-    await ended(this.#pool);
+    await Promise.all([...this.#locks].map((lock) => lock.release()));
+    await closeConnection(this.#pool);
   }
 
   /** Begins a transaction and waits for the writers' lock. No one else writes from here on, so the transaction can't lose a race. */
   async #begin(client: Client): Promise<void> {
-    await this.#run(client, `begin isolation level read committed; select pg_advisory_xact_lock(${this.#turn})`);
+    await this.#run(
+      client,
+      `begin isolation level read committed; select pg_advisory_xact_lock(${this.#writerLockKey})`,
+    );
   }
 
   /** Commits, with a mark that proves later that the commit took effect. */
@@ -182,7 +190,7 @@ class PostgresDatabase implements Database {
     );
   }
 
-  async #isMarked(client: Client, commitId: string): Promise<boolean> {
+  async #isCommitted(client: Client, commitId: string): Promise<boolean> {
     const rows = await this.#run(client, `select 1 as found from ${COMMITS_TABLE} where mark = $1`, [commitId]);
     return rows.length > 0;
   }
@@ -192,14 +200,14 @@ class PostgresDatabase implements Database {
       const { rows } = await client.query(sql, parameters.map(toStorableValue));
       return rows as Row[];
     } catch (error) {
-      throw this.#connection.told(error, "a statement");
+      throw this.#connection.toDatabaseError(error, "a statement");
     }
   }
 
   /** Runs work on a pooled connection, then returns the connection to the pool or closes it. */
-  async #connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  async #runOnConnection<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => {
-      throw this.#connection.told(error, "connecting");
+      throw this.#connection.toDatabaseError(error, "connecting");
     });
     try {
       const result = await work(client);
@@ -212,27 +220,27 @@ class PostgresDatabase implements Database {
   }
 
   /** Retries an operation until it succeeds or the patience is over. */
-  async #patiently<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => boolean): Promise<T> {
+  async #retry<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => boolean): Promise<T> {
     const startedAt = performance.now();
     for (let failures = 1; ; failures++) {
-      if (this.#closed) throw new DatabaseError(`${this.#connection.name} was closed before this.`);
+      if (this.#closing) throw new DatabaseError(`${this.#connection.name} was closed before this.`);
       try {
-        return await this.#unlessHurried(attempt(), startedAt);
+        return await this.#waitForResult(attempt(), startedAt);
       } catch (error) {
         const isDatabaseError = error instanceof DatabaseError;
-        if (!isDatabaseError || !isRetryable(error) || this.#patience.isOver(startedAt, this.#busyTimeoutMs))
+        if (!isDatabaseError || !isRetryable(error) || this.#busyTimeout.isExceeded(startedAt, this.#busyTimeoutMs))
           throw error;
         // Jitter spreads the retries of clients that lost the same server.
-        await sleep(delayMs(failures, Math.random(), BACKOFF));
+        await sleep(computeBackoffMs(failures, Math.random(), BACKOFF));
       }
     }
   }
 
   /** Stops waiting for an answer when the caller is in a hurry, since it may never come. */
-  async #unlessHurried<T>(result: Promise<T>, startedAt: number): Promise<T> {
+  async #waitForResult<T>(result: Promise<T>, startedAt: number): Promise<T> {
     const { promise: timedOut, reject } = Promise.withResolvers<never>();
     const timer = setInterval(() => {
-      if (this.#patience.isOver(startedAt, Number.POSITIVE_INFINITY)) {
+      if (this.#busyTimeout.isExceeded(startedAt, Number.POSITIVE_INFINITY)) {
         reject(new DatabaseError(`${this.#connection.name} had not answered yet when this was asked to end.`));
       }
     }, CHECK_INTERVAL_MS);

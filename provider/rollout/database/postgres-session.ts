@@ -5,14 +5,14 @@ import type { Client, ClientBase, Pool } from "pg";
  * How soon a server notices that its client's machine is gone: eleven seconds after its last sign of life. The server then rolls back
  * open transactions and releases held locks.
  */
-export const VANISHED_MS = 11_000;
+export const PEER_TIMEOUT_MS = 11_000;
 
 /** The settings of every connection. */
 const COMMON_SETTINGS = {
   tcp_keepalives_idle: "5",
   tcp_keepalives_interval: "2",
   tcp_keepalives_count: "3",
-  tcp_user_timeout: `${VANISHED_MS}`,
+  tcp_user_timeout: `${PEER_TIMEOUT_MS}`,
   // Also checks during a statement.
   client_connection_check_interval: "2s",
   bytea_output: "hex",
@@ -20,7 +20,10 @@ const COMMON_SETTINGS = {
 };
 
 /** Applies the settings that the server supports to a connection's session. */
-export async function setSession(client: ClientBase, settings: Readonly<Record<string, string>>): Promise<void> {
+export async function applySessionSettings(
+  client: ClientBase,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
   const allSettings = { ...COMMON_SETTINGS, ...settings };
   const applySettings = (names: readonly string[]) =>
     client.query(
@@ -36,6 +39,6 @@ export async function setSession(client: ClientBase, settings: Readonly<Record<s
 }
 
 /** Closes a connection or a pool, without waiting for one that no longer answers. */
-export async function ended(connections: Client | Pool): Promise<void> {
+export async function closeConnection(connections: Client | Pool): Promise<void> {
   await Promise.race([connections.end().catch(() => {}), sleep(2_000, undefined, { ref: false })]);
 }

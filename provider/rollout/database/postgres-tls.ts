@@ -9,7 +9,7 @@ export interface TlsUrl {
   /** `pg` gives the parameters the same meaning as libpq. */
   readonly url: string;
   /** Whether to continue in plain text if the server has no TLS, which `pg` doesn't do by itself. */
-  readonly mayBePlain: boolean;
+  readonly isPlaintextAllowed: boolean;
 }
 
 const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
@@ -27,13 +27,13 @@ const DEFAULT_FILE_NAMES = {
  *
  * @throws {DatabaseError} for an invalid or contradictory mode.
  */
-export function completeTls(url: string, environment: NodeJS.ProcessEnv): TlsUrl {
+export function addTlsParameters(url: string, environment: NodeJS.ProcessEnv): TlsUrl {
   const parameters = parseParameters(url);
   const getVariable = (name: string): string | undefined => environment[`PG${name.toUpperCase()}`] || undefined;
   const getSetting = (name: string): string | undefined => parameters.get(name) || getVariable(name);
   const rootCertificate = getSetting("sslrootcert") ?? findFileInHome(DEFAULT_FILE_NAMES.sslrootcert);
   const mode = resolveSslMode(parameters, getVariable("sslmode"), rootCertificate);
-  if (mode === "disable") return { url: withoutTls(url), mayBePlain: false };
+  if (mode === "disable") return { url: disableTls(url), isPlaintextAllowed: false };
   for (const [name, file] of Object.entries(DEFAULT_FILE_NAMES)) {
     const path = getSetting(name) ?? findFileInHome(file);
     if (path !== undefined) parameters.set(name, path);
@@ -44,11 +44,11 @@ export function completeTls(url: string, environment: NodeJS.ProcessEnv): TlsUrl
   // `pg` lacks `allow`, which differs from `prefer` only in what it tries first.
   parameters.set("sslmode", mode === "allow" ? "prefer" : mode);
   parameters.set("uselibpqcompat", "true");
-  return { url: withParameters(url, parameters), mayBePlain: mode === "allow" || mode === "prefer" };
+  return { url: withParameters(url, parameters), isPlaintextAllowed: mode === "allow" || mode === "prefer" };
 }
 
 /** Returns the same URL for a connection in plain text. */
-export function withoutTls(url: string): string {
+export function disableTls(url: string): string {
   const parameters = parseParameters(url);
   for (const name of ["ssl", "uselibpqcompat", ...Object.keys(DEFAULT_FILE_NAMES)]) parameters.delete(name);
   parameters.set("sslmode", "disable");

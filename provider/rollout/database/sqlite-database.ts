@@ -3,22 +3,22 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import PQueue from "p-queue";
 import { quote } from "../../settings/text";
-import { unwritableReason } from "../model/system-reasons";
-import type { Database, Hold, Queryable, Row, SqlValue } from "./database";
+import { explainUnwritableFile } from "../model/system-errors";
+import { BusyTimeout } from "./busy-timeout";
+import type { Database, DatabaseLock, Queryable, Row, SqlValue } from "./database";
 import { JournalError } from "./journal-error";
-import { Patience } from "./patience";
-import { isBusy, patienceWith, reasonOf, told } from "./sqlite-errors";
+import { explainSqliteError, getBusyTimeoutMs, isBusy, wrapSqliteErrors } from "./sqlite-errors";
 import {
-  isThere,
-  lockFile,
-  makeEmpty,
-  makeFolder,
-  makeWhole,
+  createAtomically,
+  createEmptyFile,
+  createParentDirectory,
+  databaseExists,
+  getLockPath,
   OpenedFiles,
   openFile,
-  openUnlocked,
+  openReadOnly,
 } from "./sqlite-file";
-import { makeTables, versionOf } from "./tables";
+import { createTables, readJournalVersion } from "./tables";
 
 /** How long one attempt to lock SQLite may block this process, in milliseconds. Other work runs between attempts. */
 const LOCK_BLOCK_MS = 50;
@@ -55,10 +55,10 @@ export interface SqliteOptions {
  * throws it too.
  */
 export async function openSqlite(file: string, { log = () => {} }: SqliteOptions = {}): Promise<Database> {
-  return await told(file, async () => {
-    if (!isThere(file)) await createJournalFile(file);
-    const database = await SqliteDatabase.connected(realpathSync(file), file, log);
-    if ((await versionOf(database)) !== undefined) return database;
+  return await wrapSqliteErrors(file, async () => {
+    if (!databaseExists(file)) await createJournalFile(file);
+    const database = await SqliteDatabase.connect(realpathSync(file), file, log);
+    if ((await readJournalVersion(database)) !== undefined) return database;
     await database.close();
     throw new JournalError(
       `${quote(file, 500)} can't be used as a rollout's journal: it is a SQLite database, and has no journal in it; it was left as it is. Give the name of another, or of one to be made.`,
@@ -68,24 +68,24 @@ export async function openSqlite(file: string, { log = () => {} }: SqliteOptions
 
 /** Opens a journal in memory, for use within this process. */
 export async function openInMemory(): Promise<Database> {
-  const database = SqliteDatabase.inMemory();
-  await makeTables(database);
+  const database = SqliteDatabase.createInMemory();
+  await createTables(database);
   return database;
 }
 
 /** Creates an empty journal. Of several concurrent processes, only one creates it. */
 async function createJournalFile(file: string): Promise<void> {
-  makeFolder(file);
-  const lockPath = lockFile(file, "new");
-  makeEmpty(lockPath);
+  createParentDirectory(file);
+  const lockPath = getLockPath(file, "new");
+  createEmptyFile(lockPath);
   const lockConnection = openFile(lockPath, LOCK_BLOCK_MS);
   try {
     while (!tryLockExclusive(lockConnection)) await sleep(RETRY_DELAY_MS);
-    if (isThere(file)) return;
-    await makeWhole(file, async (temporaryFile) => {
-      const database = await SqliteDatabase.connected(temporaryFile, file, () => {});
+    if (databaseExists(file)) return;
+    await createAtomically(file, async (temporaryFile) => {
+      const database = await SqliteDatabase.connect(temporaryFile, file, () => {});
       try {
-        await makeTables(database);
+        await createTables(database);
       } finally {
         await database.close();
       }
@@ -102,15 +102,15 @@ class SqliteDatabase implements Database {
   readonly #name: string;
   readonly #log: (line: string) => void;
   readonly #connection: DatabaseSync;
-  readonly unwritable: string | undefined;
+  readonly readOnlyReason: string | undefined;
   readonly #openedFiles: OpenedFiles;
   /** Serializes this process's statements and transactions, which share one connection. */
-  readonly #turns = new PQueue({ concurrency: 1 });
+  readonly #queue = new PQueue({ concurrency: 1 });
   readonly #statements = new Map<string, PreparedStatement>();
-  readonly #holds = new Set<LockedFile>();
-  readonly #patience = new Patience();
+  readonly #locks = new Set<LockedFile>();
+  readonly #busyTimeout = new BusyTimeout();
   /** When reads and writes began to fail. The next operation doesn't repeat a wait that was already in vain. */
-  readonly #failing = { read: Number.NaN, write: Number.NaN };
+  readonly #failingSince = { read: Number.NaN, write: Number.NaN };
   #isClosed = false;
 
   private constructor(file: string, name: string, log: (line: string) => void, connection: DatabaseSync) {
@@ -118,11 +118,11 @@ class SqliteDatabase implements Database {
     this.#name = name;
     this.#log = log;
     this.#connection = connection;
-    this.unwritable = file === IN_MEMORY ? undefined : unwritableReason(file);
+    this.readOnlyReason = file === IN_MEMORY ? undefined : explainUnwritableFile(file);
     this.#openedFiles = new OpenedFiles(file);
   }
 
-  static async connected(file: string, name: string, log: (line: string) => void): Promise<SqliteDatabase> {
+  static async connect(file: string, name: string, log: (line: string) => void): Promise<SqliteDatabase> {
     const connection = openFile(file, LOCK_BLOCK_MS);
     try {
       // This first read creates the files that SQLite keeps next to the database.
@@ -131,14 +131,14 @@ class SqliteDatabase implements Database {
       return new SqliteDatabase(file, name, log, connection);
     } catch (error) {
       connection.close();
-      if (isBusy(error) || unwritableReason(file) === undefined) throw error;
-      return SqliteDatabase.#unlocked(file, name, log, error);
+      if (isBusy(error) || explainUnwritableFile(file) === undefined) throw error;
+      return SqliteDatabase.#connectReadOnly(file, name, log, error);
     }
   }
 
   /** Opens a file for reads only, if a full or read-only disk has no room for SQLite's locks. */
-  static #unlocked(file: string, name: string, log: (line: string) => void, cause: unknown): SqliteDatabase {
-    const connection = openUnlocked(file);
+  static #connectReadOnly(file: string, name: string, log: (line: string) => void, cause: unknown): SqliteDatabase {
+    const connection = openReadOnly(file);
     try {
       connection.exec("SELECT 1 FROM sqlite_master");
       return new SqliteDatabase(file, name, log, connection);
@@ -149,7 +149,7 @@ class SqliteDatabase implements Database {
   }
 
   /** Opens a private database that ends with this process. */
-  static inMemory(): SqliteDatabase {
+  static createInMemory(): SqliteDatabase {
     const sqlite = process.getBuiltinModule("node:sqlite");
     return new SqliteDatabase(IN_MEMORY, IN_MEMORY, () => {}, new sqlite.DatabaseSync(IN_MEMORY));
   }
@@ -177,12 +177,12 @@ class SqliteDatabase implements Database {
     });
   }
 
-  async hold(name: string, onLost: (reason: string) => void): Promise<Hold | undefined> {
-    const lockPath = lockFile(this.#file, name);
-    return await told(lockPath, async () => {
+  async lock(name: string, onLost: (reason: string) => void): Promise<DatabaseLock | undefined> {
+    const lockPath = getLockPath(this.#file, name);
+    return await wrapSqliteErrors(lockPath, async () => {
       // A lock next to a replaced file would exclude no one.
-      this.#see();
-      makeEmpty(lockPath);
+      this.#assertFilesUnchanged();
+      createEmptyFile(lockPath);
       const connection = openFile(lockPath, 0);
       try {
         if (!tryLockExclusive(connection)) {
@@ -193,16 +193,16 @@ class SqliteDatabase implements Database {
         connection.close();
         throw error;
       }
-      const lockedFile = { connection, opened: new OpenedFiles(lockPath), lost: onLost };
-      this.#holds.add(lockedFile);
+      const lockedFile = { connection, openedFiles: new OpenedFiles(lockPath), onLost };
+      this.#locks.add(lockedFile);
       return { release: async () => this.#release(lockedFile) };
     });
   }
 
-  async isHeld(name: string): Promise<boolean> {
-    const lockPath = lockFile(this.#file, name);
-    return await told(lockPath, async () => {
-      this.#see();
+  async isLocked(name: string): Promise<boolean> {
+    const lockPath = getLockPath(this.#file, name);
+    return await wrapSqliteErrors(lockPath, async () => {
+      this.#assertFilesUnchanged();
       if (!existsSync(lockPath)) return false;
       const connection = openFile(lockPath, 0);
       try {
@@ -217,47 +217,47 @@ class SqliteDatabase implements Database {
     });
   }
 
-  hurry(delayMs: number): void {
-    this.#patience.hurry(delayMs);
+  shortenBusyTimeout(delayMs: number): void {
+    this.#busyTimeout.shorten(delayMs);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#turns.onIdle();
-    for (const lockedFile of this.#holds) this.#release(lockedFile);
+    await this.#queue.onIdle();
+    for (const lockedFile of this.#locks) this.#release(lockedFile);
     this.#statements.clear();
     this.#connection.close();
   }
 
   async #enqueue<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new JournalError(`${this.#file} was closed before this statement.`);
-    return await told(this.#name, async () => await this.#turns.add(() => this.#patiently(kind, work)));
+    return await wrapSqliteErrors(this.#name, async () => await this.#queue.add(() => this.#retry(kind, work)));
   }
 
   /** Runs queued work, and retries it after temporary failures without blocking the process. */
-  async #patiently<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
+  async #retry<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
     let loggedAt: number | undefined;
     for (;;) {
       try {
         const result = await work();
         // A write to a file that was deleted or replaced is lost.
-        this.#see();
-        this.#failing[kind] = Number.NaN;
+        this.#assertFilesUnchanged();
+        this.#failingSince[kind] = Number.NaN;
         if (loggedAt !== undefined) this.#log(`The journal ${quote(this.#name, 500)} can be used again.`);
         return result;
       } catch (error) {
-        this.#see();
-        const timeoutMs = patienceWith(error);
+        this.#assertFilesUnchanged();
+        const timeoutMs = getBusyTimeoutMs(error);
         const now = performance.now();
-        const startedAt = Number.isNaN(this.#failing[kind]) ? now : this.#failing[kind];
+        const startedAt = Number.isNaN(this.#failingSince[kind]) ? now : this.#failingSince[kind];
         if (timeoutMs === 0) throw error;
-        this.#failing[kind] = startedAt;
-        if (this.#patience.isOver(startedAt, timeoutMs)) throw error;
+        this.#failingSince[kind] = startedAt;
+        if (this.#busyTimeout.isExceeded(startedAt, timeoutMs)) throw error;
         if (loggedAt === undefined && now - startedAt >= LOG_DELAY_MS) {
           loggedAt = now;
           this.#log(
-            `The journal ${quote(this.#name, 500)} can't be used now: ${reasonOf(error, this.#file)} It is waited for, ${timeoutMs / 1_000} s at most.`,
+            `The journal ${quote(this.#name, 500)} can't be used now: ${explainSqliteError(error, this.#file)} It is waited for, ${timeoutMs / 1_000} s at most.`,
           );
         }
         await sleep(RETRY_DELAY_MS * (1 + Math.random()));
@@ -273,24 +273,24 @@ class SqliteDatabase implements Database {
   }
 
   /** @throws {JournalError} if the opened file was deleted or replaced. */
-  #see(): void {
+  #assertFilesUnchanged(): void {
     const change = this.#openedFiles.change;
     if (change !== undefined) {
-      throw new JournalError(`The rollout's journal can't be used any more: ${change}`, { isGone: true });
+      throw new JournalError(`The rollout's journal can't be used any more: ${change}`, { isFileLost: true });
     }
-    for (const lockedFile of this.#holds) {
-      const change = lockedFile.opened.change;
+    for (const lockedFile of this.#locks) {
+      const change = lockedFile.openedFiles.change;
       if (change === undefined) continue;
       this.#release(lockedFile);
-      lockedFile.lost(change);
+      lockedFile.onLost(change);
     }
   }
 
   #run(sql: string, parameters: readonly SqlValue[]): Row[] {
-    const { statement, names } = this.#prepare(sql);
-    if (names.length !== parameters.length) {
+    const { statement, parameterNames } = this.#prepare(sql);
+    if (parameterNames.length !== parameters.length) {
       // SQLite would bind a missing value as NULL.
-      throw new TypeError(`${parameters.length} values for the ${names.length} parameters of: ${sql}`);
+      throw new TypeError(`${parameters.length} values for the ${parameterNames.length} parameters of: ${sql}`);
     }
     const values = Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, value]));
     return statement.all(values).map((row) => ({ ...row }) as Row);
@@ -304,27 +304,27 @@ class SqliteDatabase implements Database {
     if (statement.sourceSQL.length < sql.trimEnd().length) {
       throw new TypeError(`One statement at a time, not: ${sql}`);
     }
-    const prepared = { statement, names: [...new Set(sql.match(/\$\d+/g))] };
+    const prepared = { statement, parameterNames: [...new Set(sql.match(/\$\d+/g))] };
     if (this.#statements.size >= MAX_PREPARED_STATEMENTS) this.#statements.clear();
     this.#statements.set(sql, prepared);
     return prepared;
   }
 
   #release(lockedFile: LockedFile): void {
-    if (this.#holds.delete(lockedFile)) lockedFile.connection.close();
+    if (this.#locks.delete(lockedFile)) lockedFile.connection.close();
   }
 }
 
 interface PreparedStatement {
   readonly statement: StatementSync;
   /** The distinct names of its parameters. */
-  readonly names: readonly string[];
+  readonly parameterNames: readonly string[];
 }
 
 interface LockedFile {
   readonly connection: DatabaseSync;
-  readonly opened: OpenedFiles;
-  readonly lost: (reason: string) => void;
+  readonly openedFiles: OpenedFiles;
+  readonly onLost: (reason: string) => void;
 }
 
 /** Locks an empty file. Returns false if another process holds the lock. */
@@ -346,7 +346,7 @@ async function retryWhileBusy(attempt: () => void): Promise<void> {
       attempt();
       return;
     } catch (error) {
-      if (!isBusy(error) || performance.now() - startedAt >= patienceWith(error)) throw error;
+      if (!isBusy(error) || performance.now() - startedAt >= getBusyTimeoutMs(error)) throw error;
       await sleep(RETRY_DELAY_MS * (1 + Math.random()));
     }
   }

@@ -1,13 +1,13 @@
 import { quote } from "../../settings/text";
-import { STORAGE_REASONS, systemReason, unwritableReason } from "../model/system-reasons";
+import { explainSystemError, explainUnwritableFile, STORAGE_REASONS } from "../model/system-errors";
 import { JournalError } from "./journal-error";
 
 /** Converts errors of a file to ones that say what to do. Our own errors pass unchanged. */
-export async function told<T>(file: string, work: () => Promise<T>): Promise<T> {
+export async function wrapSqliteErrors<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const reason = reasonOf(error, file);
+    const reason = explainSqliteError(error, file);
     if (reason === undefined) throw error;
     const message = error instanceof Error ? error.message : String(error);
     throw new JournalError(`${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${message})`, {
@@ -21,10 +21,10 @@ export async function told<T>(file: string, work: () => Promise<T>): Promise<T> 
  *
  * @param file examined if SQLite's code has several causes: it reports a full disk as an I/O error.
  */
-export function reasonOf(error: unknown, file?: string): string | undefined {
+export function explainSqliteError(error: unknown, file?: string): string | undefined {
   const code = getResultCode(error);
-  if (code === undefined) return systemReason(error);
-  const storageReason = file === undefined || !STORAGE_CODES.has(code) ? undefined : unwritableReason(file);
+  if (code === undefined) return explainSystemError(error);
+  const storageReason = file === undefined || !STORAGE_CODES.has(code) ? undefined : explainUnwritableFile(file);
   return storageReason ?? REASONS_BY_CODE.get(code) ?? DEFAULT_REASON;
 }
 
@@ -34,7 +34,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** How long to wait for an error to pass, in milliseconds. 0 for a permanent error. */
-export function patienceWith(error: unknown): number {
+export function getBusyTimeoutMs(error: unknown): number {
   const code = getResultCode(error);
   if (code === BUSY || code === LOCKED) return LOCK_TIMEOUT_MS;
   const isTransient =

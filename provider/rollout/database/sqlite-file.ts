@@ -37,7 +37,7 @@ export function openFile(file: string, timeout: number): DatabaseSync {
  * Opens a file for reads only, even if SQLite can't create the files next to it. It takes no lock and keeps its index in memory,
  * so it is safe only if no one else can write either.
  */
-export function openUnlocked(file: string): DatabaseSync {
+export function openReadOnly(file: string): DatabaseSync {
   const sqlite = process.getBuiltinModule("node:sqlite");
   const url = pathToFileURL(file);
   url.searchParams.set("mode", "ro");
@@ -55,7 +55,7 @@ export function openUnlocked(file: string): DatabaseSync {
  *
  * @throws {JournalError} if the file is empty, or a dangling link.
  */
-export function isThere(file: string): boolean {
+export function databaseExists(file: string): boolean {
   if (isEmpty(file)) throw new JournalError(formatEmptyFileError(file));
   if (existsSync(file)) return true;
   const link = lstatSync(file, { throwIfNoEntry: false });
@@ -70,7 +70,7 @@ export function isThere(file: string): boolean {
  *
  * @param fill fills the empty file and closes it. The caller ensures that no one else creates it at the same time.
  */
-export async function makeWhole(file: string, fill: (file: string) => Promise<void>): Promise<void> {
+export async function createAtomically(file: string, fill: (file: string) => Promise<void>): Promise<void> {
   const temporaryFile = `${file}.new`;
   const remove = (): void => {
     // Left behind by a process that died.
@@ -78,7 +78,7 @@ export async function makeWhole(file: string, fill: (file: string) => Promise<vo
   };
   remove();
   try {
-    makeEmpty(temporaryFile);
+    createEmptyFile(temporaryFile);
     await fill(temporaryFile);
     renameSync(temporaryFile, file);
   } catch (error) {
@@ -89,12 +89,12 @@ export async function makeWhole(file: string, fill: (file: string) => Promise<vo
 }
 
 /** Creates a file's directory, accessible only by this user. */
-export function makeFolder(file: string): void {
+export function createParentDirectory(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
 }
 
 /** The file whose lock represents a name. Different names get different files, even on case-insensitive file systems. */
-export function lockFile(file: string, name: string): string {
+export function getLockPath(file: string, name: string): string {
   const isPlain = /^[a-z0-9-]{1,60}$/.test(name);
   const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   const hash = () => createHash("sha256").update(name).digest("hex").slice(0, 16);
@@ -104,21 +104,21 @@ export function lockFile(file: string, name: string): string {
 /** The identity of files when they were opened. SQLite would continue to use a deleted or replaced file. */
 export class OpenedFiles {
   readonly #file: string;
-  readonly #known = new Map<string, string>();
-  readonly #mayBeEmpty: boolean;
+  readonly #identities = new Map<string, string>();
+  readonly #wasEmpty: boolean;
 
   constructor(file: string) {
     this.#file = file;
-    this.#mayBeEmpty = isEmpty(file);
+    this.#wasEmpty = isEmpty(file);
     for (const suffix of ["", ...SIDECAR_SUFFIXES]) {
       const identity = getFileIdentity(`${file}${suffix}`);
-      if (identity !== undefined) this.#known.set(suffix, identity);
+      if (identity !== undefined) this.#identities.set(suffix, identity);
     }
   }
 
   /** How they changed since they were opened. Undefined if they didn't. */
   get change(): string | undefined {
-    for (const [suffix, identity] of this.#known) {
+    for (const [suffix, identity] of this.#identities) {
       const file = `${this.#file}${suffix}`;
       const currentIdentity = getFileIdentity(file);
       if (currentIdentity === undefined)
@@ -126,7 +126,7 @@ export class OpenedFiles {
       if (currentIdentity !== identity)
         return `${quote(file, 500)} is another file now: it was replaced while it was open.`;
     }
-    if (this.#mayBeEmpty || !isEmpty(this.#file)) return undefined;
+    if (this.#wasEmpty || !isEmpty(this.#file)) return undefined;
     return `${quote(this.#file, 500)} is empty: it was emptied while it was open.`;
   }
 }
@@ -157,7 +157,7 @@ function formatEmptyFileError(file: string): string {
  * Creates an empty file that only this user may read. SQLite gives its additional files the same permissions. An existing file stays
  * untouched: opening and closing it would release the locks that this process holds on it.
  */
-export function makeEmpty(file: string): void {
+export function createEmptyFile(file: string): void {
   try {
     closeSync(openSync(file, "wx", 0o600));
   } catch (error) {

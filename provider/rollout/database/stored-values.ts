@@ -2,15 +2,15 @@ import { gunzipSync } from "node:zlib";
 import type { SqlValue } from "./database";
 import { JournalError } from "./journal-error";
 
-export function json(value: unknown): SqlValue {
+export function encodeJson(value: unknown): SqlValue {
   return value === undefined ? null : JSON.stringify(value);
 }
 
-export function parsed<T>(text: SqlValue | undefined): T {
+export function decodeJson<T>(text: SqlValue | undefined): T {
   return readColumn(() => JSON.parse(String(text)) as T);
 }
 
-export function unpacked(bytes: SqlValue | undefined): Buffer {
+export function decompress(bytes: SqlValue | undefined): Buffer {
   return readColumn(() => gunzipSync(bytes as Uint8Array));
 }
 
@@ -25,6 +25,6 @@ function readColumn<T>(read: () => T): T {
   }
 }
 
-export function time(value: SqlValue | undefined): number | undefined {
+export function decodeTime(value: SqlValue | undefined): number | undefined {
   return value == null ? undefined : Number(value);
 }

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from "./database";
 
 /** The version of the tables. The program refuses a journal with a later one. */
-export const VERSION = 3;
+export const JOURNAL_VERSION = 3;
 
 /** The first version with skipped tenants. */
 export const SKIPS_VERSION = 2;
@@ -51,7 +51,7 @@ const tableStatements = (binaryType: string): readonly string[] => [
 ];
 
 /** The version of the existing tables. Undefined if there are none. Only reads, so viewing a journal never changes it. */
-export async function versionOf(database: Queryable): Promise<number | undefined> {
+export async function readJournalVersion(database: Queryable): Promise<number | undefined> {
   const existsQuery =
     database.dialect === "sqlite"
       ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name = $1"
@@ -65,7 +65,7 @@ export async function versionOf(database: Queryable): Promise<number | undefined
  * Creates missing journal tables, including those that an earlier release lacked. Another process may do so at the same time.
  * Earlier releases refuse the journal afterwards: they would not know the skipped tenants, or the order in which rollouts started.
  */
-export async function makeTables(database: Database): Promise<void> {
+export async function createTables(database: Database): Promise<void> {
   const binaryType = database.dialect === "sqlite" ? "BLOB" : "bytea";
   await database.transaction(async (transaction) => {
     for (const table of tableStatements(binaryType)) await transaction.query(table);
@@ -79,7 +79,7 @@ export async function makeTables(database: Database): Promise<void> {
       hasVersion
         ? "UPDATE rollout_journal SET version = $1 WHERE version < $1"
         : "INSERT INTO rollout_journal (version) VALUES ($1)",
-      [VERSION],
+      [JOURNAL_VERSION],
     );
   });
 }

@@ -1,9 +1,9 @@
 /** Why Pulumi failed, if its output reveals the cause. */
 export interface EngineCause {
   /** The cause as a sentence. Absent if the message already states it. */
-  readonly lead?: string;
+  readonly summary?: string;
   /** What to do before the retry: the beginning of a sentence. */
-  readonly act: string;
+  readonly advice: string;
 }
 
 const BACKEND_UNREACHABLE =
@@ -25,94 +25,100 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
   [
     /no space left on device|disk quota exceeded/i,
     {
-      lead: "The disk is full, where the state of the stacks is or the temporary files are.",
-      act: "Make room there",
+      summary: "The disk is full, where the state of the stacks is or the temporary files are.",
+      advice: "Make room there",
     },
   ],
   [
     PROCESS_DIED,
     {
-      act: "See whether the machine was short of memory (`dmesg`, or the limits of the job); if so, give it more, or add `--max-concurrent 1` to what follows",
+      advice:
+        "See whether the machine was short of memory (`dmesg`, or the limits of the job); if so, give it more, or add `--max-concurrent 1` to what follows",
     },
   ],
   [
     /out of memory|cannot allocate memory|ENOMEM/i,
     {
-      lead: "The machine was short of memory.",
-      act: "Give it more, or add `--max-concurrent 1` to what follows",
+      summary: "The machine was short of memory.",
+      advice: "Give it more, or add `--max-concurrent 1` to what follows",
     },
   ],
   [
     /^The Pulumi CLI can't be started/,
     {
-      act: "See whether the program that is named is still there and may be run; `email-security doctor` finds or installs one",
+      advice:
+        "See whether the program that is named is still there and may be run; `email-security doctor` finds or installs one",
     },
   ],
   [
     PROVIDER_DIED,
     {
-      lead: "The provider's process ended in the middle. What it had done is found again.",
-      act: "See whether somebody killed it, or the machine was short of memory",
+      summary: "The provider's process ended in the middle. What it had done is found again.",
+      advice: "See whether somebody killed it, or the machine was short of memory",
     },
   ],
   [
     /incorrect passphrase/,
     {
-      lead: "PULUMI_CONFIG_PASSPHRASE is not the passphrase that the stack is encrypted with. Nothing of this tenant was changed.",
-      act: "Set the right one, or PULUMI_CONFIG_PASSPHRASE_FILE",
+      summary:
+        "PULUMI_CONFIG_PASSPHRASE is not the passphrase that the stack is encrypted with. Nothing of this tenant was changed.",
+      advice: "Set the right one, or PULUMI_CONFIG_PASSPHRASE_FILE",
     },
   ],
   [
     /passphrase must be set/,
     {
-      lead: "There is no passphrase, and the stack is encrypted with one. Nothing of this tenant was changed.",
-      act: "Set PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE",
+      summary: "There is no passphrase, and the stack is encrypted with one. Nothing of this tenant was changed.",
+      advice: "Set PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE",
     },
   ],
   [
     /unable to open state directory.*no such file or directory/s,
     {
-      lead: "The folder of the state backend is not there. Nothing of this tenant was changed.",
-      act: "Mount or bring back the folder, with what was in it, or mend PULUMI_BACKEND_URL",
+      summary: "The folder of the state backend is not there. Nothing of this tenant was changed.",
+      advice: "Mount or bring back the folder, with what was in it, or mend PULUMI_BACKEND_URL",
     },
   ],
   [
     /unable to open state directory.*|\.pulumi\/.*permission denied/s,
     {
-      lead: "The state backend's files may not be read or written.",
-      act: "Give this user the right to them",
+      summary: "The state backend's files may not be read or written.",
+      advice: "Give this user the right to them",
     },
   ],
   [
     BUCKET_MISSING,
     {
-      lead: "The bucket of the state backend is not there. Nothing of this tenant was changed.",
-      act: "Mend PULUMI_BACKEND_URL; make the bucket only where there never was one, since with an empty one all stacks are taken for new",
+      summary: "The bucket of the state backend is not there. Nothing of this tenant was changed.",
+      advice:
+        "Mend PULUMI_BACKEND_URL; make the bucket only where there never was one, since with an empty one all stacks are taken for new",
     },
   ],
   [
     BUCKET_ACCESS_DENIED,
     {
-      lead: "The state backend's bucket does not open for this run: it has no credentials for it, or they are not taken.",
-      act: "Give the run what opens the bucket (of S3: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, `AWS_PROFILE`, or the machine's role)",
+      summary:
+        "The state backend's bucket does not open for this run: it has no credentials for it, or they are not taken.",
+      advice:
+        "Give the run what opens the bucket (of S3: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, `AWS_PROFILE`, or the machine's role)",
     },
   ],
   [
     BACKEND_UNREACHABLE,
     {
-      lead: "The state backend can't be reached.",
-      act: "See whether it is up, can be reached from here, and takes what this machine signs in with",
+      summary: "The state backend can't be reached.",
+      advice: "See whether it is up, can be reached from here, and takes what this machine signs in with",
     },
   ],
-  [/is cut off: the machine lost its power/, { act: "Do what the message says" }],
+  [/is cut off: the machine lost its power/, { advice: "Do what the message says" }],
 ];
 
 /** Finds the cause of a Pulumi failure by its message. Undefined if the message is clear enough or the cause is unknown. */
-export function engineCause(message: string): EngineCause | undefined {
+export function findEngineCause(message: string): EngineCause | undefined {
   return CAUSES.find(([words]) => words.test(message))?.[1];
 }
 
 /** Whether a process died during a run of Pulumi. The next run recovers from that. */
-export function hasDied(message: string): boolean {
+export function isProcessDeath(message: string): boolean {
   return PROCESS_DIED.test(message) || PROVIDER_DIED.test(message);
 }

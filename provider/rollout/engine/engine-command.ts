@@ -14,11 +14,11 @@ export class CliError extends Error {
   readonly stdout: string;
   readonly stderr: string;
   /** The exit code, or the signal that killed it. */
-  readonly ended: number | string;
+  readonly exitStatus: number | string;
 
   constructor(args: readonly string[], exitStatus: number | string, stdout: string, stderr: string) {
     super(`\`pulumi ${args.slice(0, 2).join(" ")}\` ended with ${exitStatus}`);
-    this.ended = exitStatus;
+    this.exitStatus = exitStatus;
     this.stdout = stdout;
     this.stderr = stderr;
   }

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
-import { withoutColour } from "../../plan/pulumi";
-import { harmless } from "../../settings/text";
+import { stripAnsi } from "../../plan/pulumi-cli";
+import { sanitizeMultiline } from "../../settings/text";
 import { CliError } from "./engine-command";
 import type { UpResult } from "./up-request";
 
@@ -9,7 +9,11 @@ import type { UpResult } from "./up-request";
  *
  * @param errors the engine's errors, which the CLI's own output only repeats.
  */
-export function failedUp(stack: string, error: unknown, errors: readonly string[]): UpResult & { readonly ok: false } {
+export function buildUpFailure(
+  stack: string,
+  error: unknown,
+  errors: readonly string[],
+): UpResult & { readonly ok: false } {
   if (!(error instanceof CliError)) {
     const { code, message } = error as NodeJS.ErrnoException;
     const isStartFailure = typeof code === "string" && message.startsWith("spawn ");
@@ -17,30 +21,30 @@ export function failedUp(stack: string, error: unknown, errors: readonly string[
       isStartFailure ? `The Pulumi CLI can't be started for ${stack}: ${message}.` : getErrorMessage(error),
     );
   }
-  const { stdout, stderr, ended } = error;
-  const errorTexts = errors.map((text) => harmless(text));
-  const signal = getSignal(ended);
+  const { stdout, stderr, exitStatus } = error;
+  const errorTexts = errors.map((text) => sanitizeMultiline(text));
+  const signal = getSignal(exitStatus);
   const panic = /^(?:panic|fatal error): .*$/m.exec(stderr)?.[0];
   if (signal !== undefined || panic !== undefined) {
-    const outcome = signal === undefined ? `crashed (${harmless(panic ?? "")})` : describeSignal(signal);
+    const outcome = signal === undefined ? `crashed (${sanitizeMultiline(panic ?? "")})` : describeSignal(signal);
     return toUpFailure(
       [`The Pulumi CLI ${outcome} in the middle of ${stack}. ${RECOVERY_NOTE}`, ...errorTexts].join("\n"),
     );
   }
-  const stderrText = harmless(withoutColour(stderr)).trim();
+  const stderrText = sanitizeMultiline(stripAnsi(stderr)).trim();
   if (/the stack is currently locked by|Another update is currently in progress/.test(stderr)) {
     return { ok: false, isLocked: true, message: lastLines(stderrText) };
   }
   if (errorTexts.length > 0) return toUpFailure(errorTexts.join("\n"));
   if (stderrText !== "") return toUpFailure(lastLines(stderrText));
-  const stdoutTail = lastLines(harmless(withoutColour(stdout)).trim());
+  const stdoutTail = lastLines(sanitizeMultiline(stripAnsi(stdout)).trim());
   return toUpFailure(
-    `The Pulumi CLI ended with ${ended} in the middle of ${stack}, and told no error. ${RECOVERY_NOTE} It printed last:\n${stdoutTail}`,
+    `The Pulumi CLI ended with ${exitStatus} in the middle of ${stack}, and told no error. ${RECOVERY_NOTE} It printed last:\n${stdoutTail}`,
   );
 }
 
 /** Reports that the process which ran the engine exited by itself. */
-export function endedInside(
+export function buildProcessExitFailure(
   stack: string,
   code: number | null,
   signal: NodeJS.Signals | null,

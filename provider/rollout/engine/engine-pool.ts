@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import { endedInside } from "./engine-failure";
-import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
+import { buildProcessExitFailure } from "./engine-failure";
+import type { EngineRequest, EngineResponse, UpRequest, UpResult } from "./up-request";
 
 /** A process is replaced after this many tenants, which limits the effect of memory leaks. */
 const MAX_TENANTS_PER_PROCESS = 50;
@@ -23,11 +23,11 @@ export class EnginePool {
 
   /** @param signal interrupts the CLI, as Ctrl-C does. The result then says how far it came. */
   async up(request: UpRequest, signal: AbortSignal): Promise<UpResult> {
-    const engine = this.#idle.pop() ?? this.#begin();
+    const engine = this.#idle.pop() ?? this.#startProcess();
     try {
       return await engine.up(request, signal);
     } finally {
-      if (this.#isClosed || engine.isDead || engine.isSpent || engine.tenants >= MAX_TENANTS_PER_PROCESS) {
+      if (this.#isClosed || engine.isDead || engine.isUnusable || engine.tenantCount >= MAX_TENANTS_PER_PROCESS) {
         this.#all.delete(engine);
         engine.end();
       } else {
@@ -49,7 +49,7 @@ export class EnginePool {
     for (const engine of this.#all) engine.kill();
   }
 
-  #begin(): EngineProcess {
+  #startProcess(): EngineProcess {
     const engine = new EngineProcess(this.#environment);
     this.#all.add(engine);
     return engine;
@@ -58,10 +58,10 @@ export class EnginePool {
 
 class EngineProcess {
   readonly #child: ChildProcess;
-  tenants = 0;
+  tenantCount = 0;
   isDead = false;
   /** Whether it may not serve another tenant. */
-  isSpent = false;
+  isUnusable = false;
 
   constructor(environment: NodeJS.ProcessEnv) {
     this.#child = fork(join(__dirname, "engine-process.js"), [], {
@@ -78,9 +78,9 @@ class EngineProcess {
   }
 
   async up(request: UpRequest, signal: AbortSignal): Promise<UpResult> {
-    this.tenants += 1;
+    this.tenantCount += 1;
     const child = this.#child;
-    const send = (message: ToEngineProcess): void => {
+    const send = (message: EngineRequest): void => {
       // A process that has died reports it by its exit.
       if (child.connected) child.send(message, () => {});
     };
@@ -92,11 +92,11 @@ class EngineProcess {
         signal.removeEventListener("abort", cancel);
         resolve(result);
       };
-      const onMessage = ({ result, isSpent }: FromEngineProcess): void => {
-        this.isSpent = isSpent;
+      const onMessage = ({ result, isUnusable }: EngineResponse): void => {
+        this.isUnusable = isUnusable;
         settle(result);
       };
-      const onExit = (): void => settle(endedInside(request.stack, child.exitCode, child.signalCode));
+      const onExit = (): void => settle(buildProcessExitFailure(request.stack, child.exitCode, child.signalCode));
       child.on("message", onMessage);
       child.once("exit", onExit);
       if (this.isDead) onExit();

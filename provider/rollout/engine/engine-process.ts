@@ -3,18 +3,22 @@ import { existsSync, readFileSync } from "node:fs";
 import { all, ComponentResource, type Resource } from "@pulumi/pulumi";
 import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automation";
 import { TenantSettings } from "../../gitops/tenant-settings";
-import { withoutColour } from "../../plan/pulumi";
-import { keepCompiled } from "../../resources/compile-cache";
-import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/lifecycle/reviewed-plan";
-import { IDENTITY_FILE } from "../../resources/same-tenant";
+import { stripAnsi } from "../../plan/pulumi-cli";
+import { startCompileCacheFlush } from "../../resources/compile-cache";
+import {
+  PLAN_DIGEST_VARIABLE,
+  PLAN_FILE_VARIABLE,
+  PRECEDING_FILE_VARIABLE,
+} from "../../resources/lifecycle/reviewed-plan";
+import { IDENTITY_FILE_VARIABLE } from "../../resources/tenant-verifier";
 import { shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
 import { MARKER_OUTPUT, type StackMarker } from "../model/stack-marker";
-import { hasDied } from "./engine-causes";
+import type { AttachedProvider } from "./attached-provider";
+import { isProcessDeath } from "./engine-causes";
 import { CliError, EngineCommand } from "./engine-command";
-import { failedUp } from "./engine-failure";
-import type { ServedProvider } from "./served-provider";
-import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
+import { buildUpFailure } from "./engine-failure";
+import type { EngineRequest, EngineResponse, UpRequest, UpResult } from "./up-request";
 
 /*
  * A process that runs `pulumi up` for one tenant after another, with the tenant's program inside. It serves one tenant at a time, because
@@ -22,7 +26,7 @@ import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./
  * It ends with its parent process.
  */
 
-keepCompiled();
+startCompileCacheFlush();
 
 let currentCommand: EngineCommand | undefined;
 /** Whether the current tenant was cancelled. */
@@ -30,7 +34,7 @@ let isCancelled = false;
 /** Longer than the CLI takes to finish after an interrupt. */
 const GRACE_MS = 15_000;
 
-process.on("message", (message: ToEngineProcess) => {
+process.on("message", (message: EngineRequest) => {
   if (message.kind === "cancel") cancel();
   else void runUp(message.request).then((result) => sendToParent({ kind: "result", ...result }));
 });
@@ -53,77 +57,80 @@ function cancel(): void {
   currentCommand?.cancel();
 }
 
-function sendToParent(message: FromEngineProcess): void {
+function sendToParent(message: EngineResponse): void {
   if (process.connected) process.send?.(message);
 }
 
 /** Runs it with the provider of the dynamic resources in this process, or with Pulumi's own host if necessary. */
-async function runUp(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> {
+async function runUp(request: UpRequest): Promise<Omit<EngineResponse, "kind">> {
   isCancelled = false;
-  const ProviderClass = request.front === "dynamic" ? await loadServedProvider() : undefined;
-  if (ProviderClass === undefined) return { result: await runPulumiUp(request), isSpent: false };
-  let provider: ServedProvider;
+  const ProviderClass = request.provider === "dynamic" ? await loadServedProvider() : undefined;
+  if (ProviderClass === undefined) return { result: await runPulumiUp(request), isUnusable: false };
+  let provider: AttachedProvider;
   try {
     provider = await ProviderClass.start(request.environment);
   } catch (error) {
-    return { result: failedUp(request.stack, error, []), isSpent: false };
+    return { result: buildUpFailure(request.stack, error, []), isUnusable: false };
   }
   const result = isCancelled
-    ? failedUp(request.stack, new Error("it was stopped before it began"), [])
+    ? buildUpFailure(request.stack, new Error("it was stopped before it began"), [])
     : await runPulumiUp({ ...request, environment: provider.environment });
   const isUnusable = provider.end();
   // The state left by a dead engine must be checked first.
-  const shouldRetry = !result.ok && provider.isForeign && !isUnusable && !isCancelled && !hasDied(result.message);
-  return { result: shouldRetry ? await runPulumiUp(request) : result, isSpent: isUnusable };
+  const shouldRetry =
+    !result.ok && provider.hasForeignResources && !isUnusable && !isCancelled && !isProcessDeath(result.message);
+  return { result: shouldRetry ? await runPulumiUp(request) : result, isUnusable };
 }
 
 /** Undefined if Pulumi's SDK lacks the messages for the answers. Pulumi's own host then serves the resources. */
-async function loadServedProvider(): Promise<typeof ServedProvider | undefined> {
+async function loadServedProvider(): Promise<typeof AttachedProvider | undefined> {
   try {
-    const { ServedProvider: ProviderClass } = await import("./served-provider.js");
-    return ProviderClass.isPossible ? ProviderClass : undefined;
+    const { AttachedProvider: ProviderClass } = await import("./attached-provider.js");
+    return ProviderClass.isSupported ? ProviderClass : undefined;
   } catch {
     return undefined;
   }
 }
 
 async function runPulumiUp(request: UpRequest): Promise<UpResult> {
-  const { stack, folder, environment, resource, today, front, marker } = request;
+  const { stack, directory, environment, resource, today, provider, marker } = request;
   const command = new EngineCommand(request);
   currentCommand = command;
   const errors = new Set<string>();
   try {
-    process.chdir(folder);
+    process.chdir(directory);
     const buildProgram = (file: string) => async () => {
       const lists =
-        front === "dynamic"
+        provider === "dynamic"
           ? listsOf(new TenantSettings(resource, { file, today }))
           : [new ComponentResource(TENANT_SETTINGS_TYPE, resource, { file, today }, {}, true)];
       if (marker === undefined) return {};
       // Only once the lists are written it is known what identifies the tenant now.
       const written = all(lists.map(({ urn }) => urn));
-      return { [MARKER_OUTPUT]: written.apply(() => withIdentity(marker, environment[IDENTITY_FILE])) };
+      return {
+        [MARKER_OUTPUT]: written.apply(() => withIdentity(marker, environment[IDENTITY_FILE_VARIABLE])),
+      };
     };
     const workspace = await LocalWorkspace.create({
-      workDir: folder,
+      workDir: directory,
       pulumiCommand: command.asPulumiCommand,
       program: buildProgram(request.settings),
     });
     const stackHandle = await selectOrCreate(request, workspace);
     const onEvent = (event: EngineEvent): void => collectError(event, errors);
     setPlanEnvironment(environment);
-    if (request.first !== undefined) {
-      await stackHandle.up({ refresh: true, onEvent, program: buildProgram(request.first) });
+    if (request.firstSettings !== undefined) {
+      await stackHandle.up({ refresh: true, onEvent, program: buildProgram(request.firstSettings) });
     }
     const { targets } = request;
     await stackHandle.up(targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent });
     // Pending operations of a killed engine stay in the state. Each later run would warn about them and refresh for them.
-    if (request.mayBePending && (await hasPending(stackHandle))) {
+    if (request.shouldCheckPending && (await hasPending(stackHandle))) {
       await stackHandle.refresh({ clearPendingCreates: true, onEvent });
     }
     return { ok: true };
   } catch (error) {
-    return failedUp(stack, error, [...errors]);
+    return buildUpFailure(stack, error, [...errors]);
   } finally {
     currentCommand = undefined;
   }
@@ -142,12 +149,13 @@ function withIdentity(marker: StackMarker, file: string | undefined): StackMarke
 
 /** Holds the program of this process to the plan that the environment names. */
 function setPlanEnvironment(environment: Readonly<Record<string, string>>): void {
-  for (const name of [PLAN_FILE, PLAN_DIGEST, PLAN_FIRST]) process.env[name] = environment[name] ?? "";
+  for (const name of [PLAN_FILE_VARIABLE, PLAN_DIGEST_VARIABLE, PRECEDING_FILE_VARIABLE])
+    process.env[name] = environment[name] ?? "";
 }
 
 /** A stack that was missing at planning time may exist now, created by an interrupted run. */
-async function selectOrCreate({ stack, isThere }: UpRequest, workspace: LocalWorkspace): Promise<Stack> {
-  if (isThere) return await Stack.select(stack, workspace);
+async function selectOrCreate({ stack, isExistingStack }: UpRequest, workspace: LocalWorkspace): Promise<Stack> {
+  if (isExistingStack) return await Stack.select(stack, workspace);
   try {
     return await Stack.create(stack, workspace);
   } catch (error) {
@@ -166,7 +174,7 @@ async function hasPending(stack: Stack): Promise<boolean> {
 /** The engine reports each error twice, for its resource and for the whole run. Some have Pulumi's own colour codes. */
 function collectError({ diagnosticEvent }: EngineEvent, errors: Set<string>): void {
   if (diagnosticEvent?.severity !== "error") return;
-  const text = withoutColour(diagnosticEvent.message.replace(/<\{%[^%]*%\}>/g, "")).trim();
+  const text = stripAnsi(diagnosticEvent.message.replace(/<\{%[^%]*%\}>/g, "")).trim();
   if (text !== "") errors.add(formatErrorList(text));
 }
 

@@ -1,20 +1,20 @@
-import type { FrontName } from "../../resources/resource-type";
+import type { ProviderKind } from "../../resources/resource-type";
 import type { StackMarker } from "../model/stack-marker";
 
 /** One `pulumi up` of a tenant: the request to an engine process. */
 export interface UpRequest {
   readonly stack: string;
   /** Whether the stack existed when the rollout was planned. */
-  readonly isThere: boolean;
+  readonly isExistingStack: boolean;
   /** Whether an engine may have been killed in this stack, so that its state needs a check. */
-  readonly mayBePending: boolean;
+  readonly shouldCheckPending: boolean;
   readonly resource: string;
   /** The provider that manages the tenant's lists. */
-  readonly front: FrontName;
+  readonly provider: ProviderKind;
   /** The settings file, relative to `folder`. */
   readonly settings: string;
   /** A settings file to apply first. It changes nothing at the service. */
-  readonly first?: string;
+  readonly firstSettings?: string;
   /** The URNs of the only resources that the run may change. The run then doesn't refresh, so other differences remain. */
   readonly targets?: readonly string[];
   /** The marker of the stack's last rollout, to store in its state. Absent: none. */
@@ -22,7 +22,7 @@ export interface UpRequest {
   /** The day (UTC) for deciding what has expired. */
   readonly today: string;
   /** The working directory: that of the project. */
-  readonly folder: string;
+  readonly directory: string;
   /** The path of the `pulumi` program. */
   readonly command: string;
   readonly version: string;
@@ -42,12 +42,12 @@ export type UpResult =
     };
 
 /** A message to an engine process. */
-export type ToEngineProcess = { readonly kind: "up"; readonly request: UpRequest } | { readonly kind: "cancel" };
+export type EngineRequest = { readonly kind: "up"; readonly request: UpRequest } | { readonly kind: "cancel" };
 
 /** A message from an engine process. */
-export interface FromEngineProcess {
+export interface EngineResponse {
   readonly kind: "result";
   readonly result: UpResult;
   /** Whether work for this tenant is still in progress there. The process must not serve another tenant then. */
-  readonly isSpent: boolean;
+  readonly isUnusable: boolean;
 }

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal } from "../journal/journal";
 import type { RolloutSpec } from "../journal/rollout-record";
-import { namesOf } from "../locks/mark-of-rollout";
-import { RolloutCommands } from "../model/commands";
-import { nextStep, type RolloutView, type Step } from "../model/next-step";
+import { getSkippedNames } from "../locks/build-rollout-lock";
+import { chooseNextStep, type RolloutStep, type RunState } from "../model/next-step";
+import { RolloutCommands } from "../model/rollout-commands";
 import type { RolloutEvent } from "../model/rollout-event";
 import type { RolloutState } from "../model/wave";
-import type { Lane } from "../queue/lane";
-import { endedByJournal, journalFailure } from "./ended-by-journal";
+import type { JobQueue } from "../queue/job-queue";
 import { checkHealth, type HealthContext } from "./health";
+import { buildJournalFailureError, getJournalFailure } from "./journal-failure";
 
 /** The options of a rollout's coordinator. */
 export interface CoordinatorOptions {
   readonly journal: Journal;
-  readonly lane: Lane;
+  readonly queue: JobQueue;
   /** The commands shown to people. Default: commands that don't name the journal. */
   readonly commands?: RolloutCommands;
   readonly health: HealthContext;
@@ -43,33 +43,33 @@ const POLL_MS = 200;
  * Nothing is running here any more then.
  * @throws {DatabaseError} likewise.
  */
-export async function conduct(id: string, options: CoordinatorOptions): Promise<RolloutState> {
-  const { journal, lane } = options;
-  const lastKnown: { spec?: RolloutSpec; view?: RolloutView } = {};
+export async function runRollout(id: string, options: CoordinatorOptions): Promise<RolloutState> {
+  const { journal, queue } = options;
+  const lastKnown: { spec?: RolloutSpec; view?: RunState } = {};
   try {
-    lastKnown.spec = (await journal.record(id)).spec;
+    lastKnown.spec = (await journal.getRollout(id)).spec;
     return await runSteps(id, options, (runState) => {
       lastKnown.view = runState;
     });
   } catch (error) {
     // Nothing more starts. Running tenants finish and report their outcome.
-    await lane.drain();
-    const failure = journalFailure(error);
+    await queue.drain();
+    const failure = getJournalFailure(error);
     if (failure === undefined) throw error;
-    const { unwritten = [] } = lane;
+    const { unrecorded = [] } = queue;
     // The failure may have been brief. In that case the journal's current state counts, and readers find the reason there.
-    journal.database.hurry(0);
-    const runState = await journal.view(id, 0).catch(() => undefined);
-    if (runState !== undefined && runState.state !== "running" && unwritten.length === 0) return runState.state;
+    journal.database.shortenBusyTimeout(0);
+    const runState = await journal.readRunState(id, 0).catch(() => undefined);
+    if (runState !== undefined && runState.state !== "running" && unrecorded.length === 0) return runState.state;
     if (runState?.state === "running") {
-      await journal.interrupted(id, `Its journal failed: ${failure.message}`).catch(() => {});
+      await journal.recordInterruption(id, `Its journal failed: ${failure.message}`).catch(() => {});
     }
-    throw endedByJournal(failure, {
+    throw buildJournalFailureError(failure, {
       commands: options.commands ?? new RolloutCommands(),
       id,
       spec: lastKnown.spec,
-      view: runState ?? lastKnown.view,
-      unwritten,
+      runState: runState ?? lastKnown.view,
+      unrecorded,
     });
   }
 }
@@ -77,35 +77,35 @@ export async function conduct(id: string, options: CoordinatorOptions): Promise<
 async function runSteps(
   id: string,
   options: CoordinatorOptions,
-  onRunState: (runState: RolloutView) => void,
+  onRunState: (runState: RunState) => void,
 ): Promise<RolloutState> {
-  const { journal, lane, capacity, anyTime = false, stopping, aborted, pollMs = POLL_MS } = options;
+  const { journal, queue, capacity, anyTime = false, stopping, aborted, pollMs = POLL_MS } = options;
   const events = new EventTail(id, options);
   for (;;) {
-    const runState = await journal.view(id, 0);
+    const runState = await journal.readRunState(id, 0);
     onRunState(runState);
-    await events.tell();
+    await events.emitNew();
     // A job that was aborted ends by itself once its outcome can no longer be reported.
-    if (aborted.aborted) await lane.drain();
+    if (aborted.aborted) await queue.drain();
     // No one works on these tenants any more, but the journal still lists them as running.
-    const [unrecorded] = lane.unwritten ?? [];
+    const [unrecorded] = queue.unrecorded ?? [];
     if (unrecorded !== undefined) throw unrecorded;
     if (runState.state !== "running" || aborted.aborted) return runState.state;
     const busy = runState.waves.reduce((total, { counts }) => total + counts.released + counts.running, 0);
     const isBusy = busy > 0;
     if (stopping.aborted && !isBusy) {
-      await lane.drain();
-      await journal.interrupted(id, "It was interrupted; what was under way is finished.");
-      await events.tell();
+      await queue.drain();
+      await journal.recordInterruption(id, "It was interrupted; what was under way is finished.");
+      await events.emitNew();
       return runState.state;
     }
     // Doesn't wait for tenants that no worker has started, for example because none can.
-    if (stopping.aborted) await journal.takeBack(id);
+    if (stopping.aborted) await journal.resetReleased(id);
     const remaining = stopping.aborted ? 0 : Math.max(0, capacity - busy);
-    const step = nextStep({ ...runState, anyTime, capacity: remaining }, Date.now());
+    const step = chooseNextStep({ ...runState, anyTime, capacity: remaining }, Date.now());
     if (step.kind === "pause" && !stopping.aborted) {
-      await journal.interrupted(id, step.reason, step.untilMs);
-      await events.tell();
+      await journal.recordInterruption(id, step.reason, step.untilMs);
+      await events.emitNew();
       return runState.state;
     }
     // After Ctrl-C, soaks and checks are left to the resumed run.
@@ -116,28 +116,28 @@ async function runSteps(
 
 async function executeStep(
   id: string,
-  step: Exclude<Step, { kind: "wait" | "pause" }>,
+  step: Exclude<RolloutStep, { kind: "wait" | "pause" }>,
   options: CoordinatorOptions,
 ): Promise<void> {
-  const { journal, lane, health, aborted } = options;
+  const { journal, queue, health, aborted } = options;
   switch (step.kind) {
     case "begin": {
       const blockReason = await options.beforeWave?.();
       return blockReason === undefined
-        ? await journal.wave(id, step.wave, "running")
+        ? await journal.setWaveState(id, step.wave, "running")
         : await journal.stop(id, blockReason);
     }
     case "release":
-      return await journal.release(id, step.wave, step.tenants, lane);
+      return await journal.release(id, step.wave, step.tenants, queue);
     case "soak":
-      return await journal.wave(id, step.wave, "soaking", { soakUntilMs: step.untilMs });
+      return await journal.setWaveState(id, step.wave, "soaking", { soakUntilMs: step.untilMs });
     case "check": {
-      const { spec } = await journal.record(id);
+      const { spec } = await journal.getRollout(id);
       const wave = spec.waves[step.wave];
       if (wave === undefined) return;
-      const tenants = await journal.tenants(id);
+      const tenants = await journal.listTenants(id);
       const unreviewed = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
-      const skipped = namesOf(spec.skipped);
+      const skipped = getSkippedNames(spec.skipped);
       const changed = tenants
         .filter((tenant) => tenant.wave === step.wave && !skipped.has(tenant.name))
         .filter((tenant) => tenant.state === "done" || unreviewed.has(tenant.name))
@@ -145,12 +145,12 @@ async function executeStep(
       const result = await checkHealth(wave, changed, health);
       // An aborted check says nothing about the wave.
       if (aborted.aborted) return;
-      return await journal.wave(id, step.wave, "checking", { health: result });
+      return await journal.setWaveState(id, step.wave, "checking", { health: result });
     }
     case "settle":
-      return await journal.wave(id, step.wave, "done");
+      return await journal.setWaveState(id, step.wave, "done");
     case "hand-over":
-      return await journal.handOver(id, step.wave, step.reason);
+      return await journal.recordWaiting(id, step.wave, step.reason);
     case "stop":
       return await journal.stop(id, step.reason);
     case "finish":
@@ -173,12 +173,12 @@ class EventTail {
     this.#options = options;
   }
 
-  async tell(): Promise<void> {
+  async emitNew(): Promise<void> {
     const { journal, onEvent } = this.#options;
     // Earlier runs already reported their events.
-    this.#seq ??= await journal.lastStart(this.#id);
+    this.#seq ??= await journal.getLastStart(this.#id);
     for (;;) {
-      const events = await journal.eventsSince(this.#id, this.#seq);
+      const events = await journal.listEvents(this.#id, this.#seq);
       for (const event of events) {
         this.#seq = event.seq;
         onEvent(event);

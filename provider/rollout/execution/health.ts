@@ -1,18 +1,18 @@
 import { spawn } from "node:child_process";
 import type { SettingsClient } from "../../client";
-import { eachAtOnce } from "../../settings/at-once";
-import { withCode } from "../../settings/email-security-error";
-import { printable, quote } from "../../settings/text";
+import { formatErrorWithCode } from "../../settings/email-security-error";
+import { forEachConcurrently } from "../../settings/for-each-concurrently";
+import { quote, sanitizeLine } from "../../settings/text";
 import type { TenantRecord } from "../journal/rollout-record";
 import type { HealthCheck, ThreatLimit, Wave } from "../model/wave";
-import type { AddressHealth, Asking } from "../probing/address-health";
-import { type Reach, withTargetClient } from "../probing/target-client";
-import { commandEnvironment } from "../targets/allowed";
-import { refuseNotAllowed } from "../targets/not-allowed";
+import type { AddressHealth, RequestPolicy } from "../probing/address-health";
+import { type RequestContext, useTargetClient } from "../probing/target-client";
+import { assertAllowed } from "../targets/assert-allowed";
 import { readKey } from "../targets/read-key";
+import { buildCommandEnvironment } from "../targets/run-permissions";
 
 /** The result of a health check. */
-export interface Health {
+export interface HealthResult {
   readonly isWell: boolean;
   /** One or more sentences. */
   readonly message: string;
@@ -22,9 +22,9 @@ export interface Health {
 export interface HealthContext {
   readonly rollout: string;
   /** How to reach the tenants, and what the run allows. */
-  readonly reach: Reach;
+  readonly requestContext: RequestContext;
   /** The known health of their addresses. */
-  readonly addresses: AddressHealth;
+  readonly addressHealth: AddressHealth;
   readonly now: () => number;
   /** Kills the command at once. Default: never. */
   readonly aborted?: AbortSignal;
@@ -38,14 +38,14 @@ export async function checkHealth(
   { health, name }: Wave,
   changedTenants: readonly TenantRecord[],
   context: HealthContext,
-): Promise<Health> {
+): Promise<HealthResult> {
   if (health === undefined) return { isWell: true, message: "There is nothing to check." };
   const { threats } = health;
   const threatProblems = threats === undefined ? [] : await findThreatRises(threats, changedTenants, context);
   // The team's own command covers the whole wave, so it comes before the tenants, whose list is truncated.
   const problems = [
     ...(await runHealthCommand(health, name, changedTenants, context).catch((error: unknown) => [
-      `The command can't be run: ${withCode(error)}`,
+      `The command can't be run: ${formatErrorWithCode(error)}`,
     ])),
     ...threatProblems,
   ];
@@ -58,15 +58,15 @@ async function runHealthCommand(
   health: HealthCheck,
   wave: string,
   changedTenants: readonly TenantRecord[],
-  { rollout, reach: { environment }, aborted }: HealthContext,
+  { rollout, requestContext: { environment }, aborted }: HealthContext,
 ): Promise<readonly string[]> {
   const { command, timeoutMs } = health;
   const [program, ...args] = command ?? [];
   if (program === undefined) return [];
   // The command comes from the journal. The person who resumed the rollout may have reviewed a different one.
-  refuseNotAllowed("the rollout", [], [{ name: wave, health }], environment);
+  assertAllowed("the rollout", [], [{ name: wave, health }], environment);
   const commandEnv = {
-    ...commandEnvironment(environment),
+    ...buildCommandEnvironment(environment),
     EMAIL_SECURITY_ROLLOUT: rollout,
     EMAIL_SECURITY_WAVE: wave,
     EMAIL_SECURITY_TENANTS: changedTenants.map(({ name }) => name).join(","),
@@ -98,10 +98,10 @@ async function runHealthCommand(
     });
   }
   return await new Promise<readonly string[]>((resolve) => {
-    child.once("error", (error) => resolve([`${quote(program)} can't be run: ${printable(error.message)}.`]));
+    child.once("error", (error) => resolve([`${quote(program)} can't be run: ${sanitizeLine(error.message)}.`]));
     child.once("close", (code, signal) => {
       if (code === 0 && !hasTimedOut) return resolve([]);
-      const lastLine = printable(output.trim().split("\n").at(-1) ?? "");
+      const lastLine = sanitizeLine(output.trim().split("\n").at(-1) ?? "");
       const outcome = hasTimedOut
         ? `took longer than ${timeoutMs / 1_000} s, and was killed`
         : `ended with ${signal ?? code}`;
@@ -124,7 +124,7 @@ async function findThreatRises(
   context: HealthContext,
 ): Promise<readonly string[]> {
   const rises: ThreatRise[] = [];
-  await eachAtOnce(changedTenants, CHECK_CONCURRENCY, async (tenant) => {
+  await forEachConcurrently(changedTenants, CHECK_CONCURRENCY, async (tenant) => {
     const one = await findThreatRise(threatLimit, tenant, context);
     if (one !== undefined) rises.push(one);
   });
@@ -143,16 +143,17 @@ interface ThreatRise {
 async function findThreatRise(
   { risePercent, min }: ThreatLimit,
   { target, finishedAtMs }: TenantRecord,
-  { reach, addresses, now }: HealthContext,
+  { requestContext, addressHealth, now }: HealthContext,
 ): Promise<ThreatRise | undefined> {
   const minutes = Math.max(1, Math.ceil((now() - (finishedAtMs ?? now())) / 60_000));
   try {
-    const key = await readKey(target, reach);
+    const key = await readKey(target, requestContext);
     const countWindows = async (client: SettingsClient) =>
       [await countThreats(client, minutes), await countThreats(client, 2 * minutes)] as const;
-    const [countAfter, countTotal] = await addresses.ask(
+    const [countAfter, countTotal] = await addressHealth.run(
       target,
-      async (requestPolicy: Asking) => await withTargetClient(target, key, reach, countWindows, requestPolicy),
+      async (requestPolicy: RequestPolicy) =>
+        await useTargetClient(target, key, requestContext, countWindows, requestPolicy),
     );
     const countBefore = Math.max(0, countTotal - countAfter);
     if (countAfter - countBefore < min || countAfter <= countBefore * (1 + risePercent / 100)) return undefined;
@@ -163,7 +164,7 @@ async function findThreatRise(
   } catch (error) {
     return {
       rise: 0,
-      message: `The threats of ${quote(target.name)} can't be counted: ${printable(withCode(error))}.`,
+      message: `The threats of ${quote(target.name)} can't be counted: ${sanitizeLine(formatErrorWithCode(error))}.`,
     };
   }
 }

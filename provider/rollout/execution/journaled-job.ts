@@ -1,12 +1,12 @@
-import { secretsIn } from "../../settings/secrets";
+import { collectSecrets } from "../../settings/secrets";
 import { DatabaseError } from "../database/database-error";
 import { JournalError } from "../database/journal-error";
 import type { Journal } from "../journal/journal";
-import type { ClaimedTenant } from "../journal/rollout-record";
+import type { ClaimedJob } from "../journal/rollout-record";
 import type { TenantError } from "../model/rollout-report";
-import { tenantError } from "../planning/tenant-error";
-import { type DoJob, type Job, UnwrittenError } from "../queue/lane";
-import type { NextCommands } from "../report/advice";
+import { buildTenantError } from "../planning/tenant-error";
+import { type Job, type JobHandler, UnrecordedOutcomeError } from "../queue/job-queue";
+import type { NextCommands } from "../report/failure-advice";
 
 /** Where and by whom a job is recorded. */
 export interface JournaledJobOptions {
@@ -14,24 +14,28 @@ export interface JournaledJobOptions {
   /** The worker: `host:pid`. */
   readonly worker: string;
   /** The commands to continue a rollout in which a tenant failed. */
-  readonly next?: (claimed: ClaimedTenant) => NextCommands;
+  readonly getNextCommands?: (claimed: ClaimedJob) => NextCommands;
   /** The environment whose secrets are redacted from stored errors. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
 /** Changes one tenant, or throws. @param secrets receives values to redact from errors: the tenant's key. */
-export type Change = (claimed: ClaimedTenant, secrets: string[], signal: AbortSignal) => Promise<void>;
+export type TenantChangeHandler = (claimed: ClaimedJob, secrets: string[], signal: AbortSignal) => Promise<void>;
 
 /**
- * Creates a job that records its start and end in the journal. If the journal fails, it throws an {@link UnwrittenError}. A tenant counts
+ * Creates a job that records its start and end in the journal. If the journal fails, it throws an {@link UnrecordedOutcomeError}. A tenant counts
  * as changed or failed by its own outcome, never by that of the journal.
  */
-export function journaledJob({ journal, worker, environment, next }: JournaledJobOptions, changeTenant: Change): DoJob {
+export function createJournaledJob(
+  { journal, worker, environment, getNextCommands }: JournaledJobOptions,
+  changeTenant: TenantChangeHandler,
+): JobHandler {
   return async (job: Job, signal: AbortSignal) => {
     const claimed = await journal.begin(job, worker);
     if (claimed === undefined) return;
-    const { takenOverFrom } = claimed;
-    if (takenOverFrom !== undefined) await noted(journal, claimed, `taken over from ${takenOverFrom}, which is gone`);
+    const { previousWorker } = claimed;
+    if (previousWorker !== undefined)
+      await tryAddNote(journal, claimed, `taken over from ${previousWorker}, which is gone`);
     const secrets: string[] = [];
     let failure: TenantError | undefined;
     try {
@@ -40,23 +44,28 @@ export function journaledJob({ journal, worker, environment, next }: JournaledJo
       // Whoever aborted the job decides whether another worker takes the tenant or a resumed run does.
       if (signal.aborted) return;
       // An unreadable journal is not a failure of the tenant.
-      if (isOfStorage(error)) throw new UnwrittenError(job, "left", undefined, error);
-      failure = tenantError(error, "apply", [...secrets, ...secretsIn(environment)], next?.(claimed));
+      if (isStorageError(error)) throw new UnrecordedOutcomeError(job, "left", undefined, error);
+      failure = buildTenantError(
+        error,
+        "apply",
+        [...secrets, ...collectSecrets(environment)],
+        getNextCommands?.(claimed),
+      );
     }
     try {
       await journal.finish(claimed, failure);
     } catch (error) {
-      throw new UnwrittenError(job, failure === undefined ? "changed" : "failed", failure, error);
+      throw new UnrecordedOutcomeError(job, failure === undefined ? "changed" : "failed", failure, error);
     }
   };
 }
 
 /** Adds a note about a tenant. Ignores failures, because the end of the job reports those of the journal. */
-export async function noted(journal: Journal, claimed: ClaimedTenant, message: string): Promise<void> {
-  await journal.note(claimed, message).catch(() => {});
+export async function tryAddNote(journal: Journal, claimed: ClaimedJob, message: string): Promise<void> {
+  await journal.addNote(claimed, message).catch(() => {});
 }
 
 /** Whether the journal's storage failed, whichever database it uses. */
-export function isOfStorage(error: unknown): error is JournalError | DatabaseError {
+export function isStorageError(error: unknown): error is JournalError | DatabaseError {
   return error instanceof JournalError || error instanceof DatabaseError;
 }

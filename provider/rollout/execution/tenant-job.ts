@@ -1,51 +1,64 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { scratchFolder } from "../../machine/scratch-folder";
-import { identityOfObserved, isTenantOf, type Observed } from "../../plan/observed";
-import { readyPulumi } from "../../plan/pulumi";
-import { parsePlan } from "../../plan/render/json";
-import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/lifecycle/reviewed-plan";
-import { IDENTITY_FILE, PLANNED_FINGERPRINT, PLANNED_IDENTITY } from "../../resources/same-tenant";
+import { createScratchDirectory } from "../../machine/scratch-directory";
+import { getObservedIdentity, isObservedTenant, type ObservedState } from "../../plan/observed-state";
+import { requirePulumi } from "../../plan/pulumi-cli";
+import { parsePlan } from "../../plan/render/plan-json";
+import {
+  PLAN_DIGEST_VARIABLE,
+  PLAN_FILE_VARIABLE,
+  PRECEDING_FILE_VARIABLE,
+} from "../../resources/lifecycle/reviewed-plan";
+import {
+  IDENTITY_FILE_VARIABLE,
+  PLANNED_FINGERPRINT_VARIABLE,
+  PLANNED_IDENTITY_VARIABLE,
+} from "../../resources/tenant-verifier";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import { excerpt, quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { hasDied } from "../engine/engine-causes";
+import { isProcessDeath } from "../engine/engine-causes";
 import type { EnginePool } from "../engine/engine-pool";
 import type { UpResult } from "../engine/up-request";
 import type { Journal } from "../journal/journal";
 import { lastingIdentity } from "../journal/lasting-identity";
-import type { ClaimedTenant, RolloutSpec, TenantSummary } from "../journal/rollout-record";
-import { RolloutCommands } from "../model/commands";
-import { RolloutError } from "../model/errors";
+import type { ClaimedJob, RolloutSpec, TenantSummary } from "../journal/rollout-record";
+import { RolloutCommands } from "../model/rollout-commands";
+import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
-import { inTemporaryFolder } from "../model/temporary-folder";
-import { readTenant } from "../planning/plan-target";
-import { notAsPlanned } from "../planning/plan-verification";
-import { codeIn } from "../planning/tenant-error";
+import { useTemporaryDirectory } from "../model/temporary-directory";
+import { readTenantLists } from "../planning/plan-target";
+import { extractErrorCode } from "../planning/tenant-error";
+import { verifyPlan } from "../planning/verify-plan";
 import type { AddressHealth } from "../probing/address-health";
-import type { Reach } from "../probing/target-client";
-import type { DoJob } from "../queue/lane";
-import type { PermitOffice } from "../rate-limit/permit-office";
-import type { NextCommands } from "../report/advice";
-import { leftOutText } from "../report/told-rollout";
+import type { RequestContext } from "../probing/target-client";
+import type { JobHandler } from "../queue/job-queue";
+import type { RateLimitBroker } from "../rate-limit/rate-limit-broker";
+import type { NextCommands } from "../report/failure-advice";
+import { formatOmittedChanges } from "../report/rollout-report-view";
+import { describeTruncatedState } from "../stack/repair-file-backend";
 import {
-  isStackThere,
-  removeLocks,
+  buildUnlockAdvice,
+  getStackFiles,
+  removeStackLocks,
   repairStackFiles,
-  type StackWithFolder,
-  stackFiles,
-  unlockAdvice,
+  type StackWorkspace,
+  stackExists,
 } from "../stack/run-on-stack";
-import { isLeftBehind, stackLocks } from "../stack/stack-lock";
-import { ofTenant } from "../stack/tenant-environment";
-import { tornState } from "../stack/torn-files";
+import { isOrphanedLock, parseStackLocks } from "../stack/stack-lock";
+import { buildTenantEnvironment } from "../stack/tenant-environment";
 import { readKey } from "../targets/read-key";
-import { limitOf } from "../targets/service-limit";
-import { isOfStorage, journaledJob, noted } from "./journaled-job";
-import { assertNoOtherKey, assertNoOtherTenant, expectedTenant, wasEmpty } from "./other-tenant";
+import { findServiceLimit } from "../targets/service-limit";
+import { createJournaledJob, isStorageError, tryAddNote } from "./journaled-job";
+import {
+  assertNoDuplicateTenant,
+  assertNoOtherTenant,
+  buildExpectedTenantEnv,
+  wasEmpty,
+} from "./tenant-identity-checks";
 
 /** The options for changing tenants, on any machine. */
 export interface TenantJobOptions {
@@ -53,11 +66,11 @@ export interface TenantJobOptions {
   /** The commands shown to people. Default: commands that don't name the journal. */
   readonly commands?: RolloutCommands;
   readonly pool: EnginePool;
-  readonly office: PermitOffice;
+  readonly rateLimitBroker: RateLimitBroker;
   /** The known health of the tenants' addresses. */
-  readonly addresses: AddressHealth;
+  readonly addressHealth: AddressHealth;
   /** Lays out the project of a rollout on this machine. */
-  readonly workFolder: (rollout: string) => Promise<WorkPlace>;
+  readonly getWorkspace: (rollout: string) => Promise<Workspace>;
   /** The worker: `host:pid`. */
   readonly worker: string;
   /** The environment that supplies the keys. */
@@ -69,8 +82,8 @@ export interface TenantJobOptions {
 }
 
 /** Where a rollout's engine runs. */
-export interface WorkPlace {
-  readonly folder: string;
+export interface Workspace {
+  readonly directory: string;
   /** The environment of the CLI, without any key. */
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -87,96 +100,98 @@ const STACK_CREATION_TIMEOUT_MS = 5 * 60_000;
  * in
  * the journal.
  */
-export function tenantJob(options: TenantJobOptions): DoJob {
-  const { addresses, commands = new RolloutCommands() } = options;
-  const getNextCommands = ({ job, spec }: ClaimedTenant): NextCommands => nextCommands(job.rollout, spec, commands);
-  return journaledJob({ ...options, next: getNextCommands }, async (claimed, secrets, signal) => {
+export function createTenantJob(options: TenantJobOptions): JobHandler {
+  const { addressHealth, commands = new RolloutCommands() } = options;
+  const getNextCommands = ({ job, spec }: ClaimedJob): NextCommands => nextCommands(job.rollout, spec, commands);
+  return createJournaledJob({ ...options, getNextCommands }, async (claimed, secrets, signal) => {
     const { target } = claimed;
     try {
-      await addresses.ensureAnswers(target);
+      await addressHealth.assertReachable(target);
       await applyPlan(claimed, secrets, signal, options);
-      addresses.learned(target, undefined);
+      addressHealth.recordOutcome(target, undefined);
     } catch (error) {
-      if (!signal.aborted) addresses.learned(target, error);
+      if (!signal.aborted) addressHealth.recordOutcome(target, error);
       throw error;
     }
   });
 }
 
 async function applyPlan(
-  claimed: ClaimedTenant,
+  claimed: ClaimedJob,
   secrets: string[],
   signal: AbortSignal,
   options: TenantJobOptions,
 ): Promise<void> {
   const { spec, target, digest, plan, summary, job, attempt } = claimed;
-  const { pool, office, environment } = options;
+  const { pool, rateLimitBroker, environment } = options;
   const key = await readKey(target, { environment });
   secrets.push(key);
-  const engine = await readyPulumi(options.log);
-  const workspace = await options.workFolder(job.rollout);
-  const serviceLimit = limitOf(spec.services, target);
-  using scratch = inTemporaryFolder(() => scratchFolder("plan"));
-  const grant = await office.grant(target.baseUrl, serviceLimit, () => !signal.aborted);
+  const engine = await requirePulumi(options.log);
+  const workspace = await options.getWorkspace(job.rollout);
+  const serviceLimit = findServiceLimit(spec.services, target);
+  using scratch = useTemporaryDirectory(() => createScratchDirectory("plan"));
+  const grant = await rateLimitBroker.grant(target.baseUrl, serviceLimit, () => !signal.aborted);
   try {
     const planFile = join(scratch.path, "plan.json");
     const { only } = summary;
     const planJson = only === undefined ? plan : JSON.stringify({ ...(JSON.parse(plan) as object), only });
-    inTemporaryFolder(() => writeFileSync(planFile, planJson, { mode: 0o600 }));
+    useTemporaryDirectory(() => writeFileSync(planFile, planJson, { mode: 0o600 }));
     const request = {
       stack: target.stack,
-      isThere: summary.isStackThere,
-      mayBePending: attempt > 1 || summary.isStackPending === true,
+      isExistingStack: summary.isStackThere,
+      shouldCheckPending: attempt > 1 || summary.isStackPending === true,
       resource: summary.resource,
-      front: summary.front ?? "dynamic",
+      provider: summary.front ?? "dynamic",
       settings: target.settings,
-      ...(summary.first === undefined ? {} : { first: summary.first }),
+      ...(summary.first === undefined ? {} : { firstSettings: summary.first }),
       ...(only === undefined ? {} : { targets: only.targets }),
-      ...withoutUndefined({ marker: buildStackMarker(claimed) }),
+      ...omitUndefined({ marker: buildStackMarker(claimed) }),
       today: spec.today,
-      folder: workspace.folder,
+      directory: workspace.directory,
       command: engine.command,
       version: engine.version,
       environment: withoutUnsetVariables({
         ...engine.environment(workspace.environment),
         NODE_OPTIONS: withParentWatch(workspace.environment["NODE_OPTIONS"]),
-        ...ofTenant(target, key, environment),
+        ...buildTenantEnvironment(target, key, environment),
         ...buildSameTenantEnv(summary),
-        ...expectedTenant(target, summary.identity),
+        ...buildExpectedTenantEnv(target, summary.identity),
         ...grant.environment,
-        [PLAN_FILE]: planFile,
-        [PLAN_DIGEST]: digest,
-        [IDENTITY_FILE]: join(scratch.path, "identity.json"),
-        ...(summary.first === undefined ? {} : { [PLAN_FIRST]: summary.first }),
+        [PLAN_FILE_VARIABLE]: planFile,
+        [PLAN_DIGEST_VARIABLE]: digest,
+        [IDENTITY_FILE_VARIABLE]: join(scratch.path, "identity.json"),
+        ...(summary.first === undefined ? {} : { [PRECEDING_FILE_VARIABLE]: summary.first }),
       }),
     };
     const stack = { project: spec.project, stack: target.stack, ...workspace };
-    const getTokens: Reach["permits"] = (_target, isAllowed) => office.permits(target.baseUrl, serviceLimit, isAllowed);
-    const requestContext = { environment, permits: getTokens, signal };
-    const readObserved = async (): Promise<Observed> => (await readTenant(target, key, requestContext)).observed;
-    const identify = (observed: Observed): TenantIdentity => identityOfObserved(target.baseUrl, observed);
+    const getTokens: RequestContext["getTokens"] = (_target, isAllowed) =>
+      rateLimitBroker.getTokens(target.baseUrl, serviceLimit, isAllowed);
+    const requestContext = { environment, getTokens, signal };
+    const readObserved = async (): Promise<ObservedState> =>
+      (await readTenantLists(target, key, requestContext)).observed;
+    const identify = (observed: ObservedState): TenantIdentity => getObservedIdentity(target.baseUrl, observed);
     // Another key of this tenant may have been used since the planning.
     if (wasEmpty(summary)) {
       await assertNoOtherTenant(claimed, identify(await readObserved()), options.journal, environment);
     }
-    for (const repair of await repairStackFiles(stack)) await options.journal.note(claimed, repair);
+    for (const repair of await repairStackFiles(stack)) await options.journal.addNote(claimed, repair);
     const runUp = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
       const up = retryAfterProcessDeath(claimed, options.journal, signal, (mayHavePending) =>
-        pool.up({ ...request, environment, mayBePending: request.mayBePending || mayHavePending }, signal),
+        pool.up({ ...request, environment, shouldCheckPending: request.shouldCheckPending || mayHavePending }, signal),
       );
       return await runWhenUnlocked(claimed, stack, signal, options, up);
     };
     let result = await runUp(request.environment);
-    const code = result.ok ? undefined : codeIn(new Error(result.message));
+    const code = result.ok ? undefined : extractErrorCode(new Error(result.message));
     if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
       const observed = await readObserved().catch(() => undefined);
       if (observed !== undefined) {
         await assertNoOtherTenant(claimed, identify(observed), options.journal, options.environment);
       }
-      const { [PLANNED_IDENTITY]: plannedIdentity, ...environment } = request.environment;
+      const { [PLANNED_IDENTITY_VARIABLE]: plannedIdentity, ...environment } = request.environment;
       const mayBeOwn = observed !== undefined && mayBePlanned(claimed, observed);
       if (code === "ERR_OTHER_TENANT" && plannedIdentity !== undefined && mayBeOwn) {
-        await noted(
+        await tryAddNote(
           options.journal,
           claimed,
           "It doesn't hold what it held when it was planned, and nothing shows that it is another tenant: retried.",
@@ -184,16 +199,16 @@ async function applyPlan(
         result = await runUp(environment);
       }
     }
-    if (!result.ok) throw toProviderError(tornState(stackFiles(stack)) ?? result.message);
-    const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), requestContext);
+    if (!result.ok) throw toProviderError(describeTruncatedState(getStackFiles(stack)) ?? result.message);
+    const { left, identity } = await verifyPlan(target, key, parsePlan(plan, "the plan"), requestContext);
     // A tenant that was empty at planning time is identified by its present content.
     if (identity !== undefined) {
       try {
-        await options.journal.identify(claimed, identity);
-        if (wasEmpty(summary)) await assertNoOtherKey(claimed, identity, options.journal);
+        await options.journal.recordIdentity(claimed, identity);
+        if (wasEmpty(summary)) await assertNoDuplicateTenant(claimed, identity, options.journal);
       } catch (error) {
         // The tenant is changed in any case. The end of the job reports a journal failure.
-        if (!isOfStorage(error)) throw error;
+        if (!isStorageError(error)) throw error;
       }
     }
     if (left.length > 0) throw buildNotAsDeclaredError(target, left);
@@ -203,22 +218,22 @@ async function applyPlan(
 }
 
 /** Whether a tenant that looks like another one may still be the one that was planned: people may have added much to it since. */
-function mayBePlanned({ target, summary, attempt }: ClaimedTenant, observed: Observed): boolean {
+function mayBePlanned({ target, summary, attempt }: ClaimedJob, observed: ObservedState): boolean {
   const { identity, acceptsEmptyTenant } = summary;
   if (identity === undefined || acceptsEmptyTenant === true) return true;
-  if (isTenantOf(identity, target.baseUrl, observed) !== false) return true;
+  if (isObservedTenant(identity, target.baseUrl, observed) !== false) return true;
   if (attempt === 1) return false;
   // An attempt that was interrupted may have removed what identified it, but nothing that the plan doesn't name.
   const lasting = lastingIdentity(summary);
-  return lasting === undefined || isTenantOf(lasting, target.baseUrl, observed) !== false;
+  return lasting === undefined || isObservedTenant(lasting, target.baseUrl, observed) !== false;
 }
 
 /** What the stack's state says of its last rollout from now on. */
-function buildStackMarker({ job, seq, spec, summary }: ClaimedTenant): StackMarker | undefined {
+function buildStackMarker({ job, seq, spec, summary }: ClaimedJob): StackMarker | undefined {
   const { added, changed, removed } = summary.planned;
   const isChanged = spec.task === undefined && added + changed + removed > 0;
   const identity = summary.identity && shrinkIdentity(summary.identity);
-  const known = withoutUndefined({ identity });
+  const known = omitUndefined({ identity });
   if (isChanged) return { rollout: job.rollout, seq, at: new Date().toISOString(), ...known };
   // What is remembered is wrong where a person says so.
   return summary.marker && { ...summary.marker, ...(summary.acceptsEmptyTenant === true ? known : {}) };
@@ -227,14 +242,14 @@ function buildStackMarker({ job, seq, spec, summary }: ClaimedTenant): StackMark
 /** The planned state of the tenant, as environment variables of the provider. */
 function buildSameTenantEnv({ fingerprint, acceptsEmptyTenant }: TenantSummary): Record<string, string> {
   return {
-    ...(fingerprint === undefined ? {} : { [PLANNED_FINGERPRINT]: fingerprint }),
+    ...(fingerprint === undefined ? {} : { [PLANNED_FINGERPRINT_VARIABLE]: fingerprint }),
     ...(acceptsEmptyTenant === true ? { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" } : {}),
   };
 }
 
 /** Retries once after the engine died, with a note in the journal. The retry finds what the first attempt did. */
 function retryAfterProcessDeath(
-  claimed: ClaimedTenant,
+  claimed: ClaimedJob,
   journal: Journal,
   signal: AbortSignal,
   up: (mayHavePending: boolean) => Promise<UpResult>,
@@ -242,23 +257,23 @@ function retryAfterProcessDeath(
   let hasRetried = false;
   return async (mayHavePending) => {
     const result = await up(mayHavePending || hasRetried);
-    if (result.ok || result.isLocked || hasRetried || signal.aborted || !hasDied(result.message)) return result;
+    if (result.ok || result.isLocked || hasRetried || signal.aborted || !isProcessDeath(result.message)) return result;
     hasRetried = true;
     const [firstLine] = result.message.split("\n");
-    await noted(journal, claimed, `${excerpt(firstLine ?? "", 300)} Tried once more.`);
+    await tryAddNote(journal, claimed, `${excerpt(firstLine ?? "", 300)} Tried once more.`);
     return await up(true);
   };
 }
 
 /** Runs the engine, and waits while another run holds the stack's lock. Removes a lock that a dead process left behind. */
 async function runWhenUnlocked(
-  claimed: ClaimedTenant,
-  workspace: StackWithFolder,
+  claimed: ClaimedJob,
+  workspace: StackWorkspace,
   signal: AbortSignal,
   { journal, lockWaitMs = DEFAULT_LOCK_WAIT_MS }: TenantJobOptions,
   up: (isUnlocked: boolean) => Promise<UpResult>,
 ): Promise<UpResult> {
-  const { takenOverFrom, summary } = claimed;
+  const { previousWorker, summary } = claimed;
   const startedAt = Date.now();
   let lockedSince = startedAt;
   let lastOwners: string | undefined;
@@ -267,42 +282,42 @@ async function runWhenUnlocked(
     const result = await up(isUnlocked);
     if (result.ok || !result.isLocked) return result;
     const waitedMs = Date.now() - startedAt;
-    const { owners, told: ownersText } = stackLocks(result.message);
+    const { owners, description: ownersText } = parseStackLocks(result.message);
     if (lastOwners !== ownersText) lockedSince = Date.now();
     const isOrphanedBy = (host: string) =>
-      waitedMs > ORPHAN_TIMEOUT_MS && takenOverFrom?.startsWith(`${host}:`) === true;
+      waitedMs > ORPHAN_TIMEOUT_MS && previousWorker?.startsWith(`${host}:`) === true;
     // Pulumi removes all locks of a stack together, so none may belong to a running process.
-    const isDead = owners?.every((owner) => isLeftBehind(owner) || isOrphanedBy(owner.host)) === true;
+    const isDead = owners?.every((owner) => isOrphanedLock(owner) || isOrphanedBy(owner.host)) === true;
     const mayNeverExist =
       owners !== undefined && !summary.isStackThere && Date.now() - lockedSince > STACK_CREATION_TIMEOUT_MS;
-    const wasNeverCreated = mayNeverExist && !(await isStackThere(workspace));
+    const wasNeverCreated = mayNeverExist && !(await stackExists(workspace));
     if (isDead || wasNeverCreated) {
-      await noted(
+      await tryAddNote(
         journal,
         claimed,
         `the stack's lock was left behind by ${ownersText}, which is gone; it is taken away`,
       );
-      await removeLocks(workspace);
+      await removeStackLocks(workspace);
       isUnlocked = true;
       continue;
     }
     if (waitedMs >= lockWaitMs) throw await buildStackLockedError(claimed, workspace, ownersText, waitedMs);
     if (lastOwners !== ownersText)
-      await noted(journal, claimed, `the stack is locked by ${ownersText}; waiting for it`);
+      await tryAddNote(journal, claimed, `the stack is locked by ${ownersText}; waiting for it`);
     lastOwners = ownersText;
     await sleep(LOCK_POLL_MS, undefined, { signal });
   }
 }
 
 async function buildStackLockedError(
-  { target: { name, stack } }: ClaimedTenant,
-  workspace: StackWithFolder,
+  { target: { name, stack } }: ClaimedJob,
+  workspace: StackWorkspace,
   ownersText: string,
   waitedMs: number,
 ): Promise<RolloutError> {
   // Pulumi can't unlock a stack that doesn't exist yet. A run that waits longer than the creation takes removes the lock.
-  const advice = (await isStackThere(workspace))
-    ? await unlockAdvice(workspace)
+  const advice = (await stackExists(workspace))
+    ? await buildUnlockAdvice(workspace)
     : `The stack is not made yet. Where that run is gone, the lock is taken away once it was waited for ${STACK_CREATION_TIMEOUT_MS / 60_000} min: leave out --lock-wait`;
   return new RolloutError(
     "ERR_STACK_LOCKED",
@@ -314,20 +329,20 @@ async function buildStackLockedError(
 function nextCommands(id: string, { source, rollsBack, task }: RolloutSpec, commands: RolloutCommands): NextCommands {
   return {
     resume: commands.resume(id),
-    anew: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
+    newRollout: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
   };
 }
 
 function toProviderError(message: string): Error {
   // The provider's own code, if the engine reports one.
-  return new EmailSecurityError(codeIn(new Error(message)), message);
+  return new EmailSecurityError(extractErrorCode(new Error(message)), message);
 }
 
 const MAX_MISMATCHES = 10;
 
 function buildNotAsDeclaredError({ name }: Target, mismatches: readonly string[]): RolloutError {
   const truncation =
-    mismatches.length > MAX_MISMATCHES ? [`  … ${leftOutText(mismatches.length - MAX_MISMATCHES)}`] : [];
+    mismatches.length > MAX_MISMATCHES ? [`  … ${formatOmittedChanges(mismatches.length - MAX_MISMATCHES)}`] : [];
   return new RolloutError(
     "ERR_ROLLOUT_NOT_AS_DECLARED",
     [

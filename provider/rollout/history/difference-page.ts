@@ -1,27 +1,37 @@
 import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, type TextFieldName } from "../../files/element-fields";
-import { SIGNS } from "../../plan/render/plan-words";
-import { counted, given, join, number, say, sentence, type Words } from "../../render/words";
-import type { DeclaredAs, DeclaredChange, RolloutDifference, TenantDifference } from "../model/history-schema";
-import { TENANT_STATES } from "../report/state-words";
-import { namesWords, sharedLines, whatWords } from "./change-words";
-import { FIELDS } from "./difference";
-import type { ToldLine, ToldPage, ToldPart } from "./told-page";
+import { CHANGE_SIGNS } from "../../plan/render/plan-descriptions";
+import {
+  formatCount,
+  formatNumber,
+  joinTexts,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import type { DeclaredChange, DeclaredValue, RolloutDifference, TenantDifference } from "../model/history-schema";
+import { TENANT_STATE_LABELS } from "../report/state-labels";
+import { buildGroupedLines, formatChangeSubject, formatNameList } from "./grouped-changes";
+import type { PageLine, PageSection, PageView } from "./page-view";
+import { DECLARED_FIELDS } from "./rollout-difference";
 
 /** Builds the page that compares two rollouts. A difference that several tenants share appears once. */
-export function differencePage({ from, to, tenants, same }: RolloutDifference): ToldPage {
+export function buildDifferencePage({ from, to, tenants, same }: RolloutDifference): PageView {
   const comparable = tenants.filter(({ only }) => only === undefined);
   const changed = comparable.filter(({ changes }) => changes.length > 0);
   const notAppliedLines = comparable.flatMap((tenant) => buildNotAppliedLines(tenant, from.id, to.id));
   return {
-    title: say`From ${given(from.id)} to ${given(to.id)}`,
-    about: [
-      say`${given(from.digest)} → ${given(to.digest)}`,
-      [`Of the tenants of both, ${number(comparable.length)} differ and ${number(same)} are declared alike.`],
+    title: safeText`From ${untrusted(from.id)} to ${untrusted(to.id)}`,
+    introduction: [
+      safeText`${untrusted(from.digest)} → ${untrusted(to.digest)}`,
+      [
+        `Of the tenants of both, ${formatNumber(comparable.length)} differ and ${formatNumber(same)} are declared alike.`,
+      ],
     ],
-    parts: [
+    sections: [
       ...buildPageSection(
-        say`Declared otherwise in ${counted(changed.length, "tenant")}`,
-        sharedLines(changed, buildDeclaredChangeLine),
+        safeText`Declared otherwise in ${formatCount(changed.length, "tenant")}`,
+        buildGroupedLines(changed, buildDeclaredChangeLine),
       ),
       ...buildPageSection(["Can't be compared"], comparable.flatMap(buildUnreadableLines)),
       ...buildPageSection(["Not brought to what was declared"], notAppliedLines),
@@ -31,11 +41,11 @@ export function differencePage({ from, to, tenants, same }: RolloutDifference): 
   };
 }
 
-function buildPageSection(heading: Words, lines: readonly ToldLine[]): readonly ToldPart[] {
+function buildPageSection(heading: SafeText, lines: readonly PageLine[]): readonly PageSection[] {
   return lines.length === 0 ? [] : [{ heading, lines }];
 }
 
-function buildNotAppliedLines({ name, states = {} }: TenantDifference, from: string, to: string): readonly ToldLine[] {
+function buildNotAppliedLines({ name, states = {} }: TenantDifference, from: string, to: string): readonly PageLine[] {
   const sides = [
     [from, states.from],
     [to, states.to],
@@ -43,33 +53,45 @@ function buildNotAppliedLines({ name, states = {} }: TenantDifference, from: str
   return sides.flatMap(([id, state]) =>
     state === undefined
       ? []
-      : [{ mark: "!", words: say`${given(name)} by ${given(id)}: ${TENANT_STATES[state].word}` }],
+      : [
+          {
+            label: "!",
+            text: safeText`${untrusted(name)} by ${untrusted(id)}: ${TENANT_STATE_LABELS[state].word}`,
+          },
+        ],
   );
 }
 
-function buildUnreadableLines({ name, unreadable }: TenantDifference): readonly ToldLine[] {
-  return unreadable === undefined ? [] : [{ mark: "!", words: say`${given(name)}: ${sentence(unreadable)}` }];
+function buildUnreadableLines({ name, unreadable }: TenantDifference): readonly PageLine[] {
+  return unreadable === undefined
+    ? []
+    : [{ label: "!", text: safeText`${untrusted(name)}: ${untrustedSentence(unreadable)}` }];
 }
 
-function buildDeclaredChangeLine(change: DeclaredChange): ToldLine {
+function buildDeclaredChangeLine(change: DeclaredChange): PageLine {
   const { sign, before, after } = change;
   const details =
     before !== undefined && after !== undefined
-      ? FIELDS.filter((field) => field !== "list" && before[field]?.toString() !== after[field]?.toString()).map(
-          (field): Words => say`${FIELD_LABELS[field]} ${formatValue(before[field])} → ${formatValue(after[field])}`,
+      ? DECLARED_FIELDS.filter(
+          (field) => field !== "list" && before[field]?.toString() !== after[field]?.toString(),
+        ).map(
+          (field): SafeText =>
+            safeText`${FIELD_LABELS[field]} ${formatValue(before[field])} → ${formatValue(after[field])}`,
         )
-      : FIELDS.flatMap((field) => {
+      : DECLARED_FIELDS.flatMap((field) => {
           const value = (after ?? before)?.[field];
-          return field === "list" || value === undefined ? [] : [say`${FIELD_LABELS[field]} ${given(String(value))}`];
+          return field === "list" || value === undefined
+            ? []
+            : [safeText`${FIELD_LABELS[field]} ${untrusted(String(value))}`];
         });
   return {
-    mark: SIGNS[sign],
-    words: whatWords(change),
-    ...(details.length === 0 ? {} : { more: [join(details, " · ")] }),
+    label: CHANGE_SIGNS[sign],
+    text: formatChangeSubject(change),
+    ...(details.length === 0 ? {} : { details: [joinTexts(details, " · ")] }),
   };
 }
 
-const FIELD_LABELS: Readonly<Record<keyof DeclaredAs, string>> = {
+const FIELD_LABELS: Readonly<Record<keyof DeclaredValue, string>> = {
   list: "list",
   ...(Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [name, ELEMENT_FIELDS[name].label])) as Record<
     TextFieldName,
@@ -77,17 +99,17 @@ const FIELD_LABELS: Readonly<Record<keyof DeclaredAs, string>> = {
   >),
 };
 
-function formatValue(value: unknown): Words {
-  return value === undefined ? ["none"] : [given(String(value))];
+function formatValue(value: unknown): SafeText {
+  return value === undefined ? ["none"] : [untrusted(String(value))];
 }
 
-function buildOnlyInSection(tenants: readonly TenantDifference[], side: "from" | "to", id: string): ToldPart[] {
+function buildOnlyInSection(tenants: readonly TenantDifference[], side: "from" | "to", id: string): PageSection[] {
   const names = tenants.filter((tenant) => tenant.only === side).map(({ name }) => name);
   if (names.length === 0) return [];
   return [
     {
-      heading: say`Only in ${given(id)}: ${counted(names.length, "tenant")}`,
-      lines: [{ mark: "", words: namesWords(names, 20) }],
+      heading: safeText`Only in ${untrusted(id)}: ${formatCount(names.length, "tenant")}`,
+      lines: [{ label: "", text: formatNameList(names, 20) }],
     },
   ];
 }

@@ -1,11 +1,20 @@
-import { listOf, SIGNS } from "../../plan/render/plan-words";
-import { Paper } from "../../render/paper";
-import { counted, given, join, minute, number, say, sentence, type Words } from "../../render/words";
-import { printable } from "../../settings/text";
-import { between, duration } from "../model/duration";
+import { CHANGE_SIGNS, formatListName } from "../../plan/render/plan-descriptions";
+import {
+  formatCount,
+  formatMinute,
+  formatNumber,
+  joinTexts,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import { TextPage } from "../../render/text-page";
+import { sanitizeLine } from "../../settings/text";
+import { formatDuration, getElapsedMs } from "../model/duration";
 import type { PastRollout, RolloutHistory } from "../model/history-schema";
-import { TENANT_STATES } from "../report/state-words";
-import { plannedText, taskWords } from "../report/told-rollout";
+import { describeRolloutMode, formatPlannedCounts } from "../report/rollout-report-view";
+import { TENANT_STATE_LABELS } from "../report/state-labels";
 
 export interface HistoryTextOptions {
   readonly color?: boolean;
@@ -15,35 +24,40 @@ export interface HistoryTextOptions {
 }
 
 /** Renders a history for a terminal, newest first, with a trailing newline. Values from outside are sanitized. */
-export function historyText(
+export function renderHistoryText(
   { rollouts, older }: RolloutHistory,
   { color = false, width = 80, tenant }: HistoryTextOptions = {},
 ): string {
   if (rollouts.length === 0) {
     return tenant === undefined
       ? "There are no rollouts.\n"
-      : `No rollout of those that were asked for changed ${printable(tenant)}, or tried to.\n`;
+      : `No rollout of those that were asked for changed ${sanitizeLine(tenant)}, or tried to.\n`;
   }
-  const page = new Paper(color, width);
+  const page = new TextPage(color, width);
   for (const [index, rollout] of rollouts.entries()) {
-    if (index > 0) page.gap();
-    page.text(say`${given(rollout.id)}  ${formatPastState(rollout, tenant)}  ${minute(rollout.startedAt)}`, {
-      style: "bold",
-    });
-    for (const line of buildRolloutLines(rollout)) page.text(line, { indent: 4 });
+    if (index > 0) page.addBlankLine();
+    page.addText(
+      safeText`${untrusted(rollout.id)}  ${formatPastState(rollout, tenant)}  ${formatMinute(rollout.startedAt)}`,
+      {
+        style: "bold",
+      },
+    );
+    for (const line of buildRolloutLines(rollout)) page.addText(line, { indent: 4 });
   }
   if (older > 0) {
-    page.gap();
-    page.text([`… and ${counted(older, "older rollout")}; --limit shows more`], { style: "dim" });
+    page.addBlankLine();
+    page.addText([`… and ${formatCount(older, "older rollout")}; --limit shows more`], { style: "dim" });
   }
   return page.toString();
 }
 
 /** The state of a rollout, such as `done` or `interrupted`; with a tenant, the outcome of that tenant as well. */
-function formatPastState(rollout: PastRollout, tenant = ""): Words {
+function formatPastState(rollout: PastRollout, tenant = ""): SafeText {
   const { tenantState } = rollout;
   const label = getStateLabel(rollout);
-  return tenantState === undefined ? [label] : say`${label}, ${given(tenant)} ${TENANT_STATES[tenantState].word}`;
+  return tenantState === undefined
+    ? [label]
+    : safeText`${label}, ${untrusted(tenant)} ${TENANT_STATE_LABELS[tenantState].word}`;
 }
 
 function getStateLabel({ state, isHeld, rolledBackBy }: PastRollout): string {
@@ -53,38 +67,42 @@ function getStateLabel({ state, isHeld, rolledBackBy }: PastRollout): string {
 
 const MAX_CHANGES = 3;
 
-function buildRolloutLines(rollout: PastRollout): readonly Words[] {
+function buildRolloutLines(rollout: PastRollout): readonly SafeText[] {
   const { by, revision, isChanged, digest, reason, rollsBack, rollsBackTo, prunedAt, changes, source, task } = rollout;
-  const durationMs = between(rollout.startedAt, rollout.finishedAt);
-  const details: Words[] = [
-    [given(source)],
+  const durationMs = getElapsedMs(rollout.startedAt, rollout.finishedAt);
+  const details: SafeText[] = [
+    [untrusted(source)],
     [formatTenantCounts(rollout)],
-    ...(durationMs === undefined ? [] : [[`took ${duration(durationMs)}`]]),
-    ...(by === undefined ? [] : [say`by ${given(by)}`]),
-    [given(digest)],
+    ...(durationMs === undefined ? [] : [[`took ${formatDuration(durationMs)}`]]),
+    ...(by === undefined ? [] : [safeText`by ${untrusted(by)}`]),
+    [untrusted(digest)],
     ...(revision === undefined
       ? []
-      : [say`commit ${given(revision.slice(0, 12))}${isChanged === true ? ", not all committed" : ""}`]),
+      : [safeText`commit ${untrusted(revision.slice(0, 12))}${isChanged === true ? ", not all committed" : ""}`]),
   ];
   return [
-    join(details, " · "),
+    joinTexts(details, " · "),
     ...(changes.length === 0 ? [] : [formatChanges(rollout)]),
-    ...(rollsBack === undefined ? [] : [say`rolls back ${given(rollsBack)}: to ${given(rollsBackTo ?? "")}`]),
-    ...taskWords(task),
-    ...(reason === undefined ? [] : [[sentence(reason)]]),
-    ...(prunedAt === undefined ? [] : [say`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans are gone`]),
+    ...(rollsBack === undefined
+      ? []
+      : [safeText`rolls back ${untrusted(rollsBack)}: to ${untrusted(rollsBackTo ?? "")}`]),
+    ...describeRolloutMode(task),
+    ...(reason === undefined ? [] : [[untrustedSentence(reason)]]),
+    ...(prunedAt === undefined
+      ? []
+      : [safeText`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans are gone`]),
   ];
 }
 
 /** For example: `+12 ~1: + deny evil.example in 7 tenants, - allow a.example, and more`. */
-function formatChanges({ planned, changes }: PastRollout): Words {
+function formatChanges({ planned, changes }: PastRollout): SafeText {
   const visibleChanges = changes
     .slice(0, MAX_CHANGES)
     .map(
-      (change): Words =>
-        say`${SIGNS[change.sign]} ${given(listOf(change))} ${given(change.value)}${change.tenants > 1 ? ` in ${number(change.tenants)}` : ""}`,
+      (change): SafeText =>
+        safeText`${CHANGE_SIGNS[change.sign]} ${untrusted(formatListName(change))} ${untrusted(change.value)}${change.tenants > 1 ? ` in ${formatNumber(change.tenants)}` : ""}`,
     );
-  return say`${plannedText({ planned })}: ${join(visibleChanges, ", ")}${changes.length > MAX_CHANGES ? ", …" : ""}`;
+  return safeText`${formatPlannedCounts({ planned })}: ${joinTexts(visibleChanges, ", ")}${changes.length > MAX_CHANGES ? ", …" : ""}`;
 }
 
 /** For example: `7 tenants, 1 failed, 2 left`. */
@@ -92,8 +110,8 @@ function formatTenantCounts({ counts }: PastRollout): string {
   const { done, unchanged, failed, pending, released, running } = counts;
   const remaining = pending + released + running;
   return [
-    counted(done + unchanged + failed + remaining, "tenant"),
-    ...(failed > 0 ? [`${number(failed)} failed`] : []),
-    ...(remaining > 0 ? [`${number(remaining)} left`] : []),
+    formatCount(done + unchanged + failed + remaining, "tenant"),
+    ...(failed > 0 ? [`${formatNumber(failed)} failed`] : []),
+    ...(remaining > 0 ? [`${formatNumber(remaining)} left`] : []),
   ].join(", ");
 }

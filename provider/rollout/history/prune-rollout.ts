@@ -1,12 +1,12 @@
 import { gzipSync } from "node:zlib";
-import { saidOf } from "../../files/element-fields";
-import type { Change, Plan } from "../../plan/plan";
-import { standingOf } from "../../settings/entry-fields";
-import { withoutUndefined } from "../../settings/without-undefined";
+import { pickMetadata } from "../../files/element-fields";
+import type { Plan, PlanChange } from "../../plan/plan";
+import { pickEntryState } from "../../settings/entry-fields";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
-import { parsed, unpacked } from "../database/stored-values";
+import { decodeJson, decompress } from "../database/stored-values";
 import type { RolloutSpec } from "../journal/rollout-record";
-import type { KeptChange } from "../model/history-schema";
+import type { RecordedChange } from "../model/history-schema";
 import { isOpenState } from "../model/wave";
 
 /**
@@ -21,7 +21,7 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
   return await database.transaction(async (transaction) => {
     const [row] = await transaction.query("SELECT state, spec FROM rollouts WHERE id = $1", [id]);
     if (row === undefined || isOpenState(String(row["state"]))) return false;
-    const spec = parsed<RolloutSpec>(row["spec"]);
+    const spec = decodeJson<RolloutSpec>(row["spec"]);
     if (spec.prunedAtMs !== undefined) return false;
     const tenants = await transaction.query(
       "SELECT name FROM rollout_tenants WHERE rollout = $1 AND plan IS NOT NULL",
@@ -32,7 +32,7 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
         id,
         name,
       ]);
-      const plan = parsed<Partial<Plan>>(unpacked(tenant?.["plan"]).toString("utf8"));
+      const plan = decodeJson<Partial<Plan>>(decompress(tenant?.["plan"]).toString("utf8"));
       await transaction.query("UPDATE rollout_tenants SET plan = $3 WHERE rollout = $1 AND name = $2", [
         id,
         name,
@@ -55,20 +55,20 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
 /** The part of a plan that stays. It can't be enforced, but it still distinguishes one change from another. */
 interface PrunedPlan {
   readonly isPruned: true;
-  readonly changes: readonly KeptChange[];
+  readonly changes: readonly RecordedChange[];
 }
 
 function buildPrunedPlan({ changes = [] }: Partial<Plan>): PrunedPlan {
-  return { isPruned: true, changes: changes.map(keptChange) };
+  return { isPruned: true, changes: changes.map(buildRecordedChange) };
 }
 
 /** The part of a change that the journal keeps as long as its rollout. The author of the previous value is not part of the change. */
-export function keptChange(change: Change | KeptChange): KeptChange {
+export function buildRecordedChange(change: PlanChange | RecordedChange): RecordedChange {
   const { sign, kind, key, value, before, after } = change;
   const { why, accepted } = change;
   return {
     ...{ sign, kind, key, value },
-    ...withoutUndefined({ before: before && standingOf(before), after: after && standingOf(after) }),
-    ...withoutUndefined({ why, ...saidOf(change), accepted }),
+    ...omitUndefined({ before: before && pickEntryState(before), after: after && pickEntryState(after) }),
+    ...omitUndefined({ why, ...pickMetadata(change), accepted }),
   };
 }

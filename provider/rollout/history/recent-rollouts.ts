@@ -1,17 +1,17 @@
-import { withoutUndefined } from "../../settings/without-undefined";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
 import { JournalReader } from "../journal/journal-reader";
-import type { WhoseRollouts } from "../journal/rollout-record";
-import type { ShownRollout } from "../model/history-schema";
+import type { RolloutScope } from "../journal/rollout-record";
+import type { RolloutDetails } from "../model/history-schema";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import type { TenantState } from "../model/wave";
-import { pastReport } from "../report/report-of";
-import { shownRollout } from "./shown";
+import { buildReportWithoutAdvice } from "../report/build-rollout-report";
+import { readRolloutDetails } from "./rollout-details";
 
 /** The newest rollouts of a project, and the outcome of each stack in them. */
 export interface RecentRollouts {
   /** Newest first. */
-  readonly rollouts: readonly ShownRollout[];
+  readonly rollouts: readonly RolloutDetails[];
   /** The outcomes by stack name, newest first. */
   readonly stacks: ReadonlyMap<string, readonly StackOutcome[]>;
   /** The number of older rollouts that are left out. */
@@ -24,7 +24,7 @@ export interface StackOutcome {
   readonly wave: string;
   readonly state: TenantState;
   /** ISO 8601, in UTC. */
-  readonly at: string;
+  readonly time: string;
   readonly planned: TenantReport["planned"];
   /** The error code of a failed tenant. */
   readonly code?: string;
@@ -35,12 +35,12 @@ const MAX_TENANTS = 60_000;
 
 export interface RecentLimits {
   /** The maximum number of rollouts. Default: 100. */
-  readonly rollouts?: number;
+  readonly maxRollouts?: number;
   /**
    * The maximum number of plans, newest first; reading a plan takes up to a millisecond. The remaining rollouts show only the changes of
    * their summaries. Default: 5,000.
    */
-  readonly plans?: number;
+  readonly maxPlans?: number;
 }
 
 /**
@@ -48,27 +48,27 @@ export interface RecentLimits {
  *
  * @throws {JournalError} if the journal can't be read.
  */
-export async function recentRollouts(
+export async function readRecentRollouts(
   database: Database,
-  { project, backend }: WhoseRollouts,
-  { rollouts: maxRollouts = 100, plans: maxPlans = 5_000 }: RecentLimits = {},
+  { project, backend }: RolloutScope,
+  { maxRollouts = 100, maxPlans = 5_000 }: RecentLimits = {},
 ): Promise<RecentRollouts> {
   const journal = new JournalReader(database);
-  const records = (await journal.records()).filter(
+  const records = (await journal.listRollouts()).filter(
     ({ spec }) => spec.project === project && (backend ?? spec.backend) === spec.backend,
   );
-  const rollouts: ShownRollout[] = [];
+  const rollouts: RolloutDetails[] = [];
   const stacks = new Map<string, StackOutcome[]>();
   let [tenants, plans] = [0, 0];
   for (const { id, state } of records.slice(0, maxRollouts)) {
     if (tenants > MAX_TENANTS) break;
-    const isLocked = state === "running" && (await database.isHeld(`rollout-${id}`));
-    const report = await pastReport(journal, id, isLocked);
+    const isLocked = state === "running" && (await database.isLocked(`rollout-${id}`));
+    const report = await buildReportWithoutAdvice(journal, id, isLocked);
     tenants += report.tenants.length;
     const planned = report.tenants.filter(({ changes }) => changes.length > 0).length;
     const includesPlans = plans + planned <= maxPlans;
     if (includesPlans) plans += planned;
-    rollouts.push(await shownRollout(journal, report, includesPlans));
+    rollouts.push(await readRolloutDetails(journal, report, includesPlans));
     for (const tenant of report.tenants) {
       const outcomes = stacks.get(tenant.stack) ?? [];
       stacks.set(tenant.stack, outcomes);
@@ -86,14 +86,14 @@ function buildStackOutcome(
     rollout: id,
     ...{ wave, state, planned },
     // A tenant without changes never begins, so it gets the time of its rollout.
-    at: finishedAt ?? tenantStartedAt ?? startedAt ?? createdAt,
-    ...withoutUndefined({ code: error?.code }),
+    time: finishedAt ?? tenantStartedAt ?? startedAt ?? createdAt,
+    ...omitUndefined({ code: error?.code }),
   };
 }
 
 /** Merges the newest rollouts of several journals, such as one per region. */
 export function mergeRecentRollouts(journals: readonly RecentRollouts[]): RecentRollouts {
-  const getStartTime = ({ report }: ShownRollout): string => report.startedAt ?? report.createdAt;
+  const getStartTime = ({ report }: RolloutDetails): string => report.startedAt ?? report.createdAt;
   const outcomes = journals.flatMap(({ stacks }) => [...stacks]);
   // One journal may be a copy of another.
   const byId = new Map(
@@ -108,7 +108,7 @@ export function mergeRecentRollouts(journals: readonly RecentRollouts[]): Recent
           ...new Map(
             entries.flatMap(([, outcomesOfStack]) => outcomesOfStack.map((one) => [one.rollout, one] as const)),
           ).values(),
-        ].sort((one, other) => compareNewestFirst(one.at, other.at)),
+        ].sort((one, other) => compareNewestFirst(one.time, other.time)),
       ]),
     ),
     older: journals.reduce((outcomesOfStack, { older }) => outcomesOfStack + older, 0),

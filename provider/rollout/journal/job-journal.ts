@@ -1,15 +1,15 @@
 import { compactIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import type { Database, Queryable } from "../database/database";
-import { json, parsed, unpacked } from "../database/stored-values";
-import type { RolloutHappening } from "../model/rollout-event";
+import { decodeJson, decompress, encodeJson } from "../database/stored-values";
+import type { RolloutEventData } from "../model/rollout-event";
 import type { TenantError } from "../model/rollout-report";
 import type { Target } from "../model/target";
-import type { Job, Lane } from "../queue/lane";
-import { JournalReader, recordOf } from "./journal-reader";
-import type { ClaimedTenant, TenantSummary } from "./rollout-record";
-import { placesIn, roomAt } from "./rollout-view";
-import { skipIfStanding } from "./skips";
-import { tell } from "./tell";
+import type { Job, JobQueue } from "../queue/job-queue";
+import { appendEvent } from "./append-event";
+import { JournalReader, readRolloutRecord } from "./journal-reader";
+import type { ClaimedJob, TenantSummary } from "./rollout-record";
+import { countFreeSlots, countFreeWaveSlots } from "./run-state";
+import { skipIfActive } from "./skips";
 
 /** Records the jobs of a rollout's tenants: handed out, started, finished, taken back. */
 export abstract class JobJournal extends JournalReader {
@@ -33,15 +33,15 @@ export abstract class JobJournal extends JournalReader {
    * Marks tenants as released and hands out their jobs. Releases fewer if other rollouts or another coordinator of this rollout have taken
    * the capacity. Releases none after a person requested a stop.
    */
-  async release(id: string, wave: number, names: readonly string[], queue: Lane): Promise<void> {
-    const record = await this.record(id);
+  async release(id: string, wave: number, names: readonly string[], queue: JobQueue): Promise<void> {
+    const record = await this.getRollout(id);
     await this.database.transaction(async (transaction) => {
       // Serializes releases across all rollouts, so that no two take the same capacity of a service.
       if (transaction.dialect === "postgres") {
         await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-release'))");
       }
-      const slotsByAddress = new Map(await roomAt(transaction, record.spec));
-      const availableSlots = await placesIn(transaction, record, wave);
+      const slotsByAddress = new Map(await countFreeSlots(transaction, record.spec));
+      const availableSlots = await countFreeWaveSlots(transaction, record, wave);
       const jobs: Job[] = [];
       for (const name of names) {
         if (jobs.length >= availableSlots) break;
@@ -60,13 +60,13 @@ export abstract class JobJournal extends JournalReader {
         ]);
         jobs.push({ rollout: id, wave, tenant: name, round: Number(row["round"]) });
       }
-      await queue.handOut(transaction, jobs);
+      await queue.enqueue(transaction, jobs);
     });
     queue.start();
   }
 
   /** Hands out again the jobs that were handed out and are unfinished. Doesn't affect those that a worker has. */
-  async handOutOpen(id: string, queue: Lane): Promise<void> {
+  async enqueueUnfinished(id: string, queue: JobQueue): Promise<void> {
     await this.database.transaction(async (transaction) => {
       const rows = await transaction.query(
         "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('released', 'running') ORDER BY wave, position",
@@ -78,7 +78,7 @@ export abstract class JobJournal extends JournalReader {
         tenant: String(row["name"]),
         round: Number(row["round"]),
       }));
-      await queue.handOut(transaction, jobs);
+      await queue.enqueue(transaction, jobs);
     });
     queue.start();
   }
@@ -89,7 +89,7 @@ export abstract class JobJournal extends JournalReader {
    * @param worker the worker: `host:pid`.
    * @returns undefined if there is nothing to do, because the tenant is finished or a retry replaced this job.
    */
-  async begin(job: Job, worker: string): Promise<ClaimedTenant | undefined> {
+  async begin(job: Job, worker: string): Promise<ClaimedJob | undefined> {
     const now = this.now();
     return await this.database.transaction(async (transaction) => {
       const [previous] = await transaction.query(
@@ -97,7 +97,7 @@ export abstract class JobJournal extends JournalReader {
         [job.rollout, job.tenant],
       );
       // The tenant was running when a person skipped it, and its worker has died since.
-      if (previous?.["state"] === "running" && (await skipIfStanding(transaction, job, now))) return undefined;
+      if (previous?.["state"] === "running" && (await skipIfActive(transaction, job, now))) return undefined;
       const [row] = await transaction.query(
         `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
          WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
@@ -105,10 +105,10 @@ export abstract class JobJournal extends JournalReader {
         [job.rollout, job.tenant, job.round, worker, now],
       );
       if (row === undefined) return undefined;
-      const { spec, seq = 0 } = await recordOf(transaction, job.rollout);
+      const { spec, seq = 0 } = await readRolloutRecord(transaction, job.rollout);
       const attempt = Number(row["attempt"]);
       const wave = spec.waves[job.wave]?.name ?? "";
-      await this.tell(transaction, job.rollout, {
+      await this.appendEvent(transaction, job.rollout, {
         kind: "tenant-started",
         wave,
         tenant: job.tenant,
@@ -119,13 +119,13 @@ export abstract class JobJournal extends JournalReader {
       return {
         job,
         spec,
-        target: parsed<Target>(row["target"]),
+        target: decodeJson<Target>(row["target"]),
         seq,
         attempt,
-        takenOverFrom: wasRunning && previous["worker"] !== null ? String(previous["worker"]) : undefined,
-        plan: unpacked(row["plan"]).toString("utf8"),
+        previousWorker: wasRunning && previous["worker"] !== null ? String(previous["worker"]) : undefined,
+        plan: decompress(row["plan"]).toString("utf8"),
         digest: String(row["digest"]),
-        summary: parsed<TenantSummary>(row["summary"]),
+        summary: decodeJson<TenantSummary>(row["summary"]),
       };
     });
   }
@@ -135,17 +135,17 @@ export abstract class JobJournal extends JournalReader {
    *
    * @returns false if another worker has taken the tenant over. This result is then discarded.
    */
-  async finish({ job, attempt, spec }: ClaimedTenant, error: TenantError | undefined): Promise<boolean> {
+  async finish({ job, attempt, spec }: ClaimedJob, error: TenantError | undefined): Promise<boolean> {
     const now = this.now();
     const state = error === undefined ? "done" : "failed";
     return await this.database.transaction(async (transaction) => {
       const [row] = await transaction.query(
         `UPDATE rollout_tenants SET state = $4, error = $5, finished_at = $6
          WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running' RETURNING started_at`,
-        [job.rollout, job.tenant, attempt, state, json(error), now],
+        [job.rollout, job.tenant, attempt, state, encodeJson(error), now],
       );
       if (row === undefined) return false;
-      await this.tell(transaction, job.rollout, {
+      await this.appendEvent(transaction, job.rollout, {
         kind: "tenant-finished",
         wave: spec.waves[job.wave]?.name ?? "",
         tenant: job.tenant,
@@ -153,22 +153,25 @@ export abstract class JobJournal extends JournalReader {
         durationMs: now - Number(row["started_at"]),
         ...(error === undefined ? {} : { error }),
       });
-      if (error !== undefined) await skipIfStanding(transaction, job, now);
+      if (error !== undefined) await skipIfActive(transaction, job, now);
       return true;
     });
   }
 
   /** Replaces the identity of a running tenant. Writes nothing if another worker has taken it over. */
-  async identify({ job, attempt, summary }: ClaimedTenant, identity: TenantIdentity): Promise<void> {
+  async recordIdentity({ job, attempt, summary }: ClaimedJob, identity: TenantIdentity): Promise<void> {
     await this.database.query(
       `UPDATE rollout_tenants SET summary = $4
        WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'`,
-      [job.rollout, job.tenant, attempt, json({ ...summary, identity: compactIdentity(identity) })],
+      [job.rollout, job.tenant, attempt, encodeJson({ ...summary, identity: compactIdentity(identity) })],
     );
   }
 
   /** Returns the identities of the rollout's other tenants that share content with this tenant. */
-  async identitiesLike({ job }: ClaimedTenant, identity: TenantIdentity): Promise<ReadonlyMap<Target, TenantIdentity>> {
+  async findSimilarIdentities(
+    { job }: ClaimedJob,
+    identity: TenantIdentity,
+  ): Promise<ReadonlyMap<Target, TenantIdentity>> {
     const hashes = [...identity.unique, ...identity.counted, ...(identity.people ?? [])];
     if (hashes.length === 0) return new Map();
     const hashConditions = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");
@@ -178,30 +181,35 @@ export abstract class JobJournal extends JournalReader {
     );
     return new Map(
       rows.flatMap((row) => {
-        const other = parsed<TenantSummary>(row["summary"]).identity;
+        const other = decodeJson<TenantSummary>(row["summary"]).identity;
         if (other === undefined) return [];
-        return [[parsed<Target>(row["target"]), other] as const];
+        return [[decodeJson<Target>(row["target"]), other] as const];
       }),
     );
   }
 
   /** Adds a note about a running tenant. */
-  async note({ job, spec }: ClaimedTenant, message: string): Promise<void> {
+  async addNote({ job, spec }: ClaimedJob, message: string): Promise<void> {
     const wave = spec.waves[job.wave]?.name ?? "";
     await this.database.transaction(async (transaction) => {
-      await this.tell(transaction, job.rollout, { kind: "tenant-note", wave, tenant: job.tenant, message });
+      await this.appendEvent(transaction, job.rollout, {
+        kind: "tenant-note",
+        wave,
+        tenant: job.tenant,
+        message,
+      });
     });
   }
 
   /** Resets tenants that were handed out and not started. */
-  async takeBack(id: string): Promise<void> {
+  async resetReleased(id: string): Promise<void> {
     await this.database.query(
       "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'released'",
       [id],
     );
   }
 
-  protected async tell(transaction: Queryable, id: string, event: RolloutHappening): Promise<void> {
-    await tell(transaction, id, event, this.now());
+  protected async appendEvent(transaction: Queryable, id: string, event: RolloutEventData): Promise<void> {
+    await appendEvent(transaction, id, event, this.now());
   }
 }

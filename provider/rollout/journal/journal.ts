@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { compactIdentity } from "../../settings/tenant-identity";
-import { withoutUndefined } from "../../settings/without-undefined";
 import type { Database, Queryable } from "../database/database";
 import { JournalError } from "../database/journal-error";
-import { json } from "../database/stored-values";
-import { makeTables, VERSION, versionOf } from "../database/tables";
+import { encodeJson } from "../database/stored-values";
+import { createTables, JOURNAL_VERSION, readJournalVersion } from "../database/tables";
 import type { Target } from "../model/target";
 import type { RolloutState, WaveState } from "../model/wave";
 import type { TargetComparison } from "../targets/compare-targets";
-import { retryFailed } from "./failed-tenants";
 import { JobJournal } from "./job-journal";
-import { recordOf } from "./journal-reader";
+import { readRolloutRecord } from "./journal-reader";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "./rollout-record";
-import { countsOf, NO_COUNTS, sum } from "./rollout-view";
+import { countTenantsByWave, sumCounts, ZERO_COUNTS } from "./run-state";
+import { scheduleRetries } from "./schedule-retries";
 import { applySkips } from "./skips";
 
 /**
@@ -26,9 +26,9 @@ export class Journal extends JobJournal {
    * @throws {JournalError} if a later release created the journal.
    */
   static async open(database: Database, now: () => number = Date.now): Promise<Journal> {
-    const version = await versionOf(database);
-    if (version === undefined || version < VERSION) await makeTables(database);
-    if (version === undefined || version <= VERSION) return new Journal(database, now);
+    const version = await readJournalVersion(database);
+    if (version === undefined || version < JOURNAL_VERSION) await createTables(database);
+    if (version === undefined || version <= JOURNAL_VERSION) return new Journal(database, now);
     throw new JournalError(`The journal was made by a later release (version ${version} of its tables); use that one.`);
   }
 
@@ -69,22 +69,22 @@ export class Journal extends JobJournal {
   }
 
   /** Records the planning results of some tenants. */
-  async planned(id: string, tenants: readonly PlannedTenant[]): Promise<void> {
+  async recordPlans(id: string, tenants: readonly PlannedTenant[]): Promise<void> {
     await this.database.transaction(async (transaction) => {
       for (const { name, state, digest, summary, plan, error } of tenants) {
         const identity = summary?.identity && compactIdentity(summary.identity);
-        const stored = summary && { ...summary, ...withoutUndefined({ identity }) };
+        const stored = summary && { ...summary, ...omitUndefined({ identity }) };
         await transaction.query(
           "UPDATE rollout_tenants SET state = $3, digest = $4, summary = $5, plan = $6, error = $7 WHERE rollout = $1 AND name = $2",
-          [id, name, state, digest, json(stored), plan === undefined ? null : gzipSync(plan), json(error)],
+          [id, name, state, digest, encodeJson(stored), plan === undefined ? null : gzipSync(plan), encodeJson(error)],
         );
       }
     });
   }
 
   /** Completes the planning: records the digest over all plans, and the files that they were made from. */
-  async planningDone(id: string, digest: string, { bundle, folder }: PackedFiles): Promise<void> {
-    const { spec } = await this.record(id);
+  async completePlanning(id: string, digest: string, { bundle, folder }: PackedFiles): Promise<void> {
+    const { spec } = await this.getRollout(id);
     await this.database.transaction(async (transaction) => {
       await transaction.query("UPDATE rollouts SET digest = $2, spec = $3 WHERE id = $1", [
         id,
@@ -98,14 +98,14 @@ export class Journal extends JobJournal {
           gzipSync(content),
         ]);
       }
-      const counts = sum((await countsOf(transaction, id)).values());
+      const counts = sumCounts((await countTenantsByWave(transaction, id)).values());
       const tenants = Object.values(counts).reduce((total, count) => total + count, 0);
-      await this.tell(transaction, id, { kind: "planned", tenants, changing: counts.pending, digest });
+      await this.appendEvent(transaction, id, { kind: "planned", tenants, changing: counts.pending, digest });
     });
   }
 
   /** Deletes a rollout that wrote nothing. */
-  async forget(id: string): Promise<void> {
+  async deleteRollout(id: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       for (const table of ["rollout_events", "rollout_files", "rollout_tenants", "rollout_waves"]) {
         await transaction.query(`DELETE FROM ${table} WHERE rollout = $1`, [id]);
@@ -148,19 +148,19 @@ export class Journal extends JobJournal {
     await this.database.transaction(async (transaction) => {
       const sequence = Math.max(seq, (await readLastSequence(transaction)) + 1);
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
-      if (rollsBack !== undefined) await this.#end(transaction, rollsBack.id, "rolled-back", rollsBack.reason);
+      if (rollsBack !== undefined) await this.#endRollout(transaction, rollsBack.id, "rolled-back", rollsBack.reason);
       await transaction.query(
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), seq = COALESCE(seq, $5), finished_at = NULL WHERE id = $1",
         [id, until ?? null, await getMonotonicTime(transaction, "started_at", now), retry ? 1 : 0, sequence],
       );
-      await this.tell(transaction, id, {
+      await this.appendEvent(transaction, id, {
         kind: "started",
         resumed: row?.["started_at"] != null,
         ...(by === undefined ? {} : { by }),
       });
       if (current !== undefined) await updateTargets(transaction, id, current);
-      await applySkips(transaction, id, now, retry ? "retry" : "pass gate", current?.leftOut);
-      if (retry) await retryFailed(transaction, id);
+      await applySkips(transaction, id, now, retry ? "retry" : "pass gate", current?.excludedStacks);
+      if (retry) await scheduleRetries(transaction, id);
       else {
         await transaction.query(
           "UPDATE rollout_waves SET approved_at = $2 WHERE rollout = $1 AND state = 'gated' AND name <> $3",
@@ -171,19 +171,19 @@ export class Journal extends JobJournal {
   }
 
   /** Returns the sequence number that the next started rollout would get. */
-  async nextSequence(): Promise<number> {
+  async getNextSequence(): Promise<number> {
     return (await readLastSequence(this.database)) + 1;
   }
 
   /** Moves a wave to its next state. */
-  async wave(
+  async setWaveState(
     id: string,
     position: number,
     state: WaveState,
     details: { readonly soakUntilMs?: number; readonly health?: { isWell: boolean; message: string } } = {},
   ): Promise<void> {
     const now = this.now();
-    const { spec } = await this.record(id);
+    const { spec } = await this.getRollout(id);
     const { name = "", tenants = [] } = spec.waves[position] ?? {};
     const { soakUntilMs, health } = details;
     await this.database.transaction(async (transaction) => {
@@ -200,31 +200,40 @@ export class Journal extends JobJournal {
           now,
           state === "done" ? 1 : 0,
           soakUntilMs ?? null,
-          json(health),
+          encodeJson(health),
         ],
       );
-      const { done, failed } = (await countsOf(transaction, id)).get(position) ?? NO_COUNTS;
+      const { done, failed } = (await countTenantsByWave(transaction, id)).get(position) ?? ZERO_COUNTS;
       if (state === "running")
-        await this.tell(transaction, id, { kind: "wave-started", wave: name, tenants: tenants.length });
+        await this.appendEvent(transaction, id, {
+          kind: "wave-started",
+          wave: name,
+          tenants: tenants.length,
+        });
       if (soakUntilMs !== undefined) {
         const until = new Date(soakUntilMs).toISOString();
-        await this.tell(transaction, id, { kind: "wave-soaking", wave: name, until });
+        await this.appendEvent(transaction, id, { kind: "wave-soaking", wave: name, until });
       }
-      if (health !== undefined) await this.tell(transaction, id, { kind: "wave-health", wave: name, ...health });
-      if (state === "done") await this.tell(transaction, id, { kind: "wave-finished", wave: name, done, failed });
+      if (health !== undefined) await this.appendEvent(transaction, id, { kind: "wave-health", wave: name, ...health });
+      if (state === "done")
+        await this.appendEvent(transaction, id, { kind: "wave-finished", wave: name, done, failed });
     });
   }
 
   /** Makes the rollout wait for a person after a wave. */
-  async handOver(id: string, position: number, reason: string): Promise<void> {
-    const { spec } = await this.record(id);
+  async recordWaiting(id: string, position: number, reason: string): Promise<void> {
+    const { spec } = await this.getRollout(id);
     await this.database.transaction(async (transaction) => {
       await transaction.query("UPDATE rollout_waves SET state = 'gated' WHERE rollout = $1 AND position = $2", [
         id,
         position,
       ]);
       await transaction.query("UPDATE rollouts SET state = 'waiting', reason = $2 WHERE id = $1", [id, reason]);
-      await this.tell(transaction, id, { kind: "waiting", wave: spec.waves[position]?.name ?? "", reason });
+      await this.appendEvent(transaction, id, {
+        kind: "waiting",
+        wave: spec.waves[position]?.name ?? "",
+        reason,
+      });
     });
   }
 
@@ -235,18 +244,22 @@ export class Journal extends JobJournal {
         "UPDATE rollouts SET state = 'stopped', reason = $2, finished_at = CASE WHEN started_at > $3 THEN started_at ELSE $3 END WHERE id = $1",
         [id, reason, this.now()],
       );
-      await this.tell(transaction, id, { kind: "stopped", reason });
+      await this.appendEvent(transaction, id, { kind: "stopped", reason });
     });
   }
 
   /** Abandons the rollout at a person's request. It can't be resumed. */
   async abandon(id: string, reason: string): Promise<void> {
-    await this.database.transaction(async (transaction) => await this.#end(transaction, id, "abandoned", reason));
+    await this.database.transaction(
+      async (transaction) => await this.#endRollout(transaction, id, "abandoned", reason),
+    );
   }
 
   /** Marks the rollout as rolled back by another. It can't be resumed. @param reason how far the rollback went. */
-  async rollBack(id: string, reason: string): Promise<void> {
-    await this.database.transaction(async (transaction) => await this.#end(transaction, id, "rolled-back", reason));
+  async markRolledBack(id: string, reason: string): Promise<void> {
+    await this.database.transaction(
+      async (transaction) => await this.#endRollout(transaction, id, "rolled-back", reason),
+    );
   }
 
   /** Asks the running coordinator to start nothing more. */
@@ -255,10 +268,10 @@ export class Journal extends JobJournal {
   }
 
   /** Records that a run of the coordinator ended before the rollout. */
-  async interrupted(id: string, reason: string, untilMs?: number): Promise<void> {
+  async recordInterruption(id: string, reason: string, untilMs?: number): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query("UPDATE rollouts SET reason = $2 WHERE id = $1", [id, reason]);
-      await this.tell(transaction, id, {
+      await this.appendEvent(transaction, id, {
         kind: "interrupted",
         reason,
         ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }),
@@ -273,8 +286,8 @@ export class Journal extends JobJournal {
         "UPDATE rollouts SET state = 'done', reason = NULL, finished_at = CASE WHEN started_at > $2 THEN started_at ELSE $2 END WHERE id = $1",
         [id, this.now()],
       );
-      const { done, unchanged, failed, skipped } = sum((await countsOf(transaction, id)).values());
-      await this.tell(transaction, id, {
+      const { done, unchanged, failed, skipped } = sumCounts((await countTenantsByWave(transaction, id)).values());
+      await this.appendEvent(transaction, id, {
         kind: "finished",
         ...{ done, unchanged, failed },
         ...(skipped === 0 ? {} : { skipped }),
@@ -282,7 +295,7 @@ export class Journal extends JobJournal {
     });
   }
 
-  async #end(
+  async #endRollout(
     transaction: Queryable,
     id: string,
     state: Extract<RolloutState, "abandoned" | "rolled-back">,
@@ -292,12 +305,12 @@ export class Journal extends JobJournal {
       "UPDATE rollouts SET state = $4, reason = $2, finished_at = COALESCE(finished_at, CASE WHEN started_at > $3 THEN started_at ELSE $3 END) WHERE id = $1",
       [id, reason, this.now(), state],
     );
-    await this.tell(transaction, id, { kind: "stopped", reason });
+    await this.appendEvent(transaction, id, { kind: "stopped", reason });
   }
 }
 
 /** The recorded tenants as the targets file declares them now, and those that must not be written to. */
-export interface CurrentTargets extends Pick<TargetComparison, "updated" | "leftOut"> {
+export interface CurrentTargets extends Pick<TargetComparison, "updatedTargets" | "excludedStacks"> {
   /** The environment variables that hold keys now. */
   readonly keyVariables: readonly string[];
 }
@@ -305,16 +318,16 @@ export interface CurrentTargets extends Pick<TargetComparison, "updated" | "left
 async function updateTargets(
   transaction: Queryable,
   id: string,
-  { updated, keyVariables }: CurrentTargets,
+  { updatedTargets, keyVariables }: CurrentTargets,
 ): Promise<void> {
-  for (const target of updated) {
+  for (const target of updatedTargets) {
     await transaction.query("UPDATE rollout_tenants SET target = $3 WHERE rollout = $1 AND name = $2", [
       id,
       target.name,
       JSON.stringify(target),
     ]);
   }
-  const { spec } = await recordOf(transaction, id);
+  const { spec } = await readRolloutRecord(transaction, id);
   await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [
     id,
     JSON.stringify({ ...spec, keyVariables }),

@@ -1,9 +1,14 @@
-import { getMailboxes, type Observed } from "../../plan/observed";
-import type { Change } from "../../plan/plan";
-import { keyOfRow } from "../../resources/lifecycle/entry-match";
-import { canonicalMailbox } from "../../settings/entry-value";
-import { keyOfVip } from "../../settings/keyed-list";
-import { identifiesNone, identityOf, shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
+import { getVipMailboxes, type ObservedState } from "../../plan/observed-state";
+import type { PlanChange } from "../../plan/plan";
+import { encodeRowKey } from "../../resources/lifecycle/entry-match";
+import { encodeVipKey } from "../../settings/encoded-list";
+import { canonicalizeMailbox } from "../../settings/entry-value";
+import {
+  buildTenantIdentity,
+  identifiesNone,
+  shrinkIdentity,
+  type TenantIdentity,
+} from "../../settings/tenant-identity";
 import type { TenantSummary } from "./rollout-record";
 
 /**
@@ -12,18 +17,18 @@ import type { TenantSummary } from "./rollout-record";
  */
 export function readLastingIdentity(
   baseUrl: string,
-  observed: Observed,
-  changes: readonly Pick<Change, "sign" | "kind" | "key" | "value">[],
+  observed: ObservedState,
+  changes: readonly Pick<PlanChange, "sign" | "kind" | "key" | "value">[],
 ): TenantIdentity | undefined {
   const touched = changes.filter(({ sign }) => sign !== "add");
   if (touched.length === 0) return undefined;
   const keys = new Set(touched.map(({ kind, key }) => `${kind} ${key}`));
   const values = new Set(touched.map(({ value }) => value));
   const { history: _history, ...identity } = shrinkIdentity(
-    identityOf(baseUrl, {
-      rows: observed.rows.filter((row) => !keys.has(`entry ${keyOfRow(row)}`) && !values.has(row.value)),
-      mailboxes: getMailboxes(observed).filter(
-        (mailbox) => mailbox !== undefined && !keys.has(`vip ${keyOfVip(canonicalMailbox(mailbox))}`),
+    buildTenantIdentity(baseUrl, {
+      rows: observed.rows.filter((row) => !keys.has(`entry ${encodeRowKey(row)}`) && !values.has(row.value)),
+      mailboxes: getVipMailboxes(observed).filter(
+        (mailbox) => mailbox !== undefined && !keys.has(`vip ${encodeVipKey(canonicalizeMailbox(mailbox))}`),
       ),
     }),
   );

@@ -1,5 +1,5 @@
 import type { Queryable } from "../database/database";
-import { SEQUENCE_VERSION, versionOf } from "../database/tables";
+import { readJournalVersion, SEQUENCE_VERSION } from "../database/tables";
 import type { RolloutRecord } from "./rollout-record";
 
 /** The properties that determine the order of rollouts. */
@@ -19,18 +19,18 @@ export function compareRollouts(one: RolloutOrder, other: RolloutOrder): number 
 }
 
 /** Whether a rollout may have started after another. Rollouts with equal numbers may have started in either order. */
-export function mayBeLater(one: RolloutOrder, than: RolloutOrder): boolean {
+export function isPossiblyLater(one: RolloutOrder, than: RolloutOrder): boolean {
   if (one.seq === undefined && than.seq === undefined) return (one.startedAtMs ?? 0) >= (than.startedAtMs ?? 0);
   return (one.seq ?? 0) >= (than.seq ?? 0);
 }
 
 /** Returns the SQL expression that orders rollouts of an alias of the table `rollouts`. It is 0 for those of earlier releases. */
-export function sequenceOf(alias: string): string {
+export function buildSequenceSql(alias: string): string {
   return `COALESCE(${alias}.seq, 0)`;
 }
 
 /** Returns the same for readers, which never migrate the journal. A journal of an earlier release has only start times. */
-export async function sequenceIn(database: Queryable, alias: string): Promise<string> {
-  const version = (await versionOf(database)) ?? 0;
-  return version < SEQUENCE_VERSION ? `${alias}.started_at` : sequenceOf(alias);
+export async function resolveSequenceSql(database: Queryable, alias: string): Promise<string> {
+  const version = (await readJournalVersion(database)) ?? 0;
+  return version < SEQUENCE_VERSION ? `${alias}.started_at` : buildSequenceSql(alias);
 }

@@ -1,14 +1,14 @@
 import type { PlanFile } from "../../resources/lifecycle/reviewed-plan";
-import type { FrontName } from "../../resources/resource-type";
+import type { ProviderKind } from "../../resources/resource-type";
 import type { TenantIdentity } from "../../settings/tenant-identity";
 import type { Origin } from "../model/history-schema";
-import type { Notify } from "../model/notify";
+import type { NotificationSettings } from "../model/notification-settings";
+import type { RolloutMode } from "../model/rollout-mode";
 import type { TenantChange, TenantError, UnmanagedAllows } from "../model/rollout-report";
 import type { StackMarker } from "../model/stack-marker";
 import type { ServiceLimit, Target } from "../model/target";
-import type { Task } from "../model/task";
 import type { RolloutState, TenantState, Wave, WaveState } from "../model/wave";
-import type { Job } from "../queue/lane";
+import type { Job } from "../queue/job-queue";
 
 /** A tenant that a rollout skips at a person's request. */
 export interface SkippedTenant {
@@ -35,7 +35,7 @@ export interface RolloutSpec {
   /** The limits of service addresses. */
   readonly services: readonly (readonly [address: string, limit: ServiceLimit])[];
   /** The notification settings. Absent: every receiver with an address in the environment gets all notices. */
-  readonly notify?: Notify;
+  readonly notify?: NotificationSettings;
   /** The environment variables that hold keys, including those of excluded tenants. No child process gets them. */
   readonly keyVariables?: readonly string[];
   /** A fingerprint of the state backend, so that no worker applies a tenant to a different one. */
@@ -47,7 +47,7 @@ export interface RolloutSpec {
   /** The skipped tenants: those excluded from the plan, and those skipped since. Absent: none. */
   readonly skipped?: readonly SkippedTenant[];
   /** The mode. Absent if the rollout applies the files or rolls back another. */
-  readonly task?: Task;
+  readonly task?: RolloutMode;
   /** Absent in rollouts that an earlier release planned. */
   readonly origin?: Origin;
   /** When its files, and everything but the changes of its plans, were removed from the journal. */
@@ -55,9 +55,9 @@ export interface RolloutSpec {
 }
 
 /** Selects rollouts. Stacks of the same name in two projects or state backends are different stacks. */
-export interface WhoseRollouts {
+export interface RolloutScope {
   readonly project: string;
-  /** The fingerprint by `stateBackend`. Default: any backend. */
+  /** The fingerprint by `resolveStateBackend`. Default: any backend. */
   readonly backend?: string;
   /** The requested stacks. The answer may omit others. Default: all. */
   readonly stacks?: readonly string[];
@@ -73,7 +73,7 @@ export interface TenantSummary {
   readonly resource: string;
   readonly isStackThere: boolean;
   /** The provider of its lists. Default: dynamic resources. */
-  readonly front?: FrontName;
+  readonly front?: ProviderKind;
   /** Whether an engine was killed during an update of the stack. Default: false. */
   readonly isStackPending?: boolean;
   /** The last rollout according to the stack's state. Absent if the state names none. */
@@ -113,7 +113,7 @@ export interface PlannedTenant {
 }
 
 /** A tenant that a worker has started. */
-export interface ClaimedTenant {
+export interface ClaimedJob {
   readonly job: Job;
   readonly spec: RolloutSpec;
   readonly target: Target;
@@ -121,7 +121,7 @@ export interface ClaimedTenant {
   /** The attempt, counted from 1. Only the current attempt can record a result. */
   readonly attempt: number;
   /** The previous worker, if the tenant was taken over after that worker died. */
-  readonly takenOverFrom: string | undefined;
+  readonly previousWorker: string | undefined;
   /** The plan as JSON. */
   readonly plan: string;
   readonly digest: string;
@@ -147,7 +147,7 @@ export interface RolloutRecord {
 }
 
 /** An unfinished rollout that shares stacks with another. */
-export interface Rival extends Pick<RolloutRecord, "id" | "state" | "reason"> {
+export interface ConflictingRollout extends Pick<RolloutRecord, "id" | "state" | "reason"> {
   readonly stacks: readonly string[];
 }
 

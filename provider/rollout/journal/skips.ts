@@ -1,21 +1,21 @@
-import { withoutUndefined } from "../../settings/without-undefined";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database, Queryable, Row } from "../database/database";
-import { parsed, time } from "../database/stored-values";
-import type { Job } from "../queue/lane";
-import { recordOf } from "./journal-reader";
-import type { RolloutSpec, SkippedTenant, WhoseRollouts } from "./rollout-record";
-import { tell } from "./tell";
+import { decodeJson, decodeTime } from "../database/stored-values";
+import type { Job } from "../queue/job-queue";
+import { appendEvent } from "./append-event";
+import { readRolloutRecord } from "./journal-reader";
+import type { RolloutScope, RolloutSpec, SkippedTenant } from "./rollout-record";
 
 /** A tenant that all rollouts of a project skip until a person ends the skip. */
 export interface Skip extends SkippedTenant {
   readonly project: string;
-  /** The state backend's fingerprint by `stateBackend`. */
+  /** The state backend's fingerprint by `resolveStateBackend`. */
   readonly backend: string;
   readonly stack: string;
 }
 
 /** Returns all current skips in a journal, oldest first. */
-export async function allSkips(database: Queryable): Promise<readonly Skip[]> {
+export async function listSkips(database: Queryable): Promise<readonly Skip[]> {
   const rows = await database.query(
     "SELECT project, backend, stack, since, name, reason, skipped_by FROM rollout_skips WHERE ended_at IS NULL ORDER BY since, name",
   );
@@ -24,30 +24,30 @@ export async function allSkips(database: Queryable): Promise<readonly Skip[]> {
     backend: String(row["backend"]),
     stack: String(row["stack"]),
     name: String(row["name"]),
-    sinceMs: time(row["since"]) ?? 0,
+    sinceMs: decodeTime(row["since"]) ?? 0,
     reason: String(row["reason"]),
-    ...withoutUndefined({ by: row["skipped_by"] == null ? undefined : String(row["skipped_by"]) }),
+    ...omitUndefined({ by: row["skipped_by"] == null ? undefined : String(row["skipped_by"]) }),
   }));
 }
 
 /** Returns the current skips of a project, keyed by stack. */
-export async function standingSkips(
+export async function readActiveSkips(
   database: Queryable,
-  { project, backend }: WhoseRollouts,
+  { project, backend }: RolloutScope,
 ): Promise<ReadonlyMap<string, Skip>> {
-  const scopedSkips = (await allSkips(database)).filter(
+  const scopedSkips = (await listSkips(database)).filter(
     (skip) => skip.project === project && (backend ?? skip.backend) === skip.backend,
   );
   return new Map(scopedSkips.map((skip) => [skip.stack, skip]));
 }
 
 /** Returns the parts of a skip that a rollout stores. */
-export function skippedTenant({ name, sinceMs, by, reason }: SkippedTenant): SkippedTenant {
-  return { name, sinceMs, reason, ...withoutUndefined({ by }) };
+export function toSkippedTenant({ name, sinceMs, by, reason }: SkippedTenant): SkippedTenant {
+  return { name, sinceMs, reason, ...omitUndefined({ by }) };
 }
 
 /** The state of a skipped tenant in an unfinished rollout. */
-export interface SkippedIn {
+export interface SkippedTenantState {
   readonly rollout: string;
   readonly tenant: string;
   /** `skipped`. `running`: its current change will finish. `done` or `unchanged`: it matches its declared state. */
@@ -55,11 +55,11 @@ export interface SkippedIn {
 }
 
 /** The result of skipping tenants. */
-export interface Skipping {
-  readonly fresh: readonly Skip[];
+export interface SkipResult {
+  readonly added: readonly Skip[];
   /** Tenants that were already skipped. Their earlier reason stays. */
-  readonly already: readonly Skip[];
-  readonly rollouts: readonly SkippedIn[];
+  readonly existing: readonly Skip[];
+  readonly rollouts: readonly SkippedTenantState[];
 }
 
 /**
@@ -69,12 +69,12 @@ export interface Skipping {
  */
 export async function skipTenants(
   database: Database,
-  scope: Required<Omit<WhoseRollouts, "stacks">>,
+  scope: Required<Omit<RolloutScope, "stacks">>,
   tenants: readonly { readonly name: string; readonly stack: string }[],
   { reason, by, nowMs }: { readonly reason: string; readonly by: string; readonly nowMs: number },
-): Promise<Skipping> {
+): Promise<SkipResult> {
   return await database.transaction(async (transaction) => {
-    const activeSkips = await standingSkips(transaction, scope);
+    const activeSkips = await readActiveSkips(transaction, scope);
     const added = tenants
       .filter(({ stack }) => !activeSkips.has(stack))
       .map(({ name, stack }): Skip => ({ ...scope, name, stack, sinceMs: nowMs, reason, by }));
@@ -85,7 +85,7 @@ export async function skipTenants(
       );
     }
     const stacks = new Set(tenants.map(({ stack }) => stack));
-    const rollouts: SkippedIn[] = [];
+    const rollouts: SkippedTenantState[] = [];
     for (const id of await readOpenRollouts(transaction, scope)) {
       await applySkips(transaction, id, nowMs, "now");
       for (const { name, state } of await readTenantStates(transaction, id, stacks)) {
@@ -93,7 +93,7 @@ export async function skipTenants(
       }
     }
     const existing = tenants.flatMap(({ stack }) => activeSkips.get(stack) ?? []);
-    return { fresh: added, already: existing, rollouts };
+    return { added, existing, rollouts };
   });
 }
 
@@ -106,9 +106,9 @@ export async function endSkips(
   database: Database,
   skips: readonly Skip[],
   { by, nowMs }: { readonly by: string; readonly nowMs: number },
-): Promise<readonly SkippedIn[]> {
+): Promise<readonly SkippedTenantState[]> {
   return await database.transaction(async (transaction) => {
-    const rollouts: SkippedIn[] = [];
+    const rollouts: SkippedTenantState[] = [];
     for (const skip of skips) {
       await transaction.query(
         "UPDATE rollout_skips SET ended_at = $4, ended_by = $5 WHERE project = $1 AND backend = $2 AND stack = $3 AND ended_at IS NULL",
@@ -139,8 +139,8 @@ export async function applySkips(
   trigger: "now" | "pass gate" | "retry",
   excluded: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
-  const { spec } = await recordOf(transaction, id);
-  const skips = await standingSkips(transaction, spec);
+  const { spec } = await readRolloutRecord(transaction, id);
+  const skips = await readActiveSkips(transaction, spec);
   const previousSkips = new Map((spec.skipped ?? []).map((skip) => [skip.name, skip]));
   if (skips.size + previousSkips.size + excluded.size === 0) return;
   const rows = await transaction.query(
@@ -157,7 +157,7 @@ export async function applySkips(
     const [name, state] = [String(row["name"]), String(row["state"])];
     const skip = skips.get(String(row["stack"])) ?? buildExclusionSkip(name, excluded.get(String(row["stack"])), nowMs);
     if (skip !== undefined) {
-      skipped.push(skippedTenant(skip));
+      skipped.push(toSkippedTenant(skip));
       if (SKIPPABLE_STATES.has(state)) await markSkipped(transaction, id, row, spec, skip, nowMs);
       continue;
     }
@@ -192,17 +192,17 @@ function getUnskippedState(row: Row, trigger: "now" | "pass gate" | "retry"): st
 }
 
 /** Skips a tenant that a worker has or had, if a current skip exists. Returns false otherwise. */
-export async function skipIfStanding(
+export async function skipIfActive(
   transaction: Queryable,
   { rollout, tenant }: Pick<Job, "rollout" | "tenant">,
   nowMs: number,
 ): Promise<boolean> {
-  const { spec } = await recordOf(transaction, rollout);
+  const { spec } = await readRolloutRecord(transaction, rollout);
   const [row] = await transaction.query(
     "SELECT name, stack, wave FROM rollout_tenants WHERE rollout = $1 AND name = $2",
     [rollout, tenant],
   );
-  const skip = (await standingSkips(transaction, spec)).get(String(row?.["stack"]));
+  const skip = (await readActiveSkips(transaction, spec)).get(String(row?.["stack"]));
   if (row === undefined || skip === undefined) return false;
   await markSkipped(transaction, rollout, row, spec, skip, nowMs);
   return true;
@@ -223,20 +223,20 @@ async function markSkipped(
     tenant,
   ]);
   const wave = waves[Number(row["wave"])]?.name ?? "";
-  const event = { kind: "tenant-skipped", wave, tenant, reason, ...withoutUndefined({ by }) } as const;
-  await tell(transaction, id, event, nowMs);
+  const event = { kind: "tenant-skipped", wave, tenant, reason, ...omitUndefined({ by }) } as const;
+  await appendEvent(transaction, id, event, nowMs);
 }
 
 /** Returns the unfinished rollouts of a project and backend. */
 async function readOpenRollouts(
   transaction: Queryable,
-  { project, backend }: Required<Omit<WhoseRollouts, "stacks">>,
+  { project, backend }: Required<Omit<RolloutScope, "stacks">>,
 ): Promise<readonly string[]> {
   const rows = await transaction.query(
     "SELECT id, spec FROM rollouts WHERE state IN ('running', 'waiting', 'stopped') ORDER BY created_at, id",
   );
   return rows.flatMap((row) => {
-    const spec = parsed<RolloutSpec>(row["spec"]);
+    const spec = decodeJson<RolloutSpec>(row["spec"]);
     return spec.project === project && spec.backend === backend ? [String(row["id"])] : [];
   });
 }

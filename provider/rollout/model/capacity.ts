@@ -4,6 +4,6 @@ import { availableParallelism } from "node:os";
 const BYTES_PER_ENGINE = 350 * 1024 * 1024;
 
 /** How many tenants this machine can change at once, limited by its cores and its memory for engines. At least 1. */
-export function engineCapacity(cores = availableParallelism(), freeBytes = process.availableMemory()): number {
+export function getEngineCapacity(cores = availableParallelism(), freeBytes = process.availableMemory()): number {
   return Math.max(1, Math.min(cores, Math.floor(freeBytes / BYTES_PER_ENGINE)));
 }

@@ -17,7 +17,7 @@ const CLOSED_HOURS_PATTERN =
   /^(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(\d{1,2}):(\d{2}) ?[-–] ?(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(\d{1,2}):(\d{2})(?: ([A-Za-z][\w+/-]*))?$/;
 
 /** The format of closed hours, for messages. */
-export const CLOSED_HOURS_FORM =
+export const CLOSED_HOURS_FORMAT =
   "Fri 16:00–Mon 06:00 Europe/Zurich, or 18:00–07:00 Europe/Zurich for every day; without a time zone in UTC";
 
 /**
@@ -25,12 +25,12 @@ export const CLOSED_HOURS_FORM =
  *
  * @returns an error text if they are invalid.
  */
-export function readClosedHours(text: string): readonly ClosedHours[] | string {
+export function parseClosedHours(text: string): readonly ClosedHours[] | string {
   const [, fromDay, fromHour = "", fromMinute = "", toDay, toHour = "", toMinute = "", timeZone = "UTC"] =
     CLOSED_HOURS_PATTERN.exec(text) ?? [];
   const [from, to] = [parseMinutes(fromHour, fromMinute), parseMinutes(toHour, toMinute)];
   const isParsed = from !== undefined && to !== undefined && (fromDay === undefined) === (toDay === undefined);
-  if (!isParsed) return `are no hours; write ${CLOSED_HOURS_FORM}`;
+  if (!isParsed) return `are no hours; write ${CLOSED_HOURS_FORMAT}`;
   if (!isTimeZone(timeZone)) return "name a time zone that is none; write one such as Europe/Zurich, or none for UTC";
   if (fromDay !== undefined && toDay !== undefined) {
     const [start, end] = [DAYS.indexOf(fromDay) * DAY_MINUTES + from, DAYS.indexOf(toDay) * DAY_MINUTES + to];
@@ -54,7 +54,7 @@ export function readClosedHours(text: string): readonly ClosedHours[] | string {
  *
  * @returns undefined outside closed hours.
  */
-export function closedUntil(closed: readonly ClosedHours[], nowMs: number): number | undefined {
+export function getClosedUntil(closed: readonly ClosedHours[], nowMs: number): number | undefined {
   let untilMs: number | undefined;
   // Some hour of the week is always open.
   for (let weeks = 0; weeks <= closed.length; weeks += 1) {

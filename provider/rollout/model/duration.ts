@@ -1,5 +1,5 @@
 /** Formats a duration for people: `0.4 s`, `12 s`, `4 min 12 s`, `2 h 5 min`, `3 d 4 h`. An invalid duration becomes `0 s`. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (!(ms > 0)) return "0 s";
   if (ms < 9_950) return `${(ms / SECOND).toFixed(1)} s`;
   const seconds = Math.round(ms / SECOND);
@@ -11,13 +11,13 @@ export function duration(ms: number): string {
 }
 
 /** Formats a duration in whole seconds, for live displays. */
-export function wholeSeconds(ms: number): string {
+export function formatWholeSeconds(ms: number): string {
   const roundedMs = Math.max(0, Math.round(ms / SECOND)) * SECOND;
-  return roundedMs < 10 * SECOND ? `${roundedMs / SECOND} s` : duration(roundedMs);
+  return roundedMs < 10 * SECOND ? `${roundedMs / SECOND} s` : formatDuration(roundedMs);
 }
 
 /** Returns the milliseconds between two times. Undefined if either is invalid. */
-export function between(from: string | undefined, until: string | undefined): number | undefined {
+export function getElapsedMs(from: string | undefined, until: string | undefined): number | undefined {
   const ms = Date.parse(until ?? "") - Date.parse(from ?? "");
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }

@@ -1,23 +1,23 @@
 import { z } from "zod";
-import { declaredTexts } from "../../files/element-fields";
-import { kind, change as planChange, sign } from "../../plan/plan-schema";
-import { count, text, time } from "../../settings/json-fields";
+import { declaredFieldsShape } from "../../files/element-fields";
+import { kindSchema, planChangeSchema, signSchema } from "../../plan/plan-schema";
+import { jsonCountField, jsonTextField, jsonTimeField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 import {
-  counts,
-  planned,
+  countsSchema,
+  modeSchema,
+  plannedCountsSchema,
   reportSchema,
-  rolloutState,
-  task,
-  change as tenantChange,
-  tenantState,
+  rolloutStateSchema,
+  tenantChangeSchema,
+  tenantStateSchema,
 } from "./rollout-report";
 
 /** The version of the history format. */
 export const HISTORY_FORMAT = 1;
 
 /** The version of the format of a shown rollout. */
-export const SHOWN_FORMAT = 1;
+export const DETAILS_FORMAT = 1;
 
 /** The version of the difference format. */
 export const DIFFERENCE_FORMAT = 1;
@@ -26,35 +26,39 @@ const isChanged = z.literal(true).exactOptional().describe("That something besid
 
 const pastRollout = z
   .strictObject({
-    id: text("The rollout's id."),
-    state: rolloutState,
+    id: jsonTextField("The rollout's id."),
+    state: rolloutStateSchema,
     isHeld: z.boolean().describe("Whether somebody is at it now."),
-    reason: text("Why it stopped or waits, a sentence.").exactOptional(),
-    source: text("The targets file, as it was named."),
-    digest: text("What was reviewed: over the plans of all tenants."),
-    startedAt: time("When it began"),
-    finishedAt: time("When it ended").exactOptional(),
-    by: text("Who planned it: dana@build-7.").exactOptional(),
-    revision: text("The commit of git that it was planned at.").exactOptional(),
+    reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
+    source: jsonTextField("The targets file, as it was named."),
+    digest: jsonTextField("What was reviewed: over the plans of all tenants."),
+    startedAt: jsonTimeField("When it began"),
+    finishedAt: jsonTimeField("When it ended").exactOptional(),
+    by: jsonTextField("Who planned it: dana@build-7.").exactOptional(),
+    revision: jsonTextField("The commit of git that it was planned at.").exactOptional(),
     isChanged,
-    rollsBack: text("The id of the rollout that this one rolls back.").exactOptional(),
-    rollsBackTo: text("What it goes back to.").exactOptional(),
-    rolledBackBy: text("The newest rollback of it, where all that it changed was rolled back.").exactOptional(),
-    task,
-    prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
-    counts,
-    planned: planned.describe("What the plans of the tenants that it began change; or of the one that was asked for."),
+    rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
+    rollsBackTo: jsonTextField("What it goes back to.").exactOptional(),
+    rolledBackBy: jsonTextField(
+      "The newest rollback of it, where all that it changed was rolled back.",
+    ).exactOptional(),
+    task: modeSchema,
+    prunedAt: jsonTimeField("When its files and whole plans were taken out of the journal").exactOptional(),
+    counts: countsSchema,
+    planned: plannedCountsSchema.describe(
+      "What the plans of the tenants that it began change; or of the one that was asked for.",
+    ),
     changes: z
       .array(
-        tenantChange
+        tenantChangeSchema
           .unwrap()
           .omit({ alarm: true })
-          .extend({ tenants: count("In how many tenants.") })
+          .extend({ tenants: jsonCountField("In how many tenants.") })
           .readonly(),
       )
       .readonly()
       .describe("The first of these changes, those of the most tenants first; at most 10."),
-    tenantState: tenantState.describe("What became of the tenant that was asked for.").exactOptional(),
+    tenantState: tenantStateSchema.describe("What became of the tenant that was asked for.").exactOptional(),
   })
   .readonly();
 
@@ -65,7 +69,7 @@ export const historySchema = z
   .strictObject({
     format: z.literal(HISTORY_FORMAT).describe("The version of this format."),
     rollouts: z.array(pastRollout).readonly().describe("The newest first."),
-    older: count("How many more there are, that --limit leaves out."),
+    older: jsonCountField("How many more there are, that --limit leaves out."),
   })
   .readonly()
   .meta({
@@ -76,7 +80,7 @@ export const historySchema = z
 export type RolloutHistory = z.infer<typeof historySchema>;
 
 /** A change in the form that the journal keeps as long as the rollout. */
-const recordedChange = planChange
+const recordedChange = planChangeSchema
   .unwrap()
   .pick({
     sign: true,
@@ -94,13 +98,13 @@ const recordedChange = planChange
   })
   .readonly();
 
-export type KeptChange = z.infer<typeof recordedChange>;
+export type RecordedChange = z.infer<typeof recordedChange>;
 
 const origin = z
   .strictObject({
-    user: text("The pipeline's account, or the machine's.").exactOptional(),
+    user: jsonTextField("The pipeline's account, or the machine's.").exactOptional(),
     host: z.string(),
-    revision: text("The commit that the working directory was at.").exactOptional(),
+    revision: jsonTextField("The commit that the working directory was at.").exactOptional(),
     isChanged,
   })
   .readonly()
@@ -109,24 +113,24 @@ const origin = z
 export type Origin = z.infer<typeof origin>;
 
 /** Everything that a journal contains about a rollout. Texts from outside are not sanitized. */
-export const shownSchema = z
+export const detailsSchema = z
   .strictObject({
-    format: z.literal(SHOWN_FORMAT).describe("The version of this format."),
+    format: z.literal(DETAILS_FORMAT).describe("The version of this format."),
     report: reportSchema,
-    project: text("The Pulumi project of its stacks."),
-    today: text("The day (UTC) by which expires was judged."),
+    project: jsonTextField("The Pulumi project of its stacks."),
+    today: jsonTextField("The day (UTC) by which expires was judged."),
     origin: origin.exactOptional(),
-    prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
+    prunedAt: jsonTimeField("When its files and whole plans were taken out of the journal").exactOptional(),
     happened: z
       .array(
         z
           .strictObject({
-            at: time("When"),
-            kind: text("started, resumed, wave-finished, waiting, …: as --events prints it."),
+            at: jsonTimeField("When"),
+            kind: jsonTextField("started, resumed, wave-finished, waiting, …: as --events prints it."),
             wave: z.string().exactOptional(),
-            tenant: text("Who was skipped.").exactOptional(),
-            by: text("Who began it, went on with it, or said that somebody is to be skipped.").exactOptional(),
-            told: text("Why it waits or stopped, or what the health check found.").exactOptional(),
+            tenant: jsonTextField("Who was skipped.").exactOptional(),
+            by: jsonTextField("Who began it, went on with it, or said that somebody is to be skipped.").exactOptional(),
+            told: jsonTextField("Why it waits or stopped, or what the health check found.").exactOptional(),
           })
           .readonly(),
       )
@@ -137,8 +141,8 @@ export const shownSchema = z
         z
           .strictObject({
             name: z.string(),
-            settings: text("The settings file."),
-            digest: text("Of its plan; empty where it has none."),
+            settings: jsonTextField("The settings file."),
+            digest: jsonTextField("Of its plan; empty where it has none."),
             changes: z.array(recordedChange).readonly().describe("All changes of its plan."),
           })
           .readonly(),
@@ -152,14 +156,14 @@ export const shownSchema = z
     description: "A rollout's whole record, as `email-security rollout show` writes it as JSON.",
   });
 
-export type ShownRollout = z.infer<typeof shownSchema>;
-export type Happened = ShownRollout["happened"][number];
-export type ShownTenant = ShownRollout["tenants"][number];
+export type RolloutDetails = z.infer<typeof detailsSchema>;
+export type RolloutMilestone = RolloutDetails["happened"][number];
+export type TenantDetails = RolloutDetails["tenants"][number];
 
 const declaredValue = z
   .strictObject({
-    list: text("Only of entries.").exactOptional(),
-    ...declaredTexts,
+    list: jsonTextField("Only of entries.").exactOptional(),
+    ...declaredFieldsShape,
   })
   .readonly();
 
@@ -167,7 +171,7 @@ const comparedRollout = z
   .strictObject({
     id: z.string(),
     digest: z.string(),
-    today: text("The day (UTC) by which expires was judged."),
+    today: jsonTextField("The day (UTC) by which expires was judged."),
   })
   .readonly();
 
@@ -187,18 +191,21 @@ export const differenceSchema = z
               .exactOptional()
               .describe("Which rollout alone had it; absent where both had it."),
             states: z
-              .strictObject({ from: tenantState.exactOptional(), to: tenantState.exactOptional() })
+              .strictObject({
+                from: tenantStateSchema.exactOptional(),
+                to: tenantStateSchema.exactOptional(),
+              })
               .readonly()
               .exactOptional()
               .describe("What became of it where it was not brought to what was declared."),
-            unreadable: text("Why it can't be compared: this release can't read its files.").exactOptional(),
+            unreadable: jsonTextField("Why it can't be compared: this release can't read its files.").exactOptional(),
             changes: z
               .array(
                 z
                   .strictObject({
-                    sign,
-                    kind,
-                    key: text("What tells it from other entries of the tenant."),
+                    sign: signSchema,
+                    kind: kindSchema,
+                    key: jsonTextField("What tells it from other entries of the tenant."),
                     value: z.string(),
                     before: declaredValue.exactOptional(),
                     after: declaredValue.exactOptional(),
@@ -212,7 +219,7 @@ export const differenceSchema = z
       )
       .readonly()
       .describe("Tenants that differ, in the order of the second's waves; then those of the first alone."),
-    same: count("How many tenants of both declare the same."),
+    same: jsonCountField("How many tenants of both declare the same."),
   })
   .readonly()
   .meta({
@@ -223,6 +230,6 @@ export const differenceSchema = z
 export type RolloutDifference = z.infer<typeof differenceSchema>;
 export type TenantDifference = RolloutDifference["tenants"][number];
 export type DeclaredChange = TenantDifference["changes"][number];
-export type DeclaredAs = z.infer<typeof declaredValue>;
+export type DeclaredValue = z.infer<typeof declaredValue>;
 
-export const historyJson = formatJson<RolloutHistory | ShownRollout | RolloutDifference>;
+export const formatHistoryJson = formatJson<RolloutHistory | RolloutDetails | RolloutDifference>;

@@ -1,10 +1,10 @@
-import { closedUntil } from "./closed-hours";
+import { getClosedUntil } from "./closed-hours";
 import type { RolloutState, TenantState, Wave, WaveState } from "./wave";
 
 /** The state of a rollout that determines its next step. */
-export interface RolloutView {
+export interface RunState {
   readonly state: RolloutState;
-  readonly waves: readonly WaveView[];
+  readonly waves: readonly WaveRunState[];
   /** How many tenants may fail in the whole rollout. Undefined: only the waves have limits. */
   readonly tolerated: number | undefined;
   /** The wave after which to wait for a person. */
@@ -14,7 +14,7 @@ export interface RolloutView {
   /** The first pending tenants of the running wave, in order: enough to fill its concurrency. */
   readonly pending: readonly PendingTenant[];
   /** How many more tenants may start now, for each service address with a limit. Counts all rollouts. */
-  readonly roomAt: ReadonlyMap<string, number>;
+  readonly freeSlotsByAddress: ReadonlyMap<string, number>;
   /** Whether to ignore closed hours. Default: false. */
   readonly anyTime?: boolean;
   /** How many more tenants the workers can start now. */
@@ -26,7 +26,7 @@ export interface PendingTenant {
   readonly address: string;
 }
 
-export interface WaveView {
+export interface WaveRunState {
   readonly wave: Wave;
   readonly state: WaveState;
   readonly counts: Readonly<Record<TenantState, number>>;
@@ -38,7 +38,7 @@ export interface WaveView {
 }
 
 /** The next step. Waves are identified by index, from 0. */
-export type Step =
+export type RolloutStep =
   /** Wait until a tenant finishes, or until this time. */
   | { readonly kind: "wait"; readonly untilMs?: number }
   | { readonly kind: "begin"; readonly wave: number }
@@ -61,7 +61,7 @@ export type Step =
  * the largest `maxConcurrent` of its waves, because waves run one after another. Tenants that could not be planned count as failed from the
  * beginning of their wave. The rollout stops only after all running tenants have finished.
  */
-export function nextStep(runState: RolloutView, nowMs: number): Step {
+export function chooseNextStep(runState: RunState, nowMs: number): RolloutStep {
   const { waves, state } = runState;
   if (state !== "running") return { kind: "wait" };
   const index = waves.findIndex((wave) => wave.state !== "done");
@@ -76,7 +76,7 @@ export function nextStep(runState: RolloutView, nowMs: number): Step {
 
 export const STOPPED_BY_PERSON = "A person stopped it.";
 
-function chooseStep(index: number, current: WaveView, runState: RolloutView, nowMs: number): Step {
+function chooseStep(index: number, current: WaveRunState, runState: RunState, nowMs: number): RolloutStep {
   const { wave, counts } = current;
   switch (current.state) {
     case "pending":
@@ -105,26 +105,30 @@ function chooseStep(index: number, current: WaveView, runState: RolloutView, now
 /** Returns the step that delays a wave because of closed hours. Running tenants finish first. */
 function getClosedHoursStep(
   index: number,
-  { wave, counts }: WaveView,
-  runState: RolloutView,
+  { wave, counts }: WaveRunState,
+  runState: RunState,
   nowMs: number,
-): Step | undefined {
+): RolloutStep | undefined {
   if (wave.closed === undefined || runState.anyTime === true || counts.pending === 0) return undefined;
-  const untilMs = closedUntil(wave.closed, nowMs);
+  const untilMs = getClosedUntil(wave.closed, nowMs);
   if (untilMs === undefined) return undefined;
   if (countRunning(runState.waves) > 0) return { kind: "wait" };
-  const reason = `The wave ${wave.name} begins nothing in these hours (${closedText(wave.closed)}), before ${new Date(untilMs).toISOString().slice(0, 16).replace("T", " ")} UTC.`;
+  const reason = `The wave ${wave.name} begins nothing in these hours (${formatClosedHours(wave.closed)}), before ${new Date(untilMs).toISOString().slice(0, 16).replace("T", " ")} UTC.`;
   return { kind: "pause", wave: index, untilMs, reason };
 }
 
 /** Returns closed hours in their original text. */
-export function closedText(closedHours: NonNullable<Wave["closed"]>): string {
+export function formatClosedHours(closedHours: NonNullable<Wave["closed"]>): string {
   return [...new Set(closedHours.map(({ text }) => text))].join(", ");
 }
 
-function chooseRelease(index: number, { wave, counts }: WaveView, { pending, roomAt, capacity }: RolloutView): Step {
+function chooseRelease(
+  index: number,
+  { wave, counts }: WaveRunState,
+  { pending, freeSlotsByAddress, capacity }: RunState,
+): RolloutStep {
   const availableSlots = Math.min(capacity, wave.maxConcurrent - counts.released - counts.running);
-  const freeSlots = new Map(roomAt);
+  const freeSlots = new Map(freeSlotsByAddress);
   const tenants: string[] = [];
   for (const { name, address } of pending) {
     if (tenants.length >= availableSlots) break;
@@ -136,7 +140,7 @@ function chooseRelease(index: number, { wave, counts }: WaveView, { pending, roo
   return tenants.length === 0 ? { kind: "wait" } : { kind: "release", wave: index, tenants };
 }
 
-function stepAfterSoak(index: number, current: WaveView, runState: RolloutView): Step {
+function stepAfterSoak(index: number, current: WaveRunState, runState: RunState): RolloutStep {
   const { wave, health } = current;
   if (wave.health === undefined) return stepAfterReview(index, current, runState);
   if (health === undefined) return { kind: "check", wave: index };
@@ -145,17 +149,17 @@ function stepAfterSoak(index: number, current: WaveView, runState: RolloutView):
 }
 
 /** An unchanged wave needs no soak, check or gate. The exception is an unreviewed change of an earlier rollout, if tenants follow. */
-function needsReview(index: number, { wave, counts }: WaveView, waves: readonly WaveView[]): boolean {
+function needsReview(index: number, { wave, counts }: WaveRunState, waves: readonly WaveRunState[]): boolean {
   if (counts.done + counts.failed > 0) return true;
   return (wave.unseen ?? []).length > 0 && hasPendingAfter(index, waves);
 }
 
-function hasPendingAfter(index: number, waves: readonly WaveView[]): boolean {
+function hasPendingAfter(index: number, waves: readonly WaveRunState[]): boolean {
   return waves.slice(index + 1).some(({ counts }) => counts.pending > 0);
 }
 
 /** Chooses the step after the health check: a gate, or the next wave. */
-function stepAfterReview(index: number, current: WaveView, { waves, until }: RolloutView): Step {
+function stepAfterReview(index: number, current: WaveRunState, { waves, until }: RunState): RolloutStep {
   const { wave, isApproved } = current;
   if (!hasPendingAfter(index, waves) || isApproved) return { kind: "settle", wave: index };
   if (wave.gate && needsReview(index, current, waves)) {
@@ -169,11 +173,11 @@ function stepAfterReview(index: number, current: WaveView, { waves, until }: Rol
   return { kind: "settle", wave: index };
 }
 
-function countRunning(waves: readonly WaveView[]): number {
+function countRunning(waves: readonly WaveRunState[]): number {
   return waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
 }
 
-function describeExcessFailures({ waves, tolerated }: RolloutView): string | undefined {
+function describeExcessFailures({ waves, tolerated }: RunState): string | undefined {
   for (const { wave, counts, state } of waves) {
     if (state === "pending" || state === "done" || counts.failed <= wave.tolerated) continue;
     return `${formatFailures(counts.failed)} in the wave ${wave.name}, which tolerates ${wave.tolerated}.`;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
-import { repositoryOf } from "../../files/repository";
+import { findRepository } from "../../files/repository";
 import { GitReader } from "../../gitops/git";
-import { withoutUndefined } from "../../settings/without-undefined";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { Origin } from "./history-schema";
 
 /**
@@ -11,12 +11,12 @@ import type { Origin } from "./history-schema";
  * @param paths the files and directories that the rollout reads. Untracked files count as changes only there, since other untracked files,
  * such as a report, are not part of the rollout.
  */
-export async function originOf(environment: NodeJS.ProcessEnv, paths: readonly string[]): Promise<Origin> {
+export async function readOrigin(environment: NodeJS.ProcessEnv, paths: readonly string[]): Promise<Origin> {
   return { ...readUser(environment), ...(await readCommit(paths)) };
 }
 
 /** The person who runs a rollout from now on: `dana@build-7`. */
-export function nameOfWho(environment: NodeJS.ProcessEnv): string {
+export function getOperatorName(environment: NodeJS.ProcessEnv): string {
   const { user, host } = readUser(environment);
   return user === undefined ? host : `${user}@${host}`;
 }
@@ -24,7 +24,7 @@ export function nameOfWho(environment: NodeJS.ProcessEnv): string {
 function readUser(environment: NodeJS.ProcessEnv): Pick<Origin, "user" | "host"> {
   // Pipelines share one machine account, so the platform's user comes first.
   const user = environment["GITHUB_ACTOR"] || environment["GITLAB_USER_LOGIN"] || readAccountName();
-  return { host: hostname(), ...withoutUndefined({ user }) };
+  return { host: hostname(), ...omitUndefined({ user }) };
 }
 
 function readAccountName(): string | undefined {
@@ -37,14 +37,14 @@ function readAccountName(): string | undefined {
 }
 
 async function readCommit(paths: readonly string[]): Promise<Pick<Origin, "revision" | "isChanged">> {
-  if (repositoryOf(process.cwd()) === undefined) return {};
+  if (findRepository(process.cwd()) === undefined) return {};
   const git = new GitReader(process.cwd());
   // Git fails for paths that don't exist or are outside its directory.
   const existingPaths = paths.filter((path) => !/^(?:\.\.(?:\/|$)|\/)/.test(path) && existsSync(path));
   try {
-    const revision = (await git.text("rev-parse", "--verify", "HEAD")).trim();
+    const revision = (await git.run("rev-parse", "--verify", "HEAD")).trim();
     const hasChanges = async (untracked: "no" | "all", ...paths: readonly string[]): Promise<boolean> =>
-      (await git.text("status", "--porcelain", `--untracked-files=${untracked}`, "--", ...paths)) !== "";
+      (await git.run("status", "--porcelain", `--untracked-files=${untracked}`, "--", ...paths)) !== "";
     const isChanged =
       (await hasChanges("no", ".")) ||
       (await hasChanges("all", ...existingPaths.map((path) => `:(literal)${path}`), ":(exclude).email-security"));

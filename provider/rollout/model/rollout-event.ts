@@ -7,10 +7,10 @@ export type RolloutEvent = {
   /** ISO 8601, UTC. */
   readonly at: string;
   readonly rollout: string;
-} & RolloutHappening;
+} & RolloutEventData;
 
 /** The content of an event. */
-export type RolloutHappening =
+export type RolloutEventData =
   | { readonly kind: "planned"; readonly tenants: number; readonly changing: number; readonly digest: string }
   /** A run of the coordinator began or resumed. `by` is the person: `dana@build-7`. */
   | { readonly kind: "started"; readonly resumed: boolean; readonly by?: string }

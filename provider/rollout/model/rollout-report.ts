@@ -1,45 +1,47 @@
 import { z } from "zod";
-import { kind, sign } from "../../plan/plan-schema";
-import { count, text, time } from "../../settings/json-fields";
+import { kindSchema, signSchema } from "../../plan/plan-schema";
+import { jsonCountField, jsonTextField, jsonTimeField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
-import { TASKS } from "./task";
+import { ROLLOUT_MODES } from "./rollout-mode";
 
 /** The version of the report format. */
 export const REPORT_FORMAT = 1;
 
-export const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"]).meta({
-  id: "TenantState",
-  description:
-    "pending: planned, and not begun; where an error says so, not planned. released: may be begun by any worker. running: a worker is at it. unchanged: held what is declared when the rollout was planned; nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared; its error says why. skipped: a person said to go on without it, before it was changed or after it failed.",
-});
+export const tenantStateSchema = z
+  .enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"])
+  .meta({
+    id: "TenantState",
+    description:
+      "pending: planned, and not begun; where an error says so, not planned. released: may be begun by any worker. running: a worker is at it. unchanged: held what is declared when the rollout was planned; nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared; its error says why. skipped: a person said to go on without it, before it was changed or after it failed.",
+  });
 
-export type TenantState = z.infer<typeof tenantState>;
+export type TenantState = z.infer<typeof tenantStateSchema>;
 
-export const counts = z
+export const countsSchema = z
   .strictObject({
-    pending: count("Planned, and not begun."),
-    released: count("May be begun."),
-    running: count("Somebody is at them."),
-    unchanged: count("Held what is declared."),
-    done: count("Were changed."),
-    failed: count("Are not as declared."),
-    skipped: count("Are left out, since a person said to go on without them."),
+    pending: jsonCountField("Planned, and not begun."),
+    released: jsonCountField("May be begun."),
+    running: jsonCountField("Somebody is at them."),
+    unchanged: jsonCountField("Held what is declared."),
+    done: jsonCountField("Were changed."),
+    failed: jsonCountField("Are not as declared."),
+    skipped: jsonCountField("Are left out, since a person said to go on without them."),
   })
   .readonly()
   .meta({ id: "Counts", description: "How many tenants are in each state." });
 
-export const rolloutState = z
+export const rolloutStateSchema = z
   .enum(["planned", "running", "waiting", "stopped", "abandoned", "rolled-back", "done"])
   .describe(
     "planned: nothing was written yet. running: under way, or interrupted when nobody holds it. waiting: at a gate, or after the wave that --until names. stopped: by itself or by a person, with a reason. abandoned: a person ended it before it was done. rolled-back: another rollout rolls it back, or has done so. Neither can be resumed.",
   );
 
-export type RolloutState = z.infer<typeof rolloutState>;
+export type RolloutState = z.infer<typeof rolloutStateSchema>;
 
 const advice = z
   .strictObject({
-    why: text("What it is for, a sentence."),
-    command: text("A command for the shell.").exactOptional(),
+    why: jsonTextField("What it is for, a sentence."),
+    command: jsonTextField("A command for the shell.").exactOptional(),
   })
   .readonly();
 
@@ -49,13 +51,13 @@ const wave = z
     state: z
       .enum(["pending", "running", "soaking", "checking", "gated", "done", "stopped"])
       .describe("soaking, checking and gated come after all its tenants are settled."),
-    tenants: count("How many tenants are in it."),
-    counts,
+    tenants: jsonCountField("How many tenants are in it."),
+    counts: countsSchema,
     maxConcurrent: z.int().min(1).describe("How many of its tenants are changed at once."),
-    tolerated: count("How many may fail: one more, and the rollout stops."),
+    tolerated: jsonCountField("How many may fail: one more, and the rollout stops."),
     after: z
       .strictObject({
-        soakMs: count("How long it soaks, in milliseconds."),
+        soakMs: jsonCountField("How long it soaks, in milliseconds."),
         isChecked: z.boolean().describe("Whether its health is checked."),
         isGated: z.boolean().describe("Whether it waits for a person."),
       })
@@ -71,9 +73,9 @@ const wave = z
       .readonly()
       .exactOptional()
       .describe("Its tenants whose last change, of an earlier rollout, was never let through."),
-    startedAt: time("When it began").exactOptional(),
-    finishedAt: time("When it was through").exactOptional(),
-    soakUntil: time("Until when it soaks or soaked").exactOptional(),
+    startedAt: jsonTimeField("When it began").exactOptional(),
+    finishedAt: jsonTimeField("When it was through").exactOptional(),
+    soakUntil: jsonTimeField("Until when it soaks or soaked").exactOptional(),
     health: z
       .strictObject({ isWell: z.boolean(), message: z.string() })
       .readonly()
@@ -86,12 +88,12 @@ const wave = z
 export type WaveReport = z.infer<typeof wave>;
 export type WaveState = WaveReport["state"];
 
-export const change = z
+export const tenantChangeSchema = z
   .strictObject({
-    sign,
-    kind,
-    list: text("deny, or allow → deny where it moves; absent for VIPs.").exactOptional(),
-    value: text("The value or mailbox."),
+    sign: signSchema,
+    kind: kindSchema,
+    list: jsonTextField("deny, or allow → deny where it moves; absent for VIPs.").exactOptional(),
+    value: jsonTextField("The value or mailbox."),
     alarm: z
       .enum(["danger", "accepted", "warning"])
       .exactOptional()
@@ -100,13 +102,13 @@ export const change = z
   .readonly()
   .meta({ id: "TenantChange", description: "A change of a tenant's plan." });
 
-export type TenantChange = z.infer<typeof change>;
+export type TenantChange = z.infer<typeof tenantChangeSchema>;
 
 const error = z
   .strictObject({
-    code: text("A stable name, such as ERR_AUTH; ERR_ROLLOUT_… for what the rollout itself found."),
-    message: text("What happened, without any key."),
-    advice: text("What to do, a sentence."),
+    code: jsonTextField("A stable name, such as ERR_AUTH; ERR_ROLLOUT_… for what the rollout itself found."),
+    message: jsonTextField("What happened, without any key."),
+    advice: jsonTextField("What to do, a sentence."),
     phase: z
       .enum(["plan", "apply"])
       .describe("When it was found: while planning, so that nothing was touched; or while changing it."),
@@ -117,30 +119,34 @@ const error = z
 export type TenantError = z.infer<typeof error>;
 
 /** The numbers of a plan's changes. */
-export const planned = z
-  .strictObject({ added: count("Added."), changed: count("Changed."), removed: count("Removed.") })
+export const plannedCountsSchema = z
+  .strictObject({
+    added: jsonCountField("Added."),
+    changed: jsonCountField("Changed."),
+    removed: jsonCountField("Removed."),
+  })
   .readonly();
 
 const tenant = z
   .strictObject({
     name: z.string(),
     labels: z.record(z.string(), z.string()).readonly(),
-    wave: text("The name of its wave."),
-    state: tenantState,
-    host: text("The service's host."),
-    address: text("The address that its key is sent to."),
-    keyFrom: text("Where its key comes from, in words and without the key."),
-    stack: text("The Pulumi stack."),
-    planned: planned.describe("What the plan changes; all 0 where there is no plan."),
+    wave: jsonTextField("The name of its wave."),
+    state: tenantStateSchema,
+    host: jsonTextField("The service's host."),
+    address: jsonTextField("The address that its key is sent to."),
+    keyFrom: jsonTextField("Where its key comes from, in words and without the key."),
+    stack: jsonTextField("The Pulumi stack."),
+    planned: plannedCountsSchema.describe("What the plan changes; all 0 where there is no plan."),
     changes: z
-      .array(change)
+      .array(tenantChangeSchema)
       .readonly()
       .describe("The first changes of the plan, the most important first; at most 20."),
     alarms: z
       .strictObject({
-        danger: count("Risky changes."),
-        accepted: count("Risky changes whose acceptRisk says why they are meant.").exactOptional(),
-        warning: count("Changes with a warning."),
+        danger: jsonCountField("Risky changes."),
+        accepted: jsonCountField("Risky changes whose acceptRisk says why they are meant.").exactOptional(),
+        warning: jsonCountField("Changes with a warning."),
       })
       .readonly(),
     left: z
@@ -159,8 +165,8 @@ const tenant = z
       ),
     unmanagedAllows: z
       .strictObject({
-        count: count("How many."),
-        risky: count("How many of them lint would call risky."),
+        count: jsonCountField("How many."),
+        risky: jsonCountField("How many of them lint would call risky."),
         values: z.array(z.string()).readonly().describe("The first 10, the risky ones first."),
       })
       .readonly()
@@ -174,10 +180,10 @@ const tenant = z
         "What its settings files loosen of what those that they include ask for, with file and line; the first few.",
       ),
     error: error.exactOptional(),
-    attempts: count("How often it was begun: more than once after a crash, or when it was retried."),
-    worker: text("Who was at it last: host:pid.").exactOptional(),
-    startedAt: time("When it was begun").exactOptional(),
-    finishedAt: time("When it was through").exactOptional(),
+    attempts: jsonCountField("How often it was begun: more than once after a crash, or when it was retried."),
+    worker: jsonTextField("Who was at it last: host:pid.").exactOptional(),
+    startedAt: jsonTimeField("When it was begun").exactOptional(),
+    finishedAt: jsonTimeField("When it was through").exactOptional(),
     durationMs: z.number().min(0).describe("How long it took, in milliseconds.").exactOptional(),
   })
   .readonly()
@@ -189,9 +195,9 @@ export type UnmanagedAllows = NonNullable<TenantReport["unmanagedAllows"]>;
 const skipped = z
   .strictObject({
     name: z.string(),
-    since: time("Since when"),
-    by: text("Who said so: dana@build-7.").exactOptional(),
-    reason: text("Why."),
+    since: jsonTimeField("Since when"),
+    by: jsonTextField("Who said so: dana@build-7.").exactOptional(),
+    reason: jsonTextField("Why."),
   })
   .readonly()
   .meta({
@@ -200,8 +206,8 @@ const skipped = z
   });
 
 /** The mode of a rollout, for reports and the history. */
-export const task = z
-  .enum(TASKS)
+export const modeSchema = z
+  .enum(ROLLOUT_MODES)
   .exactOptional()
   .describe(
     "What it is for, where it does not bring what the files say: to take away what has ended, or what the console changed.",
@@ -211,24 +217,26 @@ export const task = z
 export const reportSchema = z
   .strictObject({
     format: z.literal(REPORT_FORMAT).describe("The version of this format."),
-    id: text("The rollout's id; none where no tenant is for it, so that no rollout is made."),
-    source: text("The targets file, as it was named."),
-    state: rolloutState,
+    id: jsonTextField("The rollout's id; none where no tenant is for it, so that no rollout is made."),
+    source: jsonTextField("The targets file, as it was named."),
+    state: rolloutStateSchema,
     isHeld: z.boolean().describe("Whether somebody is at it now."),
-    reason: text("Why it stopped or waits, a sentence.").exactOptional(),
-    waitingSince: time("Since when it waits for a person; absent where it does not").exactOptional(),
+    reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
+    waitingSince: jsonTimeField("Since when it waits for a person; absent where it does not").exactOptional(),
     advice: z.array(advice).readonly().describe("What to do next; empty when all is done."),
-    digest: text("What was reviewed: over the plans of all tenants."),
-    createdAt: time("When it was planned"),
-    startedAt: time("When it began").exactOptional(),
-    finishedAt: time("When it ended").exactOptional(),
-    rollsBack: text("The id of the rollout that this one rolls back.").exactOptional(),
-    rollsBackTo: text(
+    digest: jsonTextField("What was reviewed: over the plans of all tenants."),
+    createdAt: jsonTimeField("When it was planned"),
+    startedAt: jsonTimeField("When it began").exactOptional(),
+    finishedAt: jsonTimeField("When it ended").exactOptional(),
+    rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
+    rollsBackTo: jsonTextField(
       "What it goes back to: what each tenant held, or the files of a revision of git.",
     ).exactOptional(),
-    rolledBackBy: text("The newest rollback of it, where all that it changed was rolled back.").exactOptional(),
-    task,
-    counts,
+    rolledBackBy: jsonTextField(
+      "The newest rollback of it, where all that it changed was rolled back.",
+    ).exactOptional(),
+    task: modeSchema,
+    counts: countsSchema,
     skipped: z
       .array(skipped)
       .readonly()
@@ -249,4 +257,4 @@ export type RolloutReport = z.infer<typeof reportSchema>;
 export type SkippedReport = NonNullable<RolloutReport["skipped"]>[number];
 export type Advice = RolloutReport["advice"][number];
 
-export const reportJson = formatJson<RolloutReport>;
+export const formatReportJson = formatJson<RolloutReport>;

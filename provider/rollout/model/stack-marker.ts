@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantIdentity } from "../../settings/tenant-identity";
-import { withoutUndefined } from "../../settings/without-undefined";
 
 /**
  * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
@@ -63,5 +63,5 @@ export function readStackMarker(exportedState: unknown): StackMarker | undefined
   const { data: found } = markerSchema.safeParse(root?.outputs?.[MARKER_OUTPUT]);
   if (found === undefined) return undefined;
   const { rollout, seq, at } = found;
-  return { rollout, seq, at, ...withoutUndefined({ identity: identity.safeParse(found.identity).data }) };
+  return { rollout, seq, at, ...omitUndefined({ identity: identity.safeParse(found.identity).data }) };
 }

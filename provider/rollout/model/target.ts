@@ -1,7 +1,7 @@
 import type { Finding, Place } from "../../files/finding";
-import type { FrontName } from "../../resources/resource-type";
+import type { ProviderKind } from "../../resources/resource-type";
 import type { ClosedHours } from "./closed-hours";
-import type { Notify } from "./notify";
+import type { NotificationSettings } from "./notification-settings";
 import type { HealthCheck } from "./wave";
 
 /** A tenant of a rollout: its address, key source, settings file and stack. */
@@ -20,7 +20,7 @@ export interface Target {
   /** The name of the `TenantSettings` in the stack. Default: that of the only one in the stack. For a new stack: the tenant's name. */
   readonly resource?: string;
   /** The provider of its lists. Default: that of the stack. For a new stack: dynamic resources. */
-  readonly front?: FrontName;
+  readonly front?: ProviderKind;
   /** Whether to allow plain http to another machine. Default: false. */
   readonly allowInsecureHttp: boolean;
   /** The place of its declaration. */
@@ -51,7 +51,7 @@ export interface Targets {
   /** The limits of service addresses, keyed by address without a trailing slash. Other addresses have none. */
   readonly services: ReadonlyMap<string, ServiceLimit>;
   /** The notification settings. Default: every receiver with an address in the environment gets all notices. */
-  readonly notify?: Notify;
+  readonly notify?: NotificationSettings;
   readonly findings: readonly Finding[];
 }
 

@@ -23,11 +23,11 @@ export interface Wave {
    * Tenants with an unreviewed last change from an earlier rollout: its wave was abandoned at the gate, or before it was found
    * healthy. Before other tenants follow, this wave is reviewed as if that change were its own. Absent: none.
    */
-  readonly unseen?: readonly UnseenTenant[];
+  readonly unseen?: readonly UnreviewedTenant[];
 }
 
 /** A tenant with a change that was not reviewed as its wave requires. */
-export interface UnseenTenant {
+export interface UnreviewedTenant {
   readonly name: string;
   /** When it was changed, in milliseconds since 1970. */
   readonly sinceMs: number;
@@ -52,12 +52,12 @@ export interface ThreatLimit {
 }
 
 /** The states in which nothing is left to do for a tenant. */
-export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed", "skipped"]);
+export const SETTLED_STATES: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed", "skipped"]);
 
 const OPEN_STATES: ReadonlySet<string> = new Set<RolloutState>(["running", "waiting", "stopped"]);
 
 /** Whether a rollout in this state ended before it was done, and can't be resumed. */
-export function isEndedState(state: string): boolean {
+export function isFinalState(state: string): boolean {
   return state === "abandoned" || state === "rolled-back";
 }
 

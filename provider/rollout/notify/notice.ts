@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { NOTICE_KINDS } from "../model/notify";
+import { NOTICE_KINDS } from "../model/notification-settings";
 
 /** The version of the notice format. */
 export const NOTICE_FORMAT = 1;
 
 /** The body sent to a webhook. All texts are printable and on one line. */
-export const NOTICE = z
+export const noticeSchema = z
   .strictObject({
     format: z.literal(NOTICE_FORMAT).describe("The version of this format."),
     kind: z.enum(NOTICE_KINDS).describe("What it tells of."),
@@ -49,4 +49,4 @@ export const NOTICE = z
     description: "What a webhook of `notify` in `tenants.yaml` is sent.",
   });
 
-export type Notice = z.output<typeof NOTICE>;
+export type Notice = z.output<typeof noticeSchema>;

@@ -1,13 +1,13 @@
-import type { NoticeKind } from "../model/notify";
-import { bodyFor } from "./bodies";
-import { deliver } from "./deliver";
+import type { NoticeKind } from "../model/notification-settings";
+import { deliverNotice } from "./deliver-notice";
 import type { Notice } from "./notice";
+import { buildNoticeBody } from "./notice-body";
 import type { Receiver } from "./receivers";
 
 /** Sends notices to receivers, in order for each receiver. Failures are reported at the end and affect nothing else. */
 export class Notifier {
   readonly #receivers: readonly Receiver[];
-  readonly #ending = new AbortController();
+  readonly #abortController = new AbortController();
   readonly #problems = new Set<string>();
   readonly #queues = new Map<Receiver, Promise<void>>();
 
@@ -24,7 +24,7 @@ export class Notifier {
    * @param id stable for the same event, even across runs.
    * @param buildNotice builds the notice. Called only if a receiver wants it.
    */
-  tell(kind: NoticeKind, id: string, buildNotice: () => Promise<Notice>): void {
+  notify(kind: NoticeKind, id: string, buildNotice: () => Promise<Notice>): void {
     const pendingNotice = this.isWanted(kind) ? buildNotice() : undefined;
     if (pendingNotice === undefined) return;
     // Each queue handles the rejection, but possibly too late for Node.js.
@@ -45,8 +45,8 @@ export class Notifier {
    * @param timeoutMs the maximum wait in milliseconds.
    * @returns a sentence about undelivered notices, for people. Undefined if all were delivered.
    */
-  async end(timeoutMs = 30_000): Promise<string | undefined> {
-    const timer = setTimeout(() => this.#ending.abort(), timeoutMs);
+  async flush(timeoutMs = 30_000): Promise<string | undefined> {
+    const timer = setTimeout(() => this.#abortController.abort(), timeoutMs);
     await Promise.all(this.#queues.values());
     clearTimeout(timer);
     return this.#problems.size === 0 ? undefined : `Not everybody could be told: ${[...this.#problems].join("; ")}.`;
@@ -55,9 +55,9 @@ export class Notifier {
   async #send(receiver: Receiver, id: string, pendingNotice: Promise<Notice>): Promise<void> {
     const problem = await pendingNotice
       .then(async ({ changes, ...notice }) => {
-        const visibleNotice = receiver.changes && changes !== undefined ? { ...notice, changes } : notice;
-        return await deliver(receiver, id, bodyFor(receiver.name, visibleNotice), {
-          signal: this.#ending.signal,
+        const visibleNotice = receiver.includesChanges && changes !== undefined ? { ...notice, changes } : notice;
+        return await deliverNotice(receiver, id, buildNoticeBody(receiver.name, visibleNotice), {
+          signal: this.#abortController.signal,
         });
       })
       .catch((error: unknown) => `${receiver.name} (${error instanceof Error ? error.name : "an error"})`);

@@ -1,6 +1,12 @@
 import { ConfigurationError } from "../../client";
 import { isLoopback } from "../../client/address";
-import { NOTICE_KINDS, type NoticeKind, type Notify, RECEIVERS, type ReceiverName } from "../model/notify";
+import {
+  NOTICE_KINDS,
+  type NoticeKind,
+  type NotificationSettings,
+  RECEIVERS,
+  type ReceiverName,
+} from "../model/notification-settings";
 
 /** The destination of notices. */
 export interface Receiver {
@@ -9,13 +15,13 @@ export interface Receiver {
   readonly url: URL;
   readonly kinds: ReadonlySet<NoticeKind>;
   /** Whether notices include the changes, not only their numbers. */
-  readonly changes: boolean;
+  readonly includesChanges: boolean;
   /** The key to sign webhook bodies with, if configured. */
   readonly secret?: Uint8Array;
 }
 
 /** The environment variables with the receivers' addresses, which are secrets. */
-export const ADDRESSES: Readonly<Record<ReceiverName, string>> = {
+export const RECEIVER_ADDRESS_VARIABLES: Readonly<Record<ReceiverName, string>> = {
   webhook: "EMAIL_SECURITY_NOTIFY_WEBHOOK",
   slack: "EMAIL_SECURITY_NOTIFY_SLACK",
   teams: "EMAIL_SECURITY_NOTIFY_TEAMS",
@@ -23,7 +29,7 @@ export const ADDRESSES: Readonly<Record<ReceiverName, string>> = {
 };
 
 /** The environment variable with the key that signs webhook bodies. */
-export const SECRET = "EMAIL_SECURITY_NOTIFY_SECRET";
+export const WEBHOOK_SECRET_VARIABLE = "EMAIL_SECURITY_NOTIFY_SECRET";
 
 /**
  * Returns the receivers with an address in the environment, and the kinds that the targets file selects. Addresses come only from
@@ -31,21 +37,21 @@ export const SECRET = "EMAIL_SECURITY_NOTIFY_SECRET";
  *
  * @throws {ConfigurationError} for an invalid address. It names the variable, never its value.
  */
-export function receiversOf(
-  notify: Notify | undefined,
+export function getReceivers(
+  notify: NotificationSettings | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly Receiver[] {
   return RECEIVERS.flatMap((name): Receiver[] => {
-    const address = environment[ADDRESSES[name]];
+    const address = environment[RECEIVER_ADDRESS_VARIABLES[name]];
     if (address === undefined || address.trim() === "") return [];
-    const { events = NOTICE_KINDS, changes = false } = notify?.[name] ?? {};
-    const secret = name === "webhook" ? parseWebhookSecret(environment[SECRET]) : undefined;
+    const { events = NOTICE_KINDS, changes: includesChanges = false } = notify?.[name] ?? {};
+    const secret = name === "webhook" ? parseWebhookSecret(environment[WEBHOOK_SECRET_VARIABLE]) : undefined;
     return [
       {
         name,
-        url: parseReceiverUrl(ADDRESSES[name], address),
+        url: parseReceiverUrl(RECEIVER_ADDRESS_VARIABLES[name], address),
         kinds: new Set<NoticeKind>(events),
-        changes,
+        includesChanges,
         ...(secret === undefined ? {} : { secret }),
       },
     ];
@@ -53,13 +59,13 @@ export function receiversOf(
 }
 
 /** Returns the unset variables of receivers that the targets file names. */
-export function unaddressed(
-  notify: Notify | undefined,
+export function findUnsetAddressVariables(
+  notify: NotificationSettings | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
-  return RECEIVERS.filter((name) => notify?.[name] !== undefined && !environment[ADDRESSES[name]]?.trim()).map(
-    (name) => ADDRESSES[name],
-  );
+  return RECEIVERS.filter(
+    (name) => notify?.[name] !== undefined && !environment[RECEIVER_ADDRESS_VARIABLES[name]]?.trim(),
+  ).map((name) => RECEIVER_ADDRESS_VARIABLES[name]);
 }
 
 function parseReceiverUrl(variable: string, address: string): URL {
@@ -78,6 +84,6 @@ function parseWebhookSecret(text: string | undefined): Uint8Array | undefined {
   const secret = Buffer.from(base64, "base64");
   if (secret.length >= 24 && secret.length <= 64) return secret;
   throw new ConfigurationError(
-    `${SECRET} holds no secret (what stands there is not shown); write whsec_ and 24 to 64 bytes in base64, as \`openssl rand -base64 32\` makes them.`,
+    `${WEBHOOK_SECRET_VARIABLE} holds no secret (what stands there is not shown); write whsec_ and 24 to 64 bytes in base64, as \`openssl rand -base64 32\` makes them.`,
   );
 }

@@ -1,5 +1,5 @@
-import { enumerate, given, say, type Words } from "../../render/words";
-import { hashOf } from "../../settings/plan-digest";
+import { joinWithAnd, type SafeText, safeText, untrusted } from "../../render/safe-text";
+import { hashJson } from "../../settings/plan-digest";
 
 /** A set of tenants with a name, so that the list of tenants appears only once. */
 export interface TenantGroup {
@@ -11,7 +11,7 @@ export interface TenantGroup {
 const MAX_LISTED = 3;
 
 /** Whether the tenants are named inline instead of as a group. */
-export function isFew(tenants: readonly string[]): boolean {
+export function canListInline(tenants: readonly string[]): boolean {
   return tenants.length <= MAX_LISTED;
 }
 
@@ -26,7 +26,7 @@ export class TenantGroups {
   }
 
   /** The groups in the order of their first use. */
-  get all(): readonly TenantGroup[] {
+  get groups(): readonly TenantGroup[] {
     return [...this.#groups.values()];
   }
 
@@ -35,11 +35,11 @@ export class TenantGroups {
    *
    * @param tenants in their order; at least one.
    */
-  where(tenants: readonly string[]): Words {
-    if (tenants.length === this.#total && tenants.length > 1) return say`in all ${tenants.length} tenants`;
-    const tenantsText = this.who(tenants);
-    if (isFew(tenants)) return say`in ${tenantsText}`;
-    return say`in ${tenants.length} of ${this.#total} tenants: ${tenantsText}`;
+  describeScope(tenants: readonly string[]): SafeText {
+    if (tenants.length === this.#total && tenants.length > 1) return safeText`in all ${tenants.length} tenants`;
+    const tenantsText = this.describeTenants(tenants);
+    if (canListInline(tenants)) return safeText`in ${tenantsText}`;
+    return safeText`in ${tenants.length} of ${this.#total} tenants: ${tenantsText}`;
   }
 
   /**
@@ -47,10 +47,10 @@ export class TenantGroups {
    *
    * @param tenants in their order; at least one.
    */
-  who(tenants: readonly string[]): Words {
-    if (isFew(tenants)) return enumerate(tenants.map((name): Words => [given(name)]));
+  describeTenants(tenants: readonly string[]): SafeText {
+    if (canListInline(tenants)) return joinWithAnd(tenants.map((name): SafeText => [untrusted(name)]));
     if (tenants.length === this.#total) return ["all"];
-    const key = hashOf(tenants);
+    const key = hashJson(tenants);
     const group = this.#groups.get(key) ?? { name: `group ${this.#groups.size + 1}`, tenants };
     this.#groups.set(key, group);
     return [group.name];

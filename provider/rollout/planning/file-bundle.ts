@@ -3,15 +3,15 @@ import { createRequire } from "node:module";
 import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { ConfigurationError } from "../../client";
-import { isOutside, repositoryOf } from "../../files/repository";
-import { PLUGIN_FOLDER, PLUGIN_NAME } from "../../gitops/plugin-lines";
-import { readPlainFile } from "../../machine/plain-file";
-import { scratchFolder } from "../../machine/scratch-folder";
-import { sdkUnfit } from "../../settings/sdk-requirement";
+import { findRepository, isOutsideDirectory } from "../../files/repository";
+import { PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-lines";
+import { readRegularFile } from "../../machine/regular-file";
+import { createScratchDirectory } from "../../machine/scratch-directory";
+import { getSdkVersionProblem } from "../../settings/sdk-requirement";
 import { quote } from "../../settings/text";
 import type { PackedFiles } from "../journal/rollout-record";
-import { inTemporaryFolder } from "../model/temporary-folder";
-import { NotAllowedError } from "../targets/not-allowed";
+import { useTemporaryDirectory } from "../model/temporary-directory";
+import { NotAllowedError } from "../targets/assert-allowed";
 
 /**
  * Reads files into a bundle that keeps their relative paths, so that they can be laid out elsewhere.
@@ -26,10 +26,10 @@ export function packFiles(
   workDirectory = process.cwd(),
 ): PackedFiles {
   const paths = [...new Set([...files].map((file) => resolve(workDirectory, file)))];
-  const root = repositoryOf(workDirectory) ?? findCommonDirectory([workDirectory, ...paths.map(dirname)]);
+  const root = findRepository(workDirectory) ?? findCommonDirectory([workDirectory, ...paths.map(dirname)]);
   const bundle = new Map<string, Uint8Array>();
   const addFile = (path: string, source: string): void => {
-    if (existsSync(source)) bundle.set(relative(root, path).split(sep).join("/"), readPlainFile(source));
+    if (existsSync(source)) bundle.set(relative(root, path).split(sep).join("/"), readRegularFile(source));
   };
   for (const path of paths.sort()) addFile(path, path);
   for (const [name, source] of extraFiles) addFile(join(workDirectory, name), source);
@@ -37,13 +37,13 @@ export function packFiles(
 }
 
 /** Adds files to a bundle, by their paths relative to its working directory. */
-export function withFiles({ bundle, folder }: PackedFiles, extraFiles: ReadonlyMap<string, string>): PackedFiles {
+export function addFiles({ bundle, folder }: PackedFiles, extraFiles: ReadonlyMap<string, string>): PackedFiles {
   const added = [...extraFiles].map(([path, text]) => [posix.join(folder, path), Buffer.from(text)] as const);
   return { bundle: new Map([...bundle, ...added]), folder };
 }
 
 /** A bundle that was laid out in its own directory. */
-export interface WorkFolder {
+export interface BundleDirectory {
   /** The path of the working directory in it. */
   readonly path: string;
   remove(): void;
@@ -55,9 +55,13 @@ export interface WorkFolder {
  * @param project the name of the project.
  * @param backend the URL of the state backend, if the user's project specifies one.
  */
-export function layOut({ bundle, folder }: PackedFiles, project: string, backend: string | undefined): WorkFolder {
-  return inTemporaryFolder(() => {
-    const scratch = scratchFolder("rollout");
+export function extractBundle(
+  { bundle, folder }: PackedFiles,
+  project: string,
+  backend: string | undefined,
+): BundleDirectory {
+  return useTemporaryDirectory(() => {
+    const scratch = createScratchDirectory("rollout");
     const remove = (): void => scratch[Symbol.dispose]();
     try {
       return { path: writeBundle(scratch.path, { bundle, folder }, project, backend), remove };
@@ -89,7 +93,7 @@ function writeBundle(
     name: project,
     runtime: "nodejs",
     ...(backend === undefined ? {} : { backend: { url: backend } }),
-    plugins: { providers: [{ name: PLUGIN_NAME, path: PLUGIN_FOLDER }] },
+    plugins: { providers: [{ name: PLUGIN_NAME, path: PLUGIN_DIRECTORY }] },
   };
   writeFileSync(join(path, "Pulumi.yaml"), stringify(settings));
   linkPackages(join(path, "node_modules"));
@@ -126,7 +130,7 @@ function linkPackages(directory: string): void {
   const packageRoot = join(__dirname, "..", "..", "..");
   const requireFromPackage = createRequire(join(packageRoot, "package.json"));
   const manifest = requireFromPackage.resolve("@pulumi/pulumi/package.json");
-  const sdkProblem = sdkUnfit((requireFromPackage(manifest) as { version: string }).version);
+  const sdkProblem = getSdkVersionProblem((requireFromPackage(manifest) as { version: string }).version);
   if (sdkProblem !== undefined) throw new ConfigurationError(sdkProblem);
   const pulumiRoot = dirname(manifest);
   mkdirSync(join(directory, "@pulumi"), { recursive: true });
@@ -137,7 +141,7 @@ function linkPackages(directory: string): void {
 function findCommonDirectory(directories: readonly string[]): string {
   const [first = process.cwd(), ...others] = directories;
   let ancestor = first;
-  while (others.some((directory) => isOutside(ancestor, directory)) && dirname(ancestor) !== ancestor)
+  while (others.some((directory) => isOutsideDirectory(ancestor, directory)) && dirname(ancestor) !== ancestor)
     ancestor = dirname(ancestor);
   return ancestor;
 }

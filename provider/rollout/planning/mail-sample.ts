@@ -1,10 +1,10 @@
-import type { Change } from "../../plan/plan";
+import type { PlanChange } from "../../plan/plan";
 
 /** A tenant whose mail may be searched. */
 export interface MailCandidate {
   readonly name: string;
   /** The weights (from 1) of the changes that its mail can provide evidence for. The key is equal for the same change of two tenants. */
-  readonly changes: ReadonlyMap<string, number>;
+  readonly changeWeights: ReadonlyMap<string, number>;
 }
 
 /**
@@ -15,22 +15,22 @@ export interface MailCandidate {
  * @param maxTenants the maximum number of tenants. All candidates are chosen if they don't exceed it.
  * @returns names, in the order of the candidates.
  */
-export function mailSample(candidates: readonly MailCandidate[], maxTenants: number): readonly string[] {
-  const remaining = new Set(candidates.filter(({ changes }) => changes.size > 0));
+export function chooseMailSample(candidates: readonly MailCandidate[], maxTenants: number): readonly string[] {
+  const remaining = new Set(candidates.filter(({ changeWeights }) => changeWeights.size > 0));
   if (remaining.size <= maxTenants) return [...remaining].map(({ name }) => name);
   const coveredChanges = new Set<string>();
   const chosen = new Set<string>();
   const choose = (candidate: MailCandidate): void => {
     remaining.delete(candidate);
     chosen.add(candidate.name);
-    for (const key of candidate.changes.keys()) coveredChanges.add(key);
+    for (const key of candidate.changeWeights.keys()) coveredChanges.add(key);
   };
   while (chosen.size < maxTenants) {
     let best: MailCandidate | undefined;
     let bestWeight = 0;
     for (const candidate of remaining) {
       let candidateWeight = 0;
-      for (const [key, weight] of candidate.changes) if (!coveredChanges.has(key)) candidateWeight += weight;
+      for (const [key, weight] of candidate.changeWeights) if (!coveredChanges.has(key)) candidateWeight += weight;
       if (candidateWeight > bestWeight) [best, bestWeight] = [candidate, candidateWeight];
     }
     if (best === undefined) break;
@@ -46,12 +46,12 @@ export function mailSample(candidates: readonly MailCandidate[], maxTenants: num
 }
 
 /** The weight of mail evidence for a change; 0 if mail can't provide any. */
-export function mailWeight({
+export function getMailWeight({
   entryType,
   before,
   after,
   alarm,
-}: Pick<Change, "entryType" | "before" | "after" | "alarm">): number {
+}: Pick<PlanChange, "entryType" | "before" | "after" | "alarm">): number {
   if (entryType === "ip") return 0;
   return after?.list === "allow" || before?.list === "deny" || alarm !== "none" ? 10 : 1;
 }

@@ -1,20 +1,20 @@
-import { jsonOf, PulumiError, type PulumiRun, runPulumi, toldBy } from "../../plan/pulumi";
-import { exportStack, knownLists } from "../../plan/stack-state";
-import { eachAtOnce } from "../../settings/at-once";
-import { withoutUndefined } from "../../settings/without-undefined";
+import { formatPulumiOutput, PulumiError, type PulumiRun, parsePulumiJson, runPulumi } from "../../plan/pulumi-cli";
+import { exportStack, parseStackLists } from "../../plan/stack-lists";
+import { forEachConcurrently } from "../../settings/for-each-concurrently";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
-import { reachedIn } from "../journal/reached";
+import { readLastApplied } from "../journal/last-applied";
+import { removeTruncatedAttributes } from "../stack/repair-file-backend";
 import { readStateFile } from "../stack/state-file";
-import { removeTornAttributes } from "../stack/torn-files";
 import type { PlanningContext } from "./plan-target";
 import type { OrphanedStack } from "./renamed-tenant";
 
 /** The options of {@link readOrphanedStacks}. */
-export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" | "folder" | "environment"> {
+export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" | "directory" | "environment"> {
   /** The stacks of all tenants of the targets file. */
-  readonly declared: ReadonlySet<string>;
+  readonly declaredStacks: ReadonlySet<string>;
   readonly database: Database;
-  /** The fingerprint of the state backend, from `stateBackend`. */
+  /** The fingerprint of the state backend, from `resolveStateBackend`. */
   readonly backend: string;
 }
 
@@ -29,44 +29,47 @@ const EXPORT_CONCURRENCY = 4;
  */
 export async function readOrphanedStacks({
   project,
-  folder,
+  directory,
   environment,
-  declared,
+  declaredStacks,
   database,
   backend,
 }: OrphanedStacksOptions): Promise<readonly OrphanedStack[]> {
-  const options = { folder, base: environment };
+  const options = { directory, baseEnvironment: environment };
   const backendUrl = environment["PULUMI_BACKEND_URL"];
-  removeTornAttributes({ backend: backendUrl, project });
+  removeTruncatedAttributes({ backend: backendUrl, project });
   const listStacks = async (...extraArgs: string[]): Promise<PulumiRun> =>
     await runPulumi(["stack", "ls", "--json", ...extraArgs], options);
   const allStacks = await listStacks("--all");
   // A single unreadable state of another project makes the list of all projects fail.
   const run = allStacks.code === 0 ? allStacks : await listStacks("--project", project);
-  if (run.code !== 0) throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${toldBy(run)}`);
-  const listedStacks = jsonOf(run.stdout, "The list of stacks") as readonly { readonly name: string }[];
+  if (run.code !== 0)
+    throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${formatPulumiOutput(run)}`);
+  const listedStacks = parsePulumiJson(run.stdout, "The list of stacks") as readonly {
+    readonly name: string;
+  }[];
   const candidates = listedStacks
     .map(({ name }) => ({ name, ...parseStackName(name, project) }))
-    .filter(({ stack, project: stackProject }) => declared.has(stack) === (stackProject !== project))
+    .filter(({ stack, project: stackProject }) => declaredStacks.has(stack) === (stackProject !== project))
     .sort((candidate, stackProject) => (candidate.name < stackProject.name ? -1 : 1));
   const orphans = new Map<string, OrphanedStack>();
   for (const [stackProject, projectStacks] of Map.groupBy(candidates, (candidate) => candidate.project)) {
-    const { stacks } = await reachedIn(database, {
+    const { stacks } = await readLastApplied(database, {
       project: stackProject,
       backend,
       stacks: projectStacks.map(({ stack }) => stack),
     });
-    await eachAtOnce(projectStacks, EXPORT_CONCURRENCY, async ({ name, stack }) => {
+    await forEachConcurrently(projectStacks, EXPORT_CONCURRENCY, async ({ name, stack }) => {
       try {
         const state =
           readStateFile({ backend: backendUrl, project: stackProject, stack }) ?? (await exportStack(name, options));
         if (state === undefined) return;
-        const stackLists = knownLists(state, stack, undefined);
+        const stackLists = parseStackLists(state, stack, undefined);
         const details = {
-          last: stacks.get(stack)?.last,
+          last: stacks.get(stack)?.applied,
           project: stackProject === project ? undefined : stackProject,
         };
-        orphans.set(name, { stack, known: stackLists, ...withoutUndefined(details) });
+        orphans.set(name, { stack, knownLists: stackLists, ...omitUndefined(details) });
       } catch (error) {
         // A stack that isn't the rollout's own must not make the rollout fail.
         if (!(error instanceof PulumiError)) throw error;

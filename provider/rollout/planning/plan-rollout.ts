@@ -1,53 +1,53 @@
 import { join } from "node:path";
-import type { ReadCache } from "../../files/read-settings";
-import { withoutKeys } from "../../machine/child-environment";
-import type { Guard, Plan } from "../../plan/plan";
-import { hashOf } from "../../settings/plan-digest";
-import { secretsIn } from "../../settings/secrets";
+import type { SettingsReadCache } from "../../files/read-settings";
+import { removeKeyVariables } from "../../machine/child-environment";
+import type { Plan, PlanBlocker } from "../../plan/plan";
+import { isEmptyTenantAccepted } from "../../settings/mail-domains";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { hashJson } from "../../settings/plan-digest";
+import { collectSecrets } from "../../settings/secrets";
 import type { TenantIdentity } from "../../settings/tenant-identity";
-import { acceptsEmptyTenant } from "../../settings/tenant-people";
-import { withoutUndefined } from "../../settings/without-undefined";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "../journal/rollout-record";
-import type { AgainTakenBack } from "../locks/rollout-marks";
-import type { RolloutCommands } from "../model/commands";
-import { RolloutError } from "../model/errors";
+import type { ReappliedChanges } from "../locks/rollout-locks";
+import type { RolloutCommands } from "../model/rollout-commands";
+import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
-import { AddressHealth, type Asking, isOfAddress } from "../probing/address-health";
-import { planEach } from "../probing/plan-each";
-import { checkReach, lookWith, type Reach } from "../probing/target-client";
-import type { PermitOffice } from "../rate-limit/permit-office";
+import { AddressHealth, isAddressWideFailure, type RequestPolicy } from "../probing/address-health";
+import { planAllTargets } from "../probing/plan-all-targets";
+import { assertRequestEnvironment, createProbe, type RequestContext } from "../probing/target-client";
+import type { RateLimitBroker } from "../rate-limit/rate-limit-broker";
 import { ChangeTally, type SharedChange } from "../report/change-tally";
-import { projectFolder, type StateBackend } from "../stack/state-backend";
+import { getProjectDirectory, type StateBackend } from "../stack/state-backend";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
+import { findServiceLimit } from "../targets/service-limit";
 import {
-  findSameTargetsIn,
-  type ReadMemory,
-  type RememberedTenants,
+  addMarkerRecords,
+  type IdentityRecords,
+  type ReadIdentityRecords,
   SameTenantError,
-  withMarkers,
-} from "../targets/same-tenant";
-import { limitOf } from "../targets/service-limit";
+  validateTenantIdentities,
+} from "../targets/tenant-conflicts";
 import { FailureTally } from "../targets/tolerance";
-import { askMail, type MailAsked, type MailOf } from "./ask-mail";
-import { layOut, packFiles, withFiles } from "./file-bundle";
+import { addFiles, extractBundle, packFiles } from "./file-bundle";
 import { readOrphanedStacks } from "./orphaned-stacks";
-import { failedPlan, type PlanningContext, type PlanTenant, planTarget, type TargetPlan } from "./plan-target";
+import { buildFailedPlan, type PlanningContext, planTarget, type TargetPlan, type TenantPlanner } from "./plan-target";
 import { planWithMail } from "./plan-with-mail";
-import { endedEarly, type PlanFailure } from "./planning-ended";
+import { buildPlanningEndedError, type PlanFailure } from "./planning-ended-error";
 import { readKeys } from "./read-keys";
+import { checkReassignedStacks } from "./reassigned-stacks";
 import type { OrphanedStack } from "./renamed-tenant";
-import { eachTakenStack } from "./taken-stacks";
-import { tenantError } from "./tenant-error";
-import { toldChange } from "./tenant-summary";
+import { type MailScope, type MailSearchResult, searchTenantMail } from "./search-tenant-mail";
+import { buildTenantError } from "./tenant-error";
+import { buildTenantChange } from "./tenant-summary";
 
 /** The options of {@link planRollout}. */
 export interface PlanRolloutOptions {
   readonly journal: Journal;
   /** The commands that messages suggest. */
   readonly commands: RolloutCommands;
-  readonly office: PermitOffice;
+  readonly rateLimitBroker: RateLimitBroker;
   readonly backend: StateBackend;
   /** The source of the keys, and of the other variables that the CLI gets. */
   readonly environment: NodeJS.ProcessEnv;
@@ -58,9 +58,9 @@ export interface PlanRolloutOptions {
   /** Settings files of another time, which replace those of the working directory. */
   readonly files?: PackedFiles;
   /** Plans one tenant. Default: plans it by its settings file. */
-  readonly planTenant?: PlanTenant;
+  readonly planTenant?: TenantPlanner;
   /** Reads what earlier rollouts recorded about tenants. Default: nothing. */
-  readonly memory?: ReadMemory;
+  readonly memory?: ReadIdentityRecords;
   /**
    * The stacks of all tenants of the targets file. Any other stack may belong to a renamed tenant. Default: no search for renamed tenants.
    */
@@ -70,7 +70,7 @@ export interface PlanRolloutOptions {
   /**
    * The tenants whose mail is searched for evidence once all are planned. Applies only to rollouts of the settings files. Default: none.
    */
-  readonly mail?: MailOf;
+  readonly mail?: MailScope;
   /** Receives the number of planned tenants. */
   readonly onProgress?: (planned: number, total: number) => void;
   /** Receives the number of tenants whose mail has been searched. */
@@ -87,13 +87,13 @@ export interface PlannedRollout {
   /** The location of the state of all stacks, without credentials. */
   readonly backend: string;
   /** The guards that block the rollout, by tenant. */
-  readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
+  readonly blockers: readonly { readonly tenant: string; readonly guard: PlanBlocker }[];
   /** Changes that this plan repeats although a rollback has undone them. Absent: none. */
-  readonly again?: readonly AgainTakenBack[];
+  readonly reappliedChanges?: readonly ReappliedChanges[];
   /** The changes and their number of tenants, the most important first. */
   readonly changes: readonly SharedChange[];
   /** The evidence from the mail of some tenants. Absent: no mail was searched. */
-  readonly mail?: MailAsked;
+  readonly mail?: MailSearchResult;
 }
 
 /** How many plans are written to the journal at once. */
@@ -107,7 +107,7 @@ const WRITE_BATCH_SIZE = 20;
  * @throws {SameKeyError} if two tenants have the same key.
  * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service; (`ERR_OTHER_TENANT`) if a
  * key opens a tenant that an earlier rollout read under another name.
- * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) if more tenants fail than the tolerance allows before all are planned.
+ * @throws {PlanningFailedError} (`ERR_ROLLOUT_PLAN`) if more tenants fail than the tolerance allows before all are planned.
  * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) if it was stopped.
  */
 export async function planRollout(
@@ -115,9 +115,9 @@ export async function planRollout(
   targets: readonly Target[],
   options: PlanRolloutOptions,
 ): Promise<PlannedRollout> {
-  const { journal, office, backend, environment, concurrency, onProgress } = options;
+  const { journal, rateLimitBroker, backend, environment, concurrency, onProgress } = options;
   const { alwaysRunEngine = false, planTenant = planTarget } = options;
-  checkReach(environment, targets);
+  assertRequestEnvironment(environment, targets);
   const toleranceExceeded = new AbortController();
   const endPlanning = (): void => toleranceExceeded.abort(new Error("more tenants have failed than is tolerated"));
   const signal =
@@ -131,8 +131,8 @@ export async function planRollout(
   const failureTally = new FailureTally(spec);
   const failures: PlanFailure[] = [];
   const recordFailure = (target: Target, error: unknown, key = ""): PlannedTenant => {
-    const planned = failedPlan(target, error, [key, ...secretsIn(environment)]);
-    failures.push({ target, error: planned.error, isOfAddress: isOfAddress(error) });
+    const planned = buildFailedPlan(target, error, [key, ...collectSecrets(environment)]);
+    failures.push({ target, error: planned.error, isAddressWide: isAddressWideFailure(error) });
     return planned;
   };
   const { keys, keyless } = await readKeys(targets, {
@@ -146,7 +146,7 @@ export async function planRollout(
 
   const id = await journal.create(spec, targets);
   const generatedFiles = new Map<string, string>();
-  const guards: { tenant: string; guard: Guard }[] = [];
+  const guards: { tenant: string; guard: PlanBlocker }[] = [];
   const changeTally = new ChangeTally();
   const digests = new Map<string, string>();
   const identities = new Map<Target, TenantIdentity>();
@@ -156,31 +156,32 @@ export async function planRollout(
     for (const { name, state, digest, error } of planned) {
       digests.set(name, `${state} ${error?.code ?? digest}`);
     }
-    await journal.planned(id, planned);
+    await journal.recordPlans(id, planned);
     onProgress?.(digests.size, targets.length);
   };
-  const workDirectory = layOut({ bundle: new Map(), folder: "." }, spec.project, backend.url);
-  const oldFiles = options.files === undefined ? undefined : layOut(options.files, spec.project, backend.url);
+  const workDirectory = extractBundle({ bundle: new Map(), folder: "." }, spec.project, backend.url);
+  const oldFiles = options.files === undefined ? undefined : extractBundle(options.files, spec.project, backend.url);
   try {
-    const requestContext: Reach = {
+    const requestContext: RequestContext = {
       environment,
-      permits: (target, isAllowed) => office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+      getTokens: (target, isAllowed) =>
+        rateLimitBroker.getTokens(target.baseUrl, findServiceLimit(spec.services, target), isAllowed),
       signal,
     };
-    const cliEnvironment = engineEnvironment(environment, spec.keyVariables, backend);
+    const cliEnvironment = buildEngineEnvironment(environment, spec.keyVariables, backend);
     const { declaredStacks } = options;
     let orphansPromise: Promise<readonly OrphanedStack[]> | undefined;
     const readOrphans = async (declaredStackNames: ReadonlySet<string>): Promise<readonly OrphanedStack[]> => {
       const { project } = spec;
       const stackOptions = {
         project,
-        folder: workDirectory.path,
+        directory: workDirectory.path,
         environment: cliEnvironment,
         backend: backend.fingerprint,
       };
       orphansPromise ??= readOrphanedStacks({
         ...stackOptions,
-        declared: declaredStackNames,
+        declaredStacks: declaredStackNames,
         database: journal.database,
       });
       return await orphansPromise;
@@ -188,55 +189,55 @@ export async function planRollout(
     const newTargets: Target[] = [];
     const partlyMatching = new Map<Target, number>();
     const { memory = async () => new Map() } = options;
-    let remembering: Promise<RememberedTenants> | undefined;
-    const remembered = async (): Promise<RememberedTenants> => {
+    let remembering: Promise<IdentityRecords> | undefined;
+    const readIdentityRecords = async (): Promise<IdentityRecords> => {
       remembering ??= memory("declared");
       return await remembering;
     };
     const context: PlanningContext = {
-      remembered,
+      readIdentityRecords,
       // Whose tenant it is may be known all the same, which the plan doesn't say.
-      onReplaced: (target, { identity }) => void identities.set(target, identity),
+      onReplacedTenant: (target, { identity }) => void identities.set(target, identity),
       onStack: (target, matchCount) => {
         if (matchCount === "new") newTargets.push(target);
         else if (matchCount !== undefined) partlyMatching.set(target, matchCount);
       },
       today: spec.today,
       project: spec.project,
-      folder: workDirectory.path,
-      ...(oldFiles === undefined ? {} : { root: oldFiles.path }),
+      directory: workDirectory.path,
+      ...(oldFiles === undefined ? {} : { settingsRoot: oldFiles.path }),
       environment: cliEnvironment,
-      cache: new Map() as ReadCache,
-      reach: requestContext,
+      cache: new Map() as SettingsReadCache,
+      requestContext,
       alwaysRunEngine,
-      accepting: environment,
+      acceptanceEnvironment: environment,
       files: new Set(),
-      ...(declaredStacks === undefined ? {} : { orphans: async () => await readOrphans(declaredStacks) }),
+      ...(declaredStacks === undefined ? {} : { readOrphanedStacks: async () => await readOrphans(declaredStacks) }),
     };
     const getKey = (target: Target): string => keys.get(target) ?? "";
     const plannableTargets = [...keys.keys()];
     await writePlans(keyless.map(({ target, error }) => recordFailure(target, error)));
     const addresses = new AddressHealth({
-      look: lookWith(requestContext, (target) => Promise.resolve(getKey(target))),
+      probe: createProbe(requestContext, (target) => Promise.resolve(getKey(target))),
       targets: plannableTargets,
     });
-    await planEach<TargetPlan>(plannableTargets, {
+    await planAllTargets<TargetPlan>(plannableTargets, {
       addresses,
       concurrency,
       tally: failureTally,
       signal,
-      end: endPlanning,
-      plan: async (target, requestPolicy, runInSlot) =>
+      onToleranceExceeded: endPlanning,
+      planTarget: async (target, requestPolicy, runInSlot) =>
         await planTenant(target, getKey(target), context, requestPolicy, runInSlot),
-      settled: async (target, { plan, error }) => {
-        for (const [file, text] of plan?.made ?? []) generatedFiles.set(file, text);
+      onSettled: async (target, { plan, error }) => {
+        for (const [file, text] of plan?.generatedFiles ?? []) generatedFiles.set(file, text);
         if (plan !== undefined) changeTally.add(target.name, plan.changes);
-        const identity = plan?.planned.summary?.identity;
+        const identity = plan?.plannedTenant.summary?.identity;
         if (identity !== undefined) identities.set(target, identity);
-        const marker = plan?.planned.summary?.marker;
+        const marker = plan?.plannedTenant.summary?.marker;
         if (marker !== undefined) markers.set(target, marker);
-        for (const guard of plan?.guards ?? []) guards.push({ tenant: target.name, guard });
-        unwrittenPlans.push(plan?.planned ?? recordFailure(target, error, getKey(target)));
+        for (const guard of plan?.blockers ?? []) guards.push({ tenant: target.name, guard });
+        unwrittenPlans.push(plan?.plannedTenant ?? recordFailure(target, error, getKey(target)));
         if (unwrittenPlans.length < WRITE_BATCH_SIZE) return;
         const batch = unwrittenPlans;
         unwrittenPlans = [];
@@ -246,14 +247,14 @@ export async function planRollout(
     throwIfStopped();
     const reportedTenants = new Set<string>();
     const takenStackOptions = {
-      newcomers: newTargets,
-      partlyHeld: partlyMatching,
+      newTargets,
+      partialMatches: partlyMatching,
       context,
       database: journal.database,
       backend: backend.fingerprint,
     };
-    await eachTakenStack(takenStackOptions, async (target, compareStack) => {
-      const guard = await addresses.ask(
+    await checkReassignedStacks(takenStackOptions, async (target, compareStack) => {
+      const guard = await addresses.run(
         target,
         async (requestPolicy) => await compareStack(getKey(target), requestPolicy),
       );
@@ -261,40 +262,45 @@ export async function planRollout(
       guards.push({ tenant: target.name, guard });
       reportedTenants.add(target.name);
     });
-    const recall: ReadMemory = async (of) => await (of === "declared" ? remembered() : memory(of));
-    const isAccepted = (name: string): boolean => acceptsEmptyTenant(environment, name);
-    const known = withMarkers(recall, [...identities.keys()], (target) => markers.get(target));
-    const found = await findSameTargetsIn(identities, known, isAccepted);
-    const sameTenants = found.filter(({ read, known }) =>
-      [...read, ...known].every(({ name }) => !reportedTenants.has(name)),
+    const recall: ReadIdentityRecords = async (of) => await (of === "declared" ? readIdentityRecords() : memory(of));
+    const isAccepted = (name: string): boolean => isEmptyTenantAccepted(environment, name);
+    const known = addMarkerRecords(recall, [...identities.keys()], (target) => markers.get(target));
+    const found = await validateTenantIdentities(identities, known, isAccepted);
+    const sameTenants = found.filter(({ targets, records }) =>
+      [...targets, ...records].every(({ name }) => !reportedTenants.has(name)),
     );
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
     await writePlans(unwrittenPlans);
-    const unplanned = targets.filter(({ name }) => !digests.has(name));
-    if (unplanned.length > 0) {
-      throw await endedEarly(journal, id, { failures, unplanned, over: failureTally.over }, options.commands);
+    const unplannedTargets = targets.filter(({ name }) => !digests.has(name));
+    if (unplannedTargets.length > 0) {
+      throw await buildPlanningEndedError(
+        journal,
+        id,
+        { failures, unplannedTargets, exceededTolerances: failureTally.exceededTolerances },
+        options.commands,
+      );
     }
     const digest = computeRolloutDigest(spec, targets, digests);
-    const packed = options.files ?? packFiles(context.files, stackFilesOf(spec, targets));
-    await journal.planningDone(id, digest, withFiles(packed, generatedFiles));
+    const packed = options.files ?? packFiles(context.files, getStackConfigFiles(spec, targets));
+    await journal.completePlanning(id, digest, addFiles(packed, generatedFiles));
     const byName = new Map(plannableTargets.map((target) => [target.name, target]));
     const mailResult =
       options.mail === undefined || options.planTenant !== undefined
         ? undefined
-        : await askMail(journal, id, {
+        : await searchTenantMail(journal, id, {
             mail: options.mail,
             concurrency,
             planWithMail: async (name) => {
               throwIfStopped();
               const target = byName.get(name) as Target;
-              const plan = async (requestPolicy: Asking) =>
+              const plan = async (requestPolicy: RequestPolicy) =>
                 await planWithMail(target, getKey(target), context, requestPolicy);
-              return await addresses.ask(target, plan);
+              return await addresses.run(target, plan);
             },
             why: (tenantName, error) => {
               throwIfStopped();
-              const secrets = [getKey(byName.get(tenantName) as Target), ...secretsIn(environment)];
-              return tenantError(error, "plan", secrets).message;
+              const secrets = [getKey(byName.get(tenantName) as Target), ...collectSecrets(environment)];
+              return buildTenantError(error, "plan", secrets).message;
             },
             onProgress: options.onMail,
           });
@@ -302,18 +308,18 @@ export async function planRollout(
     return {
       id,
       digest,
-      guards: [
-        ...guards.filter(({ tenant }) => mailResult?.guards.every((blocker) => blocker.tenant !== tenant) ?? true),
-        ...(mailResult?.guards ?? []),
+      blockers: [
+        ...guards.filter(({ tenant }) => mailResult?.blockers.every((blocker) => blocker.tenant !== tenant) ?? true),
+        ...(mailResult?.blockers ?? []),
       ],
-      ...withoutUndefined({ mail: mailResult }),
+      ...omitUndefined({ mail: mailResult }),
       changes: await collectChanges(journal, id, mailResult, changeTally),
-      backend: backend.shown,
-      ...withoutUndefined({ tolerated: spec.tolerated }),
+      backend: backend.displayName,
+      ...omitUndefined({ tolerated: spec.tolerated }),
     };
   } catch (error) {
     // If the journal fails as well, only the first failure is worth reporting.
-    await journal.forget(id).catch(() => {});
+    await journal.deleteRollout(id).catch(() => {});
     throw error;
   } finally {
     workDirectory.remove();
@@ -325,15 +331,15 @@ export async function planRollout(
 async function collectChanges(
   journal: Journal,
   id: string,
-  mailResult: MailAsked | undefined,
+  mailResult: MailSearchResult | undefined,
   allChanges: ChangeTally,
 ): Promise<readonly SharedChange[]> {
-  const mismatchedTenants = new Set(mailResult?.guards.map(({ tenant }) => tenant));
+  const mismatchedTenants = new Set(mailResult?.blockers.map(({ tenant }) => tenant));
   if (mismatchedTenants.size === 0) return allChanges.changes;
   const remainingChanges = new ChangeTally();
-  for (const { name } of await journal.tenants(id)) {
-    const text = mismatchedTenants.has(name) ? undefined : await journal.plan(id, name);
-    if (text !== undefined) remainingChanges.add(name, (JSON.parse(text) as Plan).changes.map(toldChange));
+  for (const { name } of await journal.listTenants(id)) {
+    const text = mismatchedTenants.has(name) ? undefined : await journal.readPlan(id, name);
+    if (text !== undefined) remainingChanges.add(name, (JSON.parse(text) as Plan).changes.map(buildTenantChange));
   }
   return remainingChanges.changes;
 }
@@ -359,15 +365,15 @@ function computeRolloutDigest(
     ...(front === undefined ? [] : [front]),
   ]);
   const taskParts = task === undefined ? [] : [task];
-  return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants, ...taskParts])}`;
+  return `r2-${hashJson([project, waves, tolerated, services, backend, rollsBack, tenants, ...taskParts])}`;
 }
 
 /** The configuration files of the stacks in the user's project, by their name beside the project file. */
-export function stackFilesOf(
+export function getStackConfigFiles(
   { source }: Pick<RolloutSpec, "source">,
   targets: readonly Target[],
 ): ReadonlyMap<string, string> {
-  const directory = projectFolder(source);
+  const directory = getProjectDirectory(source);
   return new Map(
     targets.map(({ stack }) => {
       const name = `Pulumi.${stack.split("/").at(-1)}.yaml`;
@@ -377,11 +383,11 @@ export function stackFilesOf(
 }
 
 /** The environment of the CLI, with the state backend and without any tenant's key. */
-export function engineEnvironment(
+export function buildEngineEnvironment(
   environment: NodeJS.ProcessEnv,
   keyVariables: readonly string[] | undefined,
   { url }: Pick<StateBackend, "url">,
 ): NodeJS.ProcessEnv {
-  const cleanEnvironment = withoutKeys(environment, keyVariables);
+  const cleanEnvironment = removeKeyVariables(environment, keyVariables);
   return url === undefined ? cleanEnvironment : { ...cleanEnvironment, PULUMI_BACKEND_URL: url };
 }

@@ -2,49 +2,55 @@ import { join } from "node:path";
 import type { SettingsClient } from "../../client";
 import { type Finding, SettingsFileError } from "../../files/finding";
 import { lintSettings } from "../../files/lint";
-import type { ReadCache } from "../../files/read-settings";
+import type { SettingsReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
-import { hostOf } from "../../gitops/plan-tenant";
-import { type Desired, desiredOf } from "../../plan/desired";
-import { withoutEvidence } from "../../plan/mail-evidence";
+import { getHost } from "../../gitops/plan-tenant";
+import { buildDesiredState, type DesiredState } from "../../plan/desired-state";
+import { buildEmptyEvidence } from "../../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../../plan/make-plan";
-import { identityOfObserved, type Observed, observe } from "../../plan/observed";
-import type { Guard, Plan } from "../../plan/plan";
-import { readyPulumi } from "../../plan/pulumi";
-import { planJson } from "../../plan/render/json";
-import { seenFingerprint } from "../../plan/same-tenant";
-import { foreignResources, frontOf, hasPendingOperations, onlySettings, stackHolds } from "../../plan/stack-holds";
-import { exportStack, knownLists } from "../../plan/stack-state";
-import { isOfAnother, withheld } from "../../plan/withheld";
+import { getObservedIdentity, type ObservedState, readObservedState } from "../../plan/observed-state";
+import type { Plan, PlanBlocker } from "../../plan/plan";
+import { isOtherTenantPlan, redactOtherTenantPlan } from "../../plan/plan-redaction";
+import { requirePulumi } from "../../plan/pulumi-cli";
+import { formatPlanJson } from "../../plan/render/plan-json";
+import {
+  findForeignResources,
+  findOnlyTenantSettings,
+  getStackProvider,
+  hasPendingOperations,
+  isStackUpToDate,
+} from "../../plan/stack-checks";
+import { exportStack, parseStackLists } from "../../plan/stack-lists";
+import { computeTenantFingerprint } from "../../plan/tenant-mismatch";
+import { isEmptyTenantAccepted } from "../../settings/mail-domains";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identity";
-import { acceptsEmptyTenant } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 import { readLastingIdentity } from "../journal/lasting-identity";
 import type { PlannedTenant, TenantSummary } from "../journal/rollout-record";
-import { RolloutError } from "../model/errors";
+import { RolloutError } from "../model/rollout-error";
 import type { TenantChange } from "../model/rollout-report";
 import { readStackMarker, type StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
-import type { Asking } from "../probing/address-health";
-import type { AtPlace } from "../probing/plan-each";
-import { type Reach, withTargetClient } from "../probing/target-client";
-import { stackCommands } from "../stack/stack-command";
+import type { RequestPolicy } from "../probing/address-health";
+import type { RunInSlot } from "../probing/plan-all-targets";
+import { type RequestContext, useTargetClient } from "../probing/target-client";
+import { describeTruncatedState, removeTruncatedAttributes } from "../stack/repair-file-backend";
+import { createStackCommands } from "../stack/stack-commands";
 import { readStateFile } from "../stack/state-file";
-import { removeTornAttributes, tornState } from "../stack/torn-files";
-import { replacedReason } from "../targets/replaced-reason";
-import { type RememberedTenants, rememberedByMarker } from "../targets/same-tenant";
+import { getMarkerRecord, type IdentityRecords } from "../targets/tenant-conflicts";
+import { formatReplacedReason } from "../targets/tenant-replacement";
 import {
+  buildRenamedTenantBlocker,
   type FormerStack,
   findFormerStack,
-  heldOfStack,
+  getPartialMatchCount,
   type NewTenant,
   type OrphanedStack,
-  renamedTenantGuard,
 } from "./renamed-tenant";
-import { type ReplacedTenant, replacedTenantGuard } from "./replaced-tenant";
-import { tenantError } from "./tenant-error";
-import { summaryOf, toldChange } from "./tenant-summary";
+import { findReplacedTenantBlocker, type ReplacedTenant } from "./replaced-tenant";
+import { buildTenantError } from "./tenant-error";
+import { buildTenantChange, buildTenantSummary } from "./tenant-summary";
 
 /** The context that the planning of all tenants shares. */
 export interface PlanningContext {
@@ -52,24 +58,24 @@ export interface PlanningContext {
   readonly today: string;
   /** The Pulumi project, and its directory. */
   readonly project: string;
-  readonly folder: string;
+  readonly directory: string;
   /** The directory that settings files are relative to. Default: the working directory. */
-  readonly root?: string;
+  readonly settingsRoot?: string;
   /** The environment of the Pulumi CLI, without any key. */
   readonly environment: NodeJS.ProcessEnv;
   /** Avoids reading a settings file again for each tenant that includes it. */
-  readonly cache: ReadCache;
-  readonly reach: Reach;
+  readonly cache: SettingsReadCache;
+  readonly requestContext: RequestContext;
   /** Whether the engine runs even if there is nothing to do. */
   readonly alwaysRunEngine: boolean;
   /** The environment that says which tenants of this run may be empty, or may have people with other domains. */
-  readonly accepting: NodeJS.ProcessEnv;
+  readonly acceptanceEnvironment: NodeJS.ProcessEnv;
   /** Reads the stacks that may belong to renamed tenants, once, when a tenant has a new stack. Default: there are none. */
-  readonly orphans?: () => Promise<readonly OrphanedStack[]>;
+  readonly readOrphanedStacks?: () => Promise<readonly OrphanedStack[]>;
   /** What rollouts read of tenants. Default: nothing. */
-  readonly remembered?: () => Promise<RememberedTenants>;
+  readonly readIdentityRecords?: () => Promise<IdentityRecords>;
   /** Told of each tenant whose stack was another one's before, as it seems. */
-  readonly onReplaced?: (target: Target, replaced: ReplacedTenant) => void;
+  readonly onReplacedTenant?: (target: Target, replaced: ReplacedTenant) => void;
   /**
    * Receives each tenant's stack: `"new"`, or how many of the stack's declared entries and VIPs the tenant holds. Undefined if the tenant
    * holds all of them.
@@ -81,16 +87,16 @@ export interface PlanningContext {
 
 /** The result of planning one tenant, and the guards that block the rollout. */
 export interface TargetPlan {
-  readonly planned: PlannedTenant;
-  readonly guards: readonly Guard[];
+  readonly plannedTenant: PlannedTenant;
+  readonly blockers: readonly PlanBlocker[];
   /** All changes. The summary has only the first few. */
   readonly changes: readonly TenantChange[];
   /** Generated files to keep with the rollout, by their path relative to the working directory. */
-  readonly made?: ReadonlyMap<string, string>;
+  readonly generatedFiles?: ReadonlyMap<string, string>;
 }
 
 /** Plans one tenant, like {@link planTarget}. */
-export type PlanTenant = typeof planTarget;
+export type TenantPlanner = typeof planTarget;
 
 /**
  * Plans one tenant: reads its settings, the state of its stack, and its lists. Writes nothing, but removes the remains of a killed process
@@ -103,25 +109,25 @@ export async function planTarget(
   target: Target,
   key: string,
   context: PlanningContext,
-  requestPolicy: Asking,
-  runInSlot: AtPlace,
+  requestPolicy: RequestPolicy,
+  runInSlot: RunInSlot,
 ): Promise<TargetPlan> {
-  const comparison = await comparedTarget(target, key, context, requestPolicy, runInSlot);
+  const comparison = await preparePlan(target, key, context, requestPolicy, runInSlot);
   const { stack, desired, observed } = comparison;
-  const identification = seenIn(target, desired, observed, comparison.plan);
+  const identification = buildTenantIdentification(target, desired, observed, comparison.plan);
   const tenant = { target, desired, observed, identity: identification.identity };
   const { entries, vips } = stack.known;
-  const isNew = !(entries.isThere || vips.isThere);
+  const isNew = !(entries.exists || vips.exists);
   if (isNew) context.onStack?.(target, "new");
   // A declared entry that the tenant lacks shows up as a change, unless the files no longer declare it.
-  else if (comparison.plan.changes.length > 0) context.onStack?.(target, heldOfStack(tenant, stack.known));
+  else if (comparison.plan.changes.length > 0) context.onStack?.(target, getPartialMatchCount(tenant, stack.known));
   const former = isNew ? await formerStack(tenant, context, runInSlot) : undefined;
-  const guard = former && renamedTenantGuard(target, former, await stackCommands(context));
+  const guard = former && buildRenamedTenantBlocker(target, former, await createStackCommands(context));
   const plan =
     guard === undefined ? comparison.plan : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
   const runsEngine = context.alwaysRunEngine || isMarkerWrong(target, stack.marker, identification.identity, context);
-  const isUpToDate = !runsEngine && stackHolds(stack.state, desired, plan, stack.front);
-  return targetPlan(target, plan, stack, isUpToDate, context, identification);
+  const isUpToDate = !runsEngine && isStackUpToDate(stack.state, desired, plan, stack.front);
+  return buildTargetPlan(target, plan, stack, isUpToDate, context, identification);
 }
 
 /** Whether a person says that what the stack's state remembers of the tenant is wrong: then it is to be replaced. */
@@ -129,35 +135,35 @@ function isMarkerWrong(
   { name }: Target,
   marker: StackMarker | undefined,
   identity: TenantIdentity,
-  { accepting }: PlanningContext,
+  { acceptanceEnvironment }: PlanningContext,
 ): boolean {
-  if (marker?.identity === undefined || !acceptsEmptyTenant(accepting, name)) return false;
+  if (marker?.identity === undefined || !isEmptyTenantAccepted(acceptanceEnvironment, name)) return false;
   return !isStillTenant(identity, marker.identity);
 }
 
 /** The stack that the tenant had under another name; undefined where none is found. */
 async function formerStack(
   tenant: NewTenant,
-  { orphans }: PlanningContext,
-  runInSlot: AtPlace,
+  { readOrphanedStacks }: PlanningContext,
+  runInSlot: RunInSlot,
 ): Promise<FormerStack | undefined> {
-  if (orphans === undefined) return undefined;
-  return findFormerStack(tenant, await runInSlot(orphans));
+  if (readOrphanedStacks === undefined) return undefined;
+  return findFormerStack(tenant, await runInSlot(readOrphanedStacks));
 }
 
 /** Returns the part of the summary by which later runs recognize the tenant. */
-export function seenIn(
+export function buildTenantIdentification(
   { baseUrl }: Target,
-  desired: Desired,
-  observed: Observed,
+  desired: DesiredState,
+  observed: ObservedState,
   { changes }: Pick<Plan, "changes">,
 ): Pick<TenantSummary, "fingerprint" | "lasting"> & { readonly identity: TenantIdentity } {
   return {
-    ...withoutUndefined({
-      fingerprint: seenFingerprint(desired, observed),
+    ...omitUndefined({
+      fingerprint: computeTenantFingerprint(desired, observed),
       lasting: readLastingIdentity(baseUrl, observed, changes),
     }),
-    identity: identityOfObserved(baseUrl, observed),
+    identity: getObservedIdentity(baseUrl, observed),
   };
 }
 
@@ -165,23 +171,23 @@ export function seenIn(
  * Reads the basis of every plan: a tenant's settings, the state of its stack, its lists, and the differences between them. Throws the same
  * errors as {@link planTarget}.
  */
-export async function comparedTarget(
+export async function preparePlan(
   target: Target,
   key: string,
   context: PlanningContext,
-  requestPolicy: Asking,
-  runInSlot: AtPlace,
+  requestPolicy: RequestPolicy,
+  runInSlot: RunInSlot,
 ) {
-  const { settings, findings } = settingsOf(target, context);
-  const stack = await runInSlot(async () => await stackOf(target, context));
-  const desired = desiredOf(settings, stack.known, findings);
-  const { observed, host } = await readTenant(target, key, context.reach, requestPolicy);
-  const comparison = planOf(target, settings, desired, observed, host, context);
-  const before = (await context.remembered?.())?.get(target.stack) ?? rememberedByMarker(target, stack.marker);
-  const guard = await replacedTenantGuard(target, observed, stack.known, before, context.accepting);
+  const { settings, findings } = readTargetSettings(target, context);
+  const stack = await runInSlot(async () => await readTargetStack(target, context));
+  const desired = buildDesiredState(settings, stack.known, findings);
+  const { observed, host } = await readTenantLists(target, key, context.requestContext, requestPolicy);
+  const comparison = buildTenantPlan(target, settings, desired, observed, host, context);
+  const before = (await context.readIdentityRecords?.())?.get(target.stack) ?? getMarkerRecord(target, stack.marker);
+  const guard = await findReplacedTenantBlocker(target, observed, stack.known, before, context.acceptanceEnvironment);
   if (guard !== undefined && before !== undefined) {
-    const identity = identityOfObserved(target.baseUrl, observed);
-    context.onReplaced?.(target, { reason: replacedReason(before.rollout), identity });
+    const identity = getObservedIdentity(target.baseUrl, observed);
+    context.onReplacedTenant?.(target, { reason: formatReplacedReason(before.rollout), identity });
   }
   const plan = guard === undefined ? comparison : { ...comparison, guards: [...comparison.guards, guard] };
   return { settings, stack, desired, observed, host, plan };
@@ -192,11 +198,11 @@ export async function comparedTarget(
  *
  * @throws {SettingsFileError} with every mistake in them.
  */
-export function settingsOf(
+export function readTargetSettings(
   target: Target,
-  { today, cache, root, files }: PlanningContext,
+  { today, cache, settingsRoot, files }: PlanningContext,
 ): { readonly settings: Settings; readonly findings: readonly Finding[] } {
-  const file = root === undefined ? target.settings : join(root, target.settings);
+  const file = settingsRoot === undefined ? target.settings : join(settingsRoot, target.settings);
   files.add(file);
   const { settings, findings, files: readFiles } = lintSettings(file, { today, cache, ownDomains: [] });
   for (const path of readFiles) files.add(path);
@@ -210,41 +216,41 @@ export function settingsOf(
  * @param isDone whether nothing is left to do for the tenant.
  * @param summaryFields additional fields of the summary.
  */
-export function targetPlan(
+export function buildTargetPlan(
   target: Target,
   fullPlan: Plan,
-  { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof stackOf>>,
+  { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof readTargetStack>>,
   isDone: boolean,
   context: PlanningContext,
   summaryFields: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "lasting" | "only" | "drift"> = {},
 ): TargetPlan {
-  const plan = withheld(fullPlan);
+  const plan = redactOtherTenantPlan(fullPlan);
   const summary: TenantSummary = {
-    ...summaryOf(plan, context.root),
+    ...buildTenantSummary(plan, context.settingsRoot),
     resource,
     isStackThere: isThere,
     isStackPending: isPending,
-    ...withoutUndefined({ marker }),
+    ...omitUndefined({ marker }),
     ...(front === "dynamic" ? {} : { front }),
-    ...(acceptsEmptyTenant(context.accepting, target.name) ? { acceptsEmptyTenant: true } : {}),
-    ...(isOfAnother(plan) ? {} : summaryFields),
+    ...(isEmptyTenantAccepted(context.acceptanceEnvironment, target.name) ? { acceptsEmptyTenant: true } : {}),
+    ...(isOtherTenantPlan(plan) ? {} : summaryFields),
   };
   return {
-    planned: {
+    plannedTenant: {
       name: target.name,
       state: isDone ? "unchanged" : "pending",
       digest: plan.digest,
       summary,
-      ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+      ...(isDone ? {} : { plan: formatPlanJson({ ...plan, unmanaged: [], findings: [] }) }),
     },
-    guards: plan.guards,
-    changes: plan.changes.map(toldChange),
+    blockers: plan.guards,
+    changes: plan.changes.map(buildTenantChange),
   };
 }
 
 /** Builds the result for a tenant that can't be planned. */
-export function failedPlan({ name }: Target, error: unknown, secrets: readonly string[] = []): PlannedTenant {
-  return { name, state: "failed", digest: "", error: tenantError(error, "plan", secrets) };
+export function buildFailedPlan({ name }: Target, error: unknown, secrets: readonly string[] = []): PlannedTenant {
+  return { name, state: "failed", digest: "", error: buildTenantError(error, "plan", secrets) };
 }
 
 /**
@@ -253,22 +259,22 @@ export function failedPlan({ name }: Target, error: unknown, secrets: readonly s
  * @throws {RolloutError} (`ERR_STACK_FOREIGN`) if a run would delete resources that the settings file doesn't create; (`ERR_PULUMI`) if the
  * state is damaged.
  */
-export async function stackOf(
+export async function readTargetStack(
   target: Target,
-  { project, folder, environment }: Pick<PlanningContext, "project" | "folder" | "environment">,
+  { project, directory, environment }: Pick<PlanningContext, "project" | "directory" | "environment">,
 ) {
   const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
-  removeTornAttributes(files);
+  removeTruncatedAttributes(files);
   await ensurePulumiReady(environment);
   const exported =
     readStateFile(files) ??
-    (await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
-      const tornStateMessage = tornState(files);
+    (await exportStack(target.stack, { directory, baseEnvironment: environment }).catch((error: unknown) => {
+      const tornStateMessage = describeTruncatedState(files);
       throw tornStateMessage === undefined ? error : new RolloutError("ERR_PULUMI", tornStateMessage, { cause: error });
     }));
   const state = exported ?? {};
-  const resource = target.resource ?? onlySettings(state) ?? target.name;
-  const foreignUrns = foreignResources(state, resource);
+  const resource = target.resource ?? findOnlyTenantSettings(state) ?? target.name;
+  const foreignUrns = findForeignResources(state, resource);
   if (foreignUrns.length > 0) {
     const visibleUrns = foreignUrns.slice(0, 5).map((urn) => `  ${quote(urn, 300)}`);
     const suffixLines = foreignUrns.length > 5 ? [`  … and ${foreignUrns.length - 5} more`] : [];
@@ -286,9 +292,9 @@ export async function stackOf(
     resource,
     isThere: exported !== undefined,
     isPending: hasPendingOperations(state),
-    ...withoutUndefined({ marker: readStackMarker(state) }),
-    front: target.front ?? frontOf(state) ?? "dynamic",
-    known: knownLists(state, target.stack, resource),
+    ...omitUndefined({ marker: readStackMarker(state) }),
+    front: target.front ?? getStackProvider(state) ?? "dynamic",
+    known: parseStackLists(state, target.stack, resource),
   };
 }
 
@@ -297,42 +303,42 @@ const READY_CHECKS = new WeakMap<NodeJS.ProcessEnv, Promise<unknown>>();
 
 /** Fails before any change if the CLI can't run, even if reading the states doesn't need it. */
 async function ensurePulumiReady(environment: NodeJS.ProcessEnv): Promise<void> {
-  const readyCheck = READY_CHECKS.get(environment) ?? readyPulumi();
+  const readyCheck = READY_CHECKS.get(environment) ?? requirePulumi();
   READY_CHECKS.set(environment, readyCheck);
   await readyCheck;
 }
 
-export async function readTenant(
+export async function readTenantLists(
   target: Target,
   apiKey: string,
-  requestContext: Reach,
-  requestPolicy?: Asking,
-): Promise<{ readonly observed: Observed; readonly host: string }> {
+  requestContext: RequestContext,
+  requestPolicy?: RequestPolicy,
+): Promise<{ readonly observed: ObservedState; readonly host: string }> {
   const readLists = async (client: SettingsClient) => ({
-    observed: await observe(client, undefined, requestPolicy?.answered),
-    host: hostOf(client),
+    observed: await readObservedState(client, undefined, requestPolicy?.onAnswer),
+    host: getHost(client),
   });
-  return await withTargetClient(target, apiKey, requestContext, readLists, requestPolicy);
+  return await useTargetClient(target, apiKey, requestContext, readLists, requestPolicy);
 }
 
-export function planOf(
+export function buildTenantPlan(
   target: Target,
   settings: Settings,
-  desired: Desired,
-  observed: Observed,
+  desired: DesiredState,
+  observed: ObservedState,
   host: string,
-  { accepting }: Pick<PlanningContext, "accepting">,
+  { acceptanceEnvironment }: Pick<PlanningContext, "acceptanceEnvironment">,
   fingerprints: readonly string[] = [],
-  mailEvidence: MailEvidence = withoutEvidence(observed.at, "The tenant's mail was not looked at."),
+  mailEvidence: MailEvidence = buildEmptyEvidence(observed.readAt, "The tenant's mail was not looked at."),
 ): Plan {
   const { name, stack, resource } = target;
   return makePlan({
     desired,
     observed,
     tenant: { host, name },
-    source: { kind: "files", files: settings.files, ...withoutUndefined({ stack, resource }) },
+    source: { kind: "files", files: settings.files, ...omitUndefined({ stack, resource }) },
     mail: mailEvidence,
     fingerprints,
-    accepting: { environment: accepting, name },
+    acceptance: { environment: acceptanceEnvironment, name },
   });
 }

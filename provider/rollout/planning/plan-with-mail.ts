@@ -1,15 +1,15 @@
 import type { SettingsClient } from "../../client";
-import { hostOf } from "../../gitops/plan-tenant";
-import { desiredOf } from "../../plan/desired";
-import { gatherEvidence } from "../../plan/evidence";
-import { mailEvidence } from "../../plan/mail-evidence";
-import { observe } from "../../plan/observed";
+import { getHost } from "../../gitops/plan-tenant";
+import { buildDesiredState } from "../../plan/desired-state";
+import { readMailHistory } from "../../plan/evidence";
+import { buildMailEvidence } from "../../plan/mail-evidence";
+import { readObservedState } from "../../plan/observed-state";
 import type { Plan } from "../../plan/plan";
-import { isOfAnother } from "../../plan/withheld";
+import { isOtherTenantPlan } from "../../plan/plan-redaction";
 import type { Target } from "../model/target";
-import type { Asking } from "../probing/address-health";
-import { withTargetClient } from "../probing/target-client";
-import { type PlanningContext, planOf, settingsOf, stackOf } from "./plan-target";
+import type { RequestPolicy } from "../probing/address-health";
+import { useTargetClient } from "../probing/target-client";
+import { buildTenantPlan, type PlanningContext, readTargetSettings, readTargetStack } from "./plan-target";
 
 /**
  * Plans one tenant by its settings file once more, with evidence from its mail. Reads only. Doesn't search the mail if the key seems to
@@ -21,18 +21,18 @@ export async function planWithMail(
   target: Target,
   key: string,
   context: PlanningContext,
-  requestPolicy: Asking,
+  requestPolicy: RequestPolicy,
 ): Promise<Plan> {
-  const { settings, findings } = settingsOf(target, context);
-  const stack = await stackOf(target, context);
-  const desired = desiredOf(settings, stack.known, findings);
+  const { settings, findings } = readTargetSettings(target, context);
+  const stack = await readTargetStack(target, context);
+  const desired = buildDesiredState(settings, stack.known, findings);
   const planWithClient = async (client: SettingsClient): Promise<Plan> => {
-    const observed = await observe(client, undefined, requestPolicy.answered);
-    const host = hostOf(client);
-    const planWithoutMail = planOf(target, settings, desired, observed, host, context);
-    if (isOfAnother(planWithoutMail)) return planWithoutMail;
-    const mail = mailEvidence(await gatherEvidence({ client, vips: observed.vips.keys() }));
-    return planOf(target, settings, desired, observed, host, context, [], mail);
+    const observed = await readObservedState(client, undefined, requestPolicy.onAnswer);
+    const host = getHost(client);
+    const planWithoutMail = buildTenantPlan(target, settings, desired, observed, host, context);
+    if (isOtherTenantPlan(planWithoutMail)) return planWithoutMail;
+    const mail = buildMailEvidence(await readMailHistory({ client, vips: observed.vips.keys() }));
+    return buildTenantPlan(target, settings, desired, observed, host, context, [], mail);
   };
-  return await withTargetClient(target, key, context.reach, planWithClient, requestPolicy);
+  return await useTargetClient(target, key, context.requestContext, planWithClient, requestPolicy);
 }

@@ -1,4 +1,4 @@
-import { eachAtOnce } from "../../settings/at-once";
+import { forEachConcurrently } from "../../settings/for-each-concurrently";
 import type { Target } from "../model/target";
 import { readKey } from "../targets/read-key";
 import type { FailureTally } from "../targets/tolerance";
@@ -24,10 +24,10 @@ export async function readKeys(
 }> {
   const keys = new Map<Target, string>();
   const keyless: { readonly target: Target; readonly error: unknown }[] = [];
-  await eachAtOnce(targets, concurrency, async (target) => {
+  await forEachConcurrently(targets, concurrency, async (target) => {
     goOn();
     // A command that a key comes from may take long to fail.
-    if (tally.over.length > 0) return;
+    if (tally.exceededTolerances.length > 0) return;
     try {
       keys.set(target, await readKey(target, { environment }));
     } catch (error) {

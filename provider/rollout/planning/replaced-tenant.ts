@@ -1,14 +1,14 @@
-import type { KnownLists } from "../../plan/desired";
-import type { Observed } from "../../plan/observed";
-import type { Guard } from "../../plan/plan";
-import { OTHER_TENANT } from "../../plan/same-tenant";
-import { isUnmanaged } from "../../settings/keyed-list";
+import type { StackLists } from "../../plan/desired-state";
+import type { ObservedState } from "../../plan/observed-state";
+import type { PlanBlocker } from "../../plan/plan";
+import { OTHER_TENANT_CODE } from "../../plan/tenant-mismatch";
+import { isUnmanaged } from "../../settings/encoded-list";
+import { formatAcceptAdvice, isEmptyTenantAccepted } from "../../settings/mail-domains";
 import type { TenantIdentity } from "../../settings/tenant-identity";
-import { acceptingIt, acceptsEmptyTenant } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
-import { compareWith, isReplacedTenant, replacedReason } from "../targets/replaced-reason";
-import type { RememberedTenant } from "../targets/same-tenant";
+import type { IdentityRecord } from "../targets/tenant-conflicts";
+import { compareWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
 
 /** A tenant whose name and stack another tenant of the service had before. */
 export interface ReplacedTenant {
@@ -24,37 +24,37 @@ export interface ReplacedTenant {
  *
  * @param before what the last rollout read of the stack's tenant.
  */
-export async function replacedTenantGuard(
+export async function findReplacedTenantBlocker(
   { name, stack, baseUrl, place }: Target,
-  observed: Observed,
-  known: KnownLists,
-  before: RememberedTenant | undefined,
+  observed: ObservedState,
+  known: StackLists,
+  before: IdentityRecord | undefined,
   environment: NodeJS.ProcessEnv,
-): Promise<Guard | undefined> {
-  if (before === undefined || acceptsEmptyTenant(environment, name)) return undefined;
+): Promise<PlanBlocker | undefined> {
+  if (before === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
   if (!(await isReplacedTenant(before, compareWith(baseUrl, observed)))) return undefined;
   const { rollout } = before;
-  const loss = holdsAny(known, observed)
+  const loss = hasHeldDeclarations(known, observed)
     ? " What that stack declared would be removed from this one, or reported as drift."
     : "";
-  const accepting = acceptingIt("where all that it held then was replaced since", environment, name);
+  const accepting = formatAcceptAdvice("where all that it held then was replaced since", environment, name);
   return {
-    code: OTHER_TENANT,
-    message: `${quote(name)} has the stack ${quote(stack)}, and ${replacedReason(rollout)}.${loss} If the key is wrong, put the tenant's own key in its place. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
+    code: OTHER_TENANT_CODE,
+    message: `${quote(name)} has the stack ${quote(stack)}, and ${formatReplacedReason(rollout)}.${loss} If the key is wrong, put the tenant's own key in its place. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
   };
 }
 
 /** Whether a tenant holds something that a stack declared. */
-export function holdsAny(known: KnownLists, observed: Observed): boolean {
+export function hasHeldDeclarations(known: StackLists, observed: ObservedState): boolean {
   return declaredKeys(known).some(([kind, key]) => observed[kind].has(key));
 }
 
 /** Whether a stack declared anything. */
-export function declaresAny(known: KnownLists): boolean {
+export function hasDeclarations(known: StackLists): boolean {
   return declaredKeys(known).length > 0;
 }
 
-function declaredKeys(known: KnownLists): readonly (readonly [kind: "entries" | "vips", key: string])[] {
+function declaredKeys(known: StackLists): readonly (readonly [kind: "entries" | "vips", key: string])[] {
   return (["entries", "vips"] as const).flatMap((kind) =>
     Object.entries(known[kind].content).flatMap(([key, text]) => (isUnmanaged(text) ? [] : [[kind, key] as const])),
   );

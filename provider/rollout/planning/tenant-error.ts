@@ -1,9 +1,9 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { without } from "../../settings/secrets";
-import { harmless } from "../../settings/text";
-import { engineCause } from "../engine/engine-causes";
+import { maskSecrets } from "../../settings/secrets";
+import { sanitizeMultiline } from "../../settings/text";
+import { findEngineCause } from "../engine/engine-causes";
 import type { TenantError } from "../model/rollout-report";
-import { adviceOn, type NextCommands } from "../report/advice";
+import { formatFailureAdvice, type NextCommands } from "../report/failure-advice";
 
 /**
  * Builds the error of one tenant for the journal and for reports, with the cause first.
@@ -11,27 +11,28 @@ import { adviceOn, type NextCommands } from "../report/advice";
  * @param secrets texts that must never appear in it, such as the tenant's key.
  * @param nextCommands the commands to continue with. Default: the tenant has no plan and needs a new rollout.
  */
-export function tenantError(
+export function buildTenantError(
   error: unknown,
   phase: TenantError["phase"],
   secrets: readonly string[] = [],
   nextCommands?: NextCommands,
 ): TenantError {
-  const code = codeIn(error);
+  const code = extractErrorCode(error);
   const reorderedMessage = reorderCauseFirst(error instanceof Error ? error.message : String(error));
-  const engineFailure = code === "ERR_PULUMI" ? engineCause(reorderedMessage) : undefined;
-  const message = engineFailure?.lead === undefined ? reorderedMessage : `${engineFailure.lead}\n${reorderedMessage}`;
+  const engineFailure = code === "ERR_PULUMI" ? findEngineCause(reorderedMessage) : undefined;
+  const message =
+    engineFailure?.summary === undefined ? reorderedMessage : `${engineFailure.summary}\n${reorderedMessage}`;
   return {
     code,
     // Removes secrets before sanitizing, which could change a key so that it isn't found any more.
-    message: truncateMessage(harmless(without(secrets, message))),
-    advice: adviceOn(code, engineFailure?.act, nextCommands),
+    message: truncateMessage(sanitizeMultiline(maskSecrets(secrets, message))),
+    advice: formatFailureAdvice(code, engineFailure?.advice, nextCommands),
     phase,
   };
 }
 
 /** Returns the code of a failure. The engine reports the provider's errors with their codes: `… [ERR_AUTH]`. */
-export function codeIn(error: unknown): string {
+export function extractErrorCode(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
   // The codes of Node.js errors have other meanings.
   const isOwnError = error instanceof EmailSecurityError || /^ERR_ENGINE_/.test(String(code));

@@ -1,11 +1,11 @@
 import { relative, resolve } from "node:path";
-import { isLoosening, lineText, sortBySeriousness } from "../../files/finding";
-import type { Change, Plan, Unmanaged } from "../../plan/plan";
+import { formatLineLocation, isOverrideFinding, sortBySeverity } from "../../files/finding";
+import type { Plan, PlanChange, UnmanagedItem } from "../../plan/plan";
 import type { EntryType } from "../../settings/assumptions";
-import { readEntry } from "../../settings/keyed-list";
+import { decodeEntry } from "../../settings/encoded-list";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { risksOf } from "../../settings/risk";
 import { excerpt } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 import type { TenantSummary } from "../journal/rollout-record";
 import type { TenantChange, UnmanagedAllows } from "../model/rollout-report";
 import { rankTenantChange } from "../report/change-danger";
@@ -14,7 +14,7 @@ import { rankTenantChange } from "../report/change-danger";
 const MAX_SUMMARY_CHANGES = 20;
 
 /** @param root the directory that the files of findings are relative to. Default: the working directory. */
-export function summaryOf(
+export function buildTenantSummary(
   plan: Plan,
   root: string | undefined,
 ): Pick<TenantSummary, "planned" | "changes" | "alarms" | "loosened" | "unmanagedAllows"> {
@@ -23,13 +23,13 @@ export function summaryOf(
   const countWithAlarm = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },
-    changes: sortByRank(changes.map(toldChange)).slice(0, MAX_SUMMARY_CHANGES),
+    changes: sortByRank(changes.map(buildTenantChange)).slice(0, MAX_SUMMARY_CHANGES),
     alarms: {
       danger: countWithAlarm("danger"),
       accepted: countWithAlarm("accepted"),
       warning: countWithAlarm("warning"),
     },
-    ...withoutUndefined({
+    ...omitUndefined({
       loosened: listOverrides(plan, root),
       unmanagedAllows: summarizeUnmanagedAllows(plan),
     }),
@@ -41,7 +41,7 @@ function sortByRank(changes: readonly TenantChange[]): TenantChange[] {
 }
 
 /** Converts a change to the form in reports. */
-export function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
+export function buildTenantChange({ sign, kind, value, before, after, alarm }: PlanChange): TenantChange {
   const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
   return {
     sign,
@@ -65,8 +65,8 @@ function summarizeUnmanagedAllows({ unmanaged }: Plan): UnmanagedAllows | undefi
   return { count: allows.length, risky: risky.length, values };
 }
 
-function isRiskyAllow({ key }: Unmanaged): boolean {
-  const entry = readEntry(key, "allow");
+function isRiskyAllow({ key }: UnmanagedItem): boolean {
+  const entry = decodeEntry(key, "allow");
   return entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }).length > 0;
 }
 
@@ -75,10 +75,10 @@ const MAX_SUMMARY_OVERRIDES = 10;
 
 /** The overrides with their lines. Undefined if there are none. */
 function listOverrides({ findings }: Plan, root: string | undefined): readonly string[] | undefined {
-  const overrideTexts = sortBySeriousness(findings.filter(isLoosening)).map(({ place, message }) => {
+  const overrideTexts = sortBySeverity(findings.filter(isOverrideFinding)).map(({ place, message }) => {
     if (place === undefined) return excerpt(message, 500);
     const file = root === undefined ? place.file : relative(root, resolve(place.file));
-    return excerpt(`${lineText({ ...place, file })}: ${message}`, 500);
+    return excerpt(`${formatLineLocation({ ...place, file })}: ${message}`, 500);
   });
   if (overrideTexts.length === 0) return undefined;
   const hiddenCount = overrideTexts.length - MAX_SUMMARY_OVERRIDES;

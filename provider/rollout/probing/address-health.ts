@@ -1,21 +1,21 @@
 import { ServiceError } from "../../client";
 import { CircuitBreaker } from "../../client/circuit-breaker";
-import { SCOPES, scopeOfCode } from "../../client/response-classification";
+import { getScopeByCode, SCOPES } from "../../client/response-classification";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 
 /** The request policy for a tenant. */
-export interface Asking {
+export interface RequestPolicy {
   /** Whether its address is known to respond. If not, the request may take up to the whole timeout. */
-  readonly isKnown: boolean;
+  readonly isKnownHealthy: boolean;
   /**
    * The retry policy. `whole`: the normal policy. `short`: retries within the timeout of one request, so only fast failures are
    * retried. `none`: no retries.
    */
-  readonly patience: "whole" | "short" | "none";
+  readonly retryMode: "whole" | "short" | "none";
   /** Reports that the service has responded, before further requests follow. */
-  readonly answered: () => void;
+  readonly onAnswer: () => void;
 }
 
 /**
@@ -24,10 +24,10 @@ export interface Asking {
  * @param about the failure of another tenant, which selects a comparable request.
  * @throws the error of the request.
  */
-export type Look = (target: Target, failureText: string, signal: AbortSignal) => Promise<void>;
+export type Probe = (target: Target, failureText: string, signal: AbortSignal) => Promise<void>;
 
 export interface AddressHealthOptions {
-  readonly look: Look;
+  readonly probe: Probe;
   /** The tenants that may be used to probe an address. Default: those asked before. */
   readonly targets?: readonly Target[];
   /** The clock in milliseconds. Default: the machine's. */
@@ -50,8 +50,8 @@ export class AddressHealth {
   readonly #options: Required<AddressHealthOptions>;
   readonly #addresses = new Map<string, AddressState>();
 
-  constructor({ look, targets = [], now = Date.now }: AddressHealthOptions) {
-    this.#options = { look, targets, now };
+  constructor({ probe, targets = [], now = Date.now }: AddressHealthOptions) {
+    this.#options = { probe, targets, now };
     for (const target of targets) this.#getAddress(target);
   }
 
@@ -61,43 +61,44 @@ export class AddressHealth {
    * @throws {EmailSecurityError} if the address is down, with the code of the failure that showed it.
    * @throws the error of the attempt.
    */
-  async ask<T>(target: Target, attempt: (requestPolicy: Asking) => Promise<T>): Promise<T> {
+  async run<T>(target: Target, attempt: (requestPolicy: RequestPolicy) => Promise<T>): Promise<T> {
     const address = this.#getAddress(target);
-    while (address.asking !== undefined) await address.asking;
+    while (address.leadRequest !== undefined) await address.leadRequest;
     this.#assertNotDown(target);
-    if (address.witness !== undefined) return await this.#attempt(target, attempt, true);
+    if (address.lastAnswered !== undefined) return await this.#attempt(target, attempt, true);
     const { promise, resolve } = Promise.withResolvers<void>();
-    address.asking = promise;
-    address.endAsking = () => {
-      address.asking = undefined;
+    address.leadRequest = promise;
+    address.endLeadRequest = () => {
+      address.leadRequest = undefined;
       resolve();
     };
-    const { endAsking } = address;
+    const { endLeadRequest } = address;
     try {
       return await this.#attempt(target, attempt, false);
     } finally {
-      if (address.asking === promise) endAsking();
+      if (address.leadRequest === promise) endLeadRequest();
     }
   }
 
   /**
-   * Probes a tenant's address if the last {@link learned} outcome suggests that it is down.
+   * Probes a tenant's address if the last {@link recordOutcome} outcome suggests that it is down.
    *
-   * @throws {EmailSecurityError} if it is down, as {@link ask} does.
+   * @throws {EmailSecurityError} if it is down, as {@link run} does.
    */
-  async ensureAnswers(target: Target): Promise<void> {
+  async assertReachable(target: Target): Promise<void> {
     const address = this.#getAddress(target);
     this.#assertNotDown(target);
-    if (address.trouble === undefined) return;
+    if (address.lastFailure === undefined) return;
     await this.#probeOthers(address);
     this.#assertNotDown(target);
   }
 
   /** Records the outcome of requests made elsewhere, for example by the engine. @param error undefined on success. */
-  learned(target: Target, error: unknown): void {
+  recordOutcome(target: Target, error: unknown): void {
     const address = this.#getAddress(target);
     if (error === undefined) this.#recordAnswer(target, address);
-    else if (isOfAddress(error) && !(error instanceof NotAskedError)) address.trouble = { target, error };
+    else if (isAddressWideFailure(error) && !(error instanceof AddressDownError))
+      address.lastFailure = { target, error };
   }
 
   /** Whether a tenant's address is known to be down, so that requests fail at once. */
@@ -107,7 +108,7 @@ export class AddressHealth {
 
   async #attempt<T>(
     target: Target,
-    attempt: (requestPolicy: Asking) => Promise<T>,
+    attempt: (requestPolicy: RequestPolicy) => Promise<T>,
     isKnownHealthy: boolean,
   ): Promise<T> {
     const address = this.#getAddress(target);
@@ -116,35 +117,35 @@ export class AddressHealth {
       if (address.breaker.state === "closed") this.#setLastAnswered(target, address);
     };
     try {
-      const result = await attempt({ isKnown: isKnownHealthy, patience: "short", answered: onAnswered });
+      const result = await attempt({ isKnownHealthy, retryMode: "short", onAnswer: onAnswered });
       this.#recordAnswer(target, address);
       return result;
     } catch (error) {
       if (isServiceAnswer(error)) onAnswered();
-      if (!isOfAddress(error)) throw error;
-      address.trouble = { target, error };
+      if (!isAddressWideFailure(error)) throw error;
+      address.lastFailure = { target, error };
       if (!this.isDown(target)) await this.#probeOthers(address);
       if (this.isDown(target)) throw error;
     }
-    return await attempt({ isKnown: false, patience: "whole", answered: onAnswered });
+    return await attempt({ isKnownHealthy: false, retryMode: "whole", onAnswer: onAnswered });
   }
 
   /** Probes an address with other tenants. If none gets a response, it is down. */
   async #probeOthers(address: AddressState): Promise<void> {
-    address.looking ??= this.#probeAddress(address).finally(() => {
-      address.looking = undefined;
+    address.runningProbes ??= this.#probeAddress(address).finally(() => {
+      address.runningProbes = undefined;
     });
-    await address.looking;
+    await address.runningProbes;
   }
 
   async #probeAddress(address: AddressState): Promise<void> {
-    const { trouble } = address;
-    if (trouble === undefined) return;
-    const { look } = this.#options;
+    const { lastFailure } = address;
+    if (lastFailure === undefined) return;
+    const { probe } = this.#options;
     const abortController = new AbortController();
-    const probes = selectProbeTargets(address, trouble.target).map(async (witness) => {
+    const probes = selectProbeTargets(address, lastFailure.target).map(async (witness) => {
       try {
-        await look(witness, getErrorMessage(trouble.error), abortController.signal);
+        await probe(witness, getErrorMessage(lastFailure.error), abortController.signal);
       } catch (error) {
         if (!isServiceAnswer(error)) throw error;
       }
@@ -155,8 +156,8 @@ export class AddressHealth {
     } catch (error) {
       const { errors } = error as AggregateError;
       // An error before the request says nothing about the address.
-      const failure: unknown = errors.find(isOfAddress);
-      if (failure instanceof Error) address.breaker.failed(failure);
+      const failure: unknown = errors.find(isAddressWideFailure);
+      if (failure instanceof Error) address.breaker.recordFailure(failure);
     } finally {
       abortController.abort(new Error("another tenant was answered"));
     }
@@ -164,23 +165,23 @@ export class AddressHealth {
 
   #recordAnswer(target: Target, address: AddressState): void {
     address.breaker.close();
-    address.trouble = undefined;
+    address.lastFailure = undefined;
     this.#setLastAnswered(target, address);
   }
 
   #setLastAnswered(target: Target, address: AddressState): void {
-    address.witness = target;
-    if (address.asking !== undefined) address.endAsking();
+    address.lastAnswered = target;
+    if (address.leadRequest !== undefined) address.endLeadRequest();
   }
 
   #assertNotDown(target: Target): void {
     const address = this.#getAddress(target);
-    const { trouble, breaker } = address;
-    if (trouble === undefined || breaker.state === "closed") return;
-    if (breaker.state === "open") throw new NotAskedError(trouble);
+    const { lastFailure, breaker } = address;
+    if (lastFailure === undefined || breaker.state === "closed") return;
+    if (breaker.state === "open") throw new AddressDownError(lastFailure);
     // The address may have recovered. The next tenant probes it for all.
     breaker.close();
-    address.witness = undefined;
+    address.lastAnswered = undefined;
   }
 
   #getAddress(target: Target): AddressState {
@@ -192,7 +193,7 @@ export class AddressHealth {
 }
 
 /** A tenant was not asked because its address is down. The code is that of the failure that showed it. */
-export class NotAskedError extends EmailSecurityError {
+export class AddressDownError extends EmailSecurityError {
   constructor({ target, error }: AddressFailure) {
     const code = error instanceof EmailSecurityError ? error.code : "ERR_NETWORK";
     // The engine adds further lines.
@@ -214,13 +215,13 @@ interface AddressState {
   /** The tenants that can be asked, by name. */
   readonly tenants: Map<string, Target>;
   /** Resolves when the health of the address is known. Undefined while no tenant probes for all. */
-  asking: Promise<void> | undefined;
-  endAsking: () => void;
-  looking: Promise<void> | undefined;
+  leadRequest: Promise<void> | undefined;
+  endLeadRequest: () => void;
+  runningProbes: Promise<void> | undefined;
   /** The last tenant that got a response. */
-  witness: Target | undefined;
+  lastAnswered: Target | undefined;
   /** The last failure that may affect the whole address, since the last response. */
-  trouble: AddressFailure | undefined;
+  lastFailure: AddressFailure | undefined;
   /** Open after the address responded to no tenant. */
   readonly breaker: CircuitBreaker;
 }
@@ -228,38 +229,38 @@ interface AddressState {
 function createAddressState(now: () => number): AddressState {
   return {
     tenants: new Map(),
-    asking: undefined,
-    endAsking: () => {},
-    looking: undefined,
-    witness: undefined,
-    trouble: undefined,
-    breaker: new CircuitBreaker({ now, bursts: 1 }),
+    leadRequest: undefined,
+    endLeadRequest: () => {},
+    runningProbes: undefined,
+    lastAnswered: undefined,
+    lastFailure: undefined,
+    breaker: new CircuitBreaker({ now, threshold: 1 }),
   };
 }
 
 /** Selects the last tenant that got a response, and some spread over the list, because neighbours may share a problem. */
-function selectProbeTargets({ tenants, witness }: AddressState, failedTarget: Target): readonly Target[] {
+function selectProbeTargets({ tenants, lastAnswered }: AddressState, failedTarget: Target): readonly Target[] {
   const others = [...tenants.values()].filter(({ name }) => name !== failedTarget.name);
   if (others.length === 0) return [failedTarget];
   const spread = Array.from(
     { length: PROBE_COUNT },
     (_, index) => others[Math.floor(((index + 0.5) * others.length) / PROBE_COUNT)],
   );
-  const lastAnsweredOther = witness?.name === failedTarget.name ? undefined : witness;
+  const lastAnsweredOther = lastAnswered?.name === failedTarget.name ? undefined : lastAnswered;
   const all = [lastAnsweredOther, ...spread].filter((one) => one !== undefined);
   return [...new Map(all.map((one) => [one.name, one])).values()].slice(0, PROBE_COUNT);
 }
 
 /** Whether one tenant's failure may affect all tenants of its address. */
-export function isOfAddress(error: unknown): boolean {
+export function isAddressWideFailure(error: unknown): boolean {
   if (!(error instanceof EmailSecurityError)) return false;
-  const scope = error instanceof ServiceError ? error.scope : scopeOfCode(error.code);
+  const scope = error instanceof ServiceError ? error.scope : getScopeByCode(error.code);
   return scope !== undefined && SCOPES[scope].isSharedByAddress === true;
 }
 
 /** Whether a failure is a response of a working service, such as the rejection of one tenant. */
 function isServiceAnswer(error: unknown): boolean {
-  return error instanceof ServiceError && error.status !== undefined && !isOfAddress(error);
+  return error instanceof ServiceError && error.status !== undefined && !isAddressWideFailure(error);
 }
 
 function getErrorMessage(error: unknown): string {

@@ -1,19 +1,19 @@
 import { SettingsClient } from "../../client";
-import { checkProxies } from "../../client/address";
+import { assertValidProxies } from "../../client/address";
 import type { Permits } from "../../client/permits";
-import { abortableTime } from "../../client/time";
+import { createAbortableTime } from "../../client/time";
 import { DEFAULT_TIMEOUT_MS, type TransportOptions } from "../../client/transport";
-import { NO_STACK, readTimeoutMs } from "../../resources/configuration";
+import { NO_STACK_CONFIG, readTimeoutMs } from "../../resources/configuration";
 import type { Target } from "../model/target";
 import { readKey } from "../targets/read-key";
-import type { Asking, Look } from "./address-health";
+import type { Probe, RequestPolicy } from "./address-health";
 
 /** How to reach the tenants' services from this process. */
-export interface Reach {
+export interface RequestContext {
   /** The source of keys, and of the request timeout. */
   readonly environment: NodeJS.ProcessEnv;
   /** @param isAllowed called when a rate-limit token is due. */
-  readonly permits: (target: Target, isAllowed?: () => boolean) => Permits;
+  readonly getTokens: (target: Target, isAllowed?: () => boolean) => Permits;
   /** Aborts requests with its reason. Default: never. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -24,12 +24,12 @@ export interface Reach {
  *
  * @param requestPolicy the retry policy. Default: the whole policy.
  */
-export async function withTargetClient<T>(
+export async function useTargetClient<T>(
   target: Target,
   apiKey: string,
-  { environment, permits, signal }: Reach,
+  { environment, getTokens, signal }: RequestContext,
   request: (client: SettingsClient) => Promise<T>,
-  requestPolicy: Pick<Asking, "patience"> = { patience: "whole" },
+  requestPolicy: Pick<RequestPolicy, "retryMode"> = { retryMode: "whole" },
 ): Promise<T> {
   const { baseUrl, allowInsecureHttp } = target;
   const timeoutMs = readTimeout(environment);
@@ -40,11 +40,11 @@ export async function withTargetClient<T>(
     apiKey,
     allowInsecureHttp,
     timeoutMs,
-    retries: requestPolicy.patience !== "none",
-    retryForMs: requestPolicy.patience === "whole" ? undefined : timeoutMs,
-    permits: permits(target, () => !endSignal.aborted),
+    retries: requestPolicy.retryMode !== "none",
+    retryForMs: requestPolicy.retryMode === "whole" ? undefined : timeoutMs,
+    permits: getTokens(target, () => !endSignal.aborted),
     signal: endSignal,
-    time: abortableTime(endSignal),
+    time: createAbortableTime(endSignal),
   };
   const client = new SettingsClient(options);
   try {
@@ -59,10 +59,10 @@ export async function withTargetClient<T>(
 }
 
 /** Builds a probe: one small request without retries, of the same kind as the failed request of another tenant. */
-export function lookWith(
-  requestContext: Reach,
+export function createProbe(
+  requestContext: RequestContext,
   getKey: (target: Target) => Promise<string> = (target) => readKey(target, requestContext),
-): Look {
+): Probe {
   return async (target, failureText, signal) => {
     const probeSignal = requestContext.signal === undefined ? signal : AbortSignal.any([requestContext.signal, signal]);
     const request = (client: SettingsClient): Promise<unknown> => {
@@ -71,8 +71,8 @@ export function lookWith(
       return client.allowDenyEntries.list({ list: "deny", page_size: 1 });
     };
     const key = await getKey(target);
-    await withTargetClient(target, key, { ...requestContext, signal: probeSignal }, request, {
-      patience: "none",
+    await useTargetClient(target, key, { ...requestContext, signal: probeSignal }, request, {
+      retryMode: "none",
     });
   };
 }
@@ -82,11 +82,14 @@ export function lookWith(
  *
  * @throws {ConfigurationError} that names the variable.
  */
-export function checkReach(environment: NodeJS.ProcessEnv, targets: readonly Pick<Target, "baseUrl">[]): void {
+export function assertRequestEnvironment(
+  environment: NodeJS.ProcessEnv,
+  targets: readonly Pick<Target, "baseUrl">[],
+): void {
   readTimeout(environment);
-  for (const { baseUrl } of targets) checkProxies(baseUrl, environment);
+  for (const { baseUrl } of targets) assertValidProxies(baseUrl, environment);
 }
 
 function readTimeout(environment: NodeJS.ProcessEnv): number {
-  return readTimeoutMs(NO_STACK, environment) ?? DEFAULT_TIMEOUT_MS;
+  return readTimeoutMs(NO_STACK_CONFIG, environment) ?? DEFAULT_TIMEOUT_MS;
 }

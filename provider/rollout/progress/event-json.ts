@@ -1,10 +1,10 @@
-import { printableJson } from "../../settings/text";
+import { escapeUnprintableJson } from "../../settings/text";
 import type { RolloutEvent } from "../model/rollout-event";
 
 /**
  * Formats an event as one line of JSON, with a trailing newline. Parsing returns the same event. Control characters are escaped, so that
  * values from outside can't affect a terminal.
  */
-export function eventJson(event: RolloutEvent): string {
-  return `${printableJson(JSON.stringify(event))}\n`;
+export function formatEventJson(event: RolloutEvent): string {
+  return `${escapeUnprintableJson(JSON.stringify(event))}\n`;
 }

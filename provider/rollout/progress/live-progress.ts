@@ -1,12 +1,12 @@
-import { printable } from "../../settings/text";
+import { sanitizeLine } from "../../settings/text";
 import type { RolloutEvent } from "../model/rollout-event";
 import type { RolloutReport } from "../model/rollout-report";
-import { liveScreen } from "./live-screen";
-import { Picture } from "./picture";
+import { LiveRegion } from "./live-region";
+import { renderLiveScreen } from "./live-screen";
 import { ProgressModel } from "./progress-model";
 import type { ProgressView } from "./progress-view";
 
-export interface Terminal extends NodeJS.WritableStream {
+export interface ProgressTerminal extends NodeJS.WritableStream {
   readonly columns?: number;
   readonly rows?: number;
 }
@@ -26,42 +26,42 @@ export interface LiveProgressOptions {
  */
 export class LiveProgress implements ProgressView {
   readonly #model: ProgressModel;
-  readonly #terminal: Terminal;
+  readonly #terminal: ProgressTerminal;
   readonly #options: LiveProgressOptions;
-  readonly #liveRegion: Picture;
+  readonly #liveRegion: LiveRegion;
   readonly #timer: NodeJS.Timeout;
-  #ended = false;
+  #isEnded = false;
 
   /** @param report the state of the rollout before the first event. */
-  constructor(report: RolloutReport, terminal: Terminal, options: LiveProgressOptions) {
+  constructor(report: RolloutReport, terminal: ProgressTerminal, options: LiveProgressOptions) {
     this.#model = new ProgressModel(report, options.capacity);
     this.#terminal = terminal;
     this.#options = options;
-    this.#liveRegion = new Picture(terminal);
+    this.#liveRegion = new LiveRegion(terminal);
     this.#terminal.on("resize", this.#redraw);
     // The rollout keeps the process alive, so the timer must not.
     this.#timer = setInterval(this.#render, INTERVAL_MS).unref();
     this.#render();
   }
 
-  happened(event: RolloutEvent): void {
-    this.#model.happened(event);
+  handleEvent(event: RolloutEvent): void {
+    this.#model.handleEvent(event);
   }
 
-  say(line: string): void {
-    this.#liveRegion.say(printable(line));
+  log(line: string): void {
+    this.#liveRegion.log(sanitizeLine(line));
   }
 
   end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     clearInterval(this.#timer);
     this.#terminal.off("resize", this.#redraw);
     this.#liveRegion.end();
   }
 
   readonly #redraw = () => {
-    this.#liveRegion.forget();
+    this.#liveRegion.clear();
     this.#render();
   };
 
@@ -70,7 +70,7 @@ export class LiveProgress implements ProgressView {
     const { color, now = Date.now } = this.#options;
     // The cursor needs the line below, and some terminals wrap a line that fills the last column.
     const size = { columns: Math.max(1, columns - 1), rows: Math.max(1, rows - 1) };
-    this.#liveRegion.draw(liveScreen(this.#model, { ...size, now: now(), color }));
+    this.#liveRegion.draw(renderLiveScreen(this.#model, { ...size, now: now(), color }));
   };
 }
 

@@ -1,12 +1,12 @@
 import { styleText } from "node:util";
-import { columnsOf, cutTo, fitTo } from "../../render/columns";
-import type { Style } from "../../render/paper";
-import { number, onOneLine } from "../../render/words";
+import { formatNumber, toSingleLine } from "../../render/safe-text";
+import type { Style } from "../../render/text-page";
+import { fitToWidth, getTextWidth, truncateToWidth } from "../../render/text-width";
 import { excerpt } from "../../settings/text";
-import { duration, wholeSeconds } from "../model/duration";
-import { type StateWords, TENANT_STATES, WAVE_STATES } from "../report/state-words";
+import { formatDuration, formatWholeSeconds } from "../model/duration";
+import { type StateLabel, TENANT_STATE_LABELS, WAVE_STATE_LABELS } from "../report/state-labels";
 import type { Progress, ProgressCounts, RunningTenant, WaveProgress } from "./progress-model";
-import { timeLeft } from "./time-left";
+import { estimateRemainingTime } from "./remaining-time";
 
 export interface ScreenOptions {
   /** The maximum number of columns of a line. */
@@ -23,7 +23,7 @@ export interface ScreenOptions {
  * Renders a rollout on one screen, however many tenants it has: the progress of the rollout and of each wave, the running tenants, and the
  * latest failures. No newline after the last line. Values from outside are sanitized.
  */
-export function liveScreen(progress: Progress, { columns, rows, now, color }: ScreenOptions): string {
+export function renderLiveScreen(progress: Progress, { columns, rows, now, color }: ScreenOptions): string {
   const headerLines = [
     renderTitle(progress, columns, now),
     renderProgressTotals(progress, columns, now),
@@ -56,14 +56,14 @@ const HINT = "Ctrl-C lets what runs finish, and stops; twice stops at once";
 const MAX_NAME = 28;
 
 function renderTitle({ id, source, startedAtMs }: Progress, columns: number, now: number): ScreenLine {
-  const elapsedText = startedAtMs === undefined ? "" : wholeSeconds(now - startedAtMs);
-  const availableColumns = columns - columnsOf(elapsedText) - 2;
+  const elapsedText = startedAtMs === undefined ? "" : formatWholeSeconds(now - startedAtMs);
+  const availableColumns = columns - getTextWidth(elapsedText) - 2;
   const name = `Rollout of ${sanitizeToWidth(source, 60)}`;
-  const idWidth = availableColumns - columnsOf(name) - 2;
+  const idWidth = availableColumns - getTextWidth(name) - 2;
   const idText = idWidth >= 12 ? `  ${sanitizeToWidth(id, idWidth)}` : "";
   return [
-    [cutTo(name, Math.max(availableColumns, 10)), "bold"],
-    [fitTo(idText, Math.max(0, availableColumns - columnsOf(name))), "dim"],
+    [truncateToWidth(name, Math.max(availableColumns, 10)), "bold"],
+    [fitToWidth(idText, Math.max(0, availableColumns - getTextWidth(name))), "dim"],
     [`  ${elapsedText}`],
   ];
 }
@@ -75,40 +75,40 @@ function renderProgressTotals(progress: Progress, columns: number, now: number):
   const percent = total === 0 ? 100 : Math.floor((finishedCount / total) * 100);
   return [
     ...renderProgressBar(counts, total, Math.min(40, Math.max(10, columns - 60))),
-    [`  ${number(finishedCount)}/${number(total)}`, "bold"],
+    [`  ${formatNumber(finishedCount)}/${formatNumber(total)}`, "bold"],
     [`  ${percent} %`],
     [`  ${formatRemainingTime(progress, now)}`, "dim"],
   ];
 }
 
 function formatRemainingTime(progress: Progress, now: number): string {
-  const remainingRows = timeLeft(progress, now);
+  const remainingRows = estimateRemainingTime(progress, now);
   if (remainingRows === undefined) return "";
   const estimate = `about ${formatRoughDuration(remainingRows.ms)}`;
-  return remainingRows.untilGate === undefined
+  return remainingRows.gateAfterWave === undefined
     ? `${estimate} left`
-    : `${estimate} to the gate after ${sanitizeToWidth(remainingRows.untilGate, MAX_NAME)}`;
+    : `${estimate} to the gate after ${sanitizeToWidth(remainingRows.gateAfterWave, MAX_NAME)}`;
 }
 
 /** Rounds an estimate to its real precision. */
 function formatRoughDuration(ms: number): string {
   const stepMs = ms < 60_000 ? 5_000 : ms < 600_000 ? 30_000 : 60_000;
-  return duration(Math.max(stepMs, Math.round(ms / stepMs) * stepMs));
+  return formatDuration(Math.max(stepMs, Math.round(ms / stepMs) * stepMs));
 }
 
 function renderProgressCounts(
   { done, unchanged, running, failed, skipped, left }: ProgressCounts,
   columns: number,
 ): ScreenLine {
-  const renderCount = (count: number, { sign, word }: StateWords, style: Style): ScreenLine =>
-    count > 0 || columns >= 90 ? [[`${sign} ${number(count)} ${word}`, count > 0 ? style : "dim"], ["   "]] : [];
+  const renderCount = (count: number, { sign, word }: StateLabel, style: Style): ScreenLine =>
+    count > 0 || columns >= 90 ? [[`${sign} ${formatNumber(count)} ${word}`, count > 0 ? style : "dim"], ["   "]] : [];
   return [
-    ...renderCount(failed, TENANT_STATES.failed, ["bold", "red"]),
-    ...(skipped > 0 ? renderCount(skipped, TENANT_STATES.skipped, "yellow") : []),
-    ...renderCount(running, TENANT_STATES.running, "blue"),
-    ...renderCount(done, TENANT_STATES.done, "green"),
-    ...renderCount(unchanged, TENANT_STATES.unchanged, "cyan"),
-    ...renderCount(left, TENANT_STATES.pending, "dim"),
+    ...renderCount(failed, TENANT_STATE_LABELS.failed, ["bold", "red"]),
+    ...(skipped > 0 ? renderCount(skipped, TENANT_STATE_LABELS.skipped, "yellow") : []),
+    ...renderCount(running, TENANT_STATE_LABELS.running, "blue"),
+    ...renderCount(done, TENANT_STATE_LABELS.done, "green"),
+    ...renderCount(unchanged, TENANT_STATE_LABELS.unchanged, "cyan"),
+    ...renderCount(left, TENANT_STATE_LABELS.pending, "dim"),
   ];
 }
 
@@ -133,7 +133,7 @@ function renderWaveLines({ waves }: Progress, columns: number, now: number, maxL
   const visibleWaves = waves.slice(firstIndex, firstIndex + count);
   const width = Math.min(
     MAX_NAME,
-    Math.max(0, ...visibleWaves.map(({ name }) => columnsOf(sanitizeToWidth(name, MAX_NAME)))),
+    Math.max(0, ...visibleWaves.map(({ name }) => getTextWidth(sanitizeToWidth(name, MAX_NAME)))),
   );
   const digits = Math.max(0, ...visibleWaves.map((wave) => formatProgressRatio(wave).length));
   const hiddenAfter = waves.length - firstIndex - visibleWaves.length;
@@ -145,7 +145,7 @@ function renderWaveLines({ waves }: Progress, columns: number, now: number, maxL
 }
 
 function renderHiddenLine(count: number, noun: string): ScreenLine {
-  return [[`  … ${number(count)} ${noun}`, "dim"]];
+  return [[`  … ${formatNumber(count)} ${noun}`, "dim"]];
 }
 
 const WAVE_STYLES: Readonly<Record<WaveProgress["state"], Style>> = {
@@ -161,7 +161,7 @@ const WAVE_STYLES: Readonly<Record<WaveProgress["state"], Style>> = {
 function renderWaveLine(wave: WaveProgress, columns: number, width: number, digits: number, now: number): ScreenLine {
   const style = WAVE_STYLES[wave.state];
   return [
-    [`  ${WAVE_STATES[wave.state].sign} ${fitTo(sanitizeToWidth(wave.name, MAX_NAME), width)}  `, style],
+    [`  ${WAVE_STATE_LABELS[wave.state].sign} ${fitToWidth(sanitizeToWidth(wave.name, MAX_NAME), width)}  `, style],
     ...renderProgressBar(wave.counts, wave.total, columns >= 100 ? 20 : 10),
     [`  ${formatProgressRatio(wave).padStart(digits)}  `],
     [formatWaveState(wave, now), wave.state === "pending" ? "dim" : []],
@@ -170,11 +170,11 @@ function renderWaveLine(wave: WaveProgress, columns: number, width: number, digi
 }
 
 function formatProgressRatio({ counts, total }: WaveProgress): string {
-  return `${number(countFinishedProgress(counts))}/${number(total)}`;
+  return `${formatNumber(countFinishedProgress(counts))}/${formatNumber(total)}`;
 }
 
 function formatFailedCount({ counts: { failed }, tolerated }: WaveProgress): string {
-  return `  ${number(failed)} failed (${number(tolerated)} tolerated)`;
+  return `  ${formatNumber(failed)} failed (${formatNumber(tolerated)} tolerated)`;
 }
 
 function formatWaveState(wave: WaveProgress, now: number): string {
@@ -182,18 +182,20 @@ function formatWaveState(wave: WaveProgress, now: number): string {
   if (health?.isWell === false) return `unhealthy: ${sanitizeToWidth(health.message, 200)}`;
   switch (state) {
     case "pending":
-      return `${number(maxConcurrent)} at once`;
+      return `${formatNumber(maxConcurrent)} at once`;
     case "running":
-      return `${number(counts.running)} of ${number(maxConcurrent)} at once`;
+      return `${formatNumber(counts.running)} of ${formatNumber(maxConcurrent)} at once`;
     case "soaking":
       return soakUntilMs === undefined || Number.isNaN(soakUntilMs)
-        ? WAVE_STATES.soaking.word
-        : `soaking, ${wholeSeconds(soakUntilMs - now)} to go`;
+        ? WAVE_STATE_LABELS.soaking.word
+        : `soaking, ${formatWholeSeconds(soakUntilMs - now)} to go`;
     case "done":
     case "stopped":
-      return workMs === 0 ? WAVE_STATES[state].word : `${WAVE_STATES[state].word}, took ${duration(workMs)}`;
+      return workMs === 0
+        ? WAVE_STATE_LABELS[state].word
+        : `${WAVE_STATE_LABELS[state].word}, took ${formatDuration(workMs)}`;
     default:
-      return WAVE_STATES[state].word;
+      return WAVE_STATE_LABELS[state].word;
   }
 }
 
@@ -206,7 +208,7 @@ function renderRunningLines({ running }: Progress, now: number, rows: number): S
   const visibleTenants = tenants.slice(0, count);
   const width = Math.min(
     MAX_NAME,
-    Math.max(0, ...visibleTenants.map(([name]) => columnsOf(sanitizeToWidth(name, MAX_NAME)))),
+    Math.max(0, ...visibleTenants.map(([name]) => getTextWidth(sanitizeToWidth(name, MAX_NAME)))),
   );
   const lines = visibleTenants.map(([name, tenant]) => renderRunningLine(name, tenant, width, now));
   return renderScreenSection(
@@ -221,12 +223,12 @@ function renderRunningLine(
   width: number,
   now: number,
 ): ScreenLine {
-  const elapsedText = Number.isNaN(sinceMs) ? "" : wholeSeconds(now - sinceMs);
+  const elapsedText = Number.isNaN(sinceMs) ? "" : formatWholeSeconds(now - sinceMs);
   return [
-    [`  ${fitTo(sanitizeToWidth(name, MAX_NAME), width)}  `],
+    [`  ${fitToWidth(sanitizeToWidth(name, MAX_NAME), width)}  `],
     [elapsedText.padStart(9), now - sinceMs > SLOW_TENANT_MS ? "yellow" : []],
     [`  ${sanitizeToWidth(worker, 40)}`, "dim"],
-    [attempt > 1 ? `  attempt ${number(attempt)}` : "", "yellow"],
+    [attempt > 1 ? `  attempt ${formatNumber(attempt)}` : "", "yellow"],
     [note === undefined ? "" : `  ${sanitizeToWidth(note, 200)}`, "yellow"],
   ];
 }
@@ -239,13 +241,13 @@ function renderFailureLines({ failures, counts }: Progress, maxLines: number): S
   const visibleFailures = failures.slice(-maxLines).reverse();
   const width = Math.min(
     MAX_NAME,
-    Math.max(...visibleFailures.map(({ name }) => columnsOf(sanitizeToWidth(name, MAX_NAME)))),
+    Math.max(...visibleFailures.map(({ name }) => getTextWidth(sanitizeToWidth(name, MAX_NAME)))),
   );
-  const heading = visibleFailures.length < counts.failed ? `Failed last, of ${number(counts.failed)}` : "Failed";
+  const heading = visibleFailures.length < counts.failed ? `Failed last, of ${formatNumber(counts.failed)}` : "Failed";
   return renderScreenSection(
     heading,
     visibleFailures.map(({ name, error }) => [
-      [`  ✗ ${fitTo(sanitizeToWidth(name, MAX_NAME), width)}  `, "red"],
+      [`  ✗ ${fitToWidth(sanitizeToWidth(name, MAX_NAME), width)}  `, "red"],
       [error === undefined ? "" : sanitizeToWidth(error.code, 40), "bold"],
       [error === undefined ? "" : `  ${sanitizeToWidth(error.message, 300)}`],
     ]),
@@ -283,15 +285,15 @@ function countFinishedProgress({ done, unchanged, failed, skipped }: ProgressCou
 
 /** Sanitizes text from outside, and cuts it to the maximum number of columns. */
 function sanitizeToWidth(text: string, columns: number): string {
-  return cutTo(excerpt(onOneLine(text), columns), Math.max(0, columns));
+  return truncateToWidth(excerpt(toSingleLine(text), columns), Math.max(0, columns));
 }
 
 function paintLine(line: ScreenLine, columns: number, color: boolean): string {
   let remainingColumns = columns;
   let output = "";
   for (const [text, style] of line) {
-    const cut = cutTo(text, remainingColumns);
-    remainingColumns -= columnsOf(cut);
+    const cut = truncateToWidth(text, remainingColumns);
+    remainingColumns -= getTextWidth(cut);
     const isStyled = color && style !== undefined && style.length > 0 && cut !== "";
     output += isStyled ? styleText(style, cut, { validateStream: false }) : cut;
     if (cut !== text) break;

@@ -1,6 +1,6 @@
-import { counted, number, onOneLine } from "../../render/words";
-import { excerpt, printable } from "../../settings/text";
-import { duration } from "../model/duration";
+import { formatCount, formatNumber, toSingleLine } from "../../render/safe-text";
+import { excerpt, sanitizeLine } from "../../settings/text";
+import { formatDuration } from "../model/duration";
 import type { RolloutEvent } from "../model/rollout-event";
 import type { RolloutReport } from "../model/rollout-report";
 import { type Progress, ProgressModel } from "./progress-model";
@@ -20,13 +20,13 @@ export class PlainProgress implements ProgressView {
     this.#write = write;
   }
 
-  happened(event: RolloutEvent): void {
-    this.#model.happened(event);
-    this.#write(plainLine(event, this.#model));
+  handleEvent(event: RolloutEvent): void {
+    this.#model.handleEvent(event);
+    this.#write(formatEventLine(event, this.#model));
   }
 
-  say(line: string): void {
-    this.#write(`${printable(line)}\n`);
+  log(line: string): void {
+    this.#write(`${sanitizeLine(line)}\n`);
   }
 
   end(): void {}
@@ -37,10 +37,10 @@ export class PlainProgress implements ProgressView {
  *
  * @param progress includes the event.
  */
-export function plainLine(event: RolloutEvent, progress: Progress): string {
+export function formatEventLine(event: RolloutEvent, progress: Progress): string {
   const { done, unchanged, failed, skipped } = progress.counts;
-  const total = number(progress.total);
-  const finishedCount = number(done + unchanged + failed + skipped).padStart(total.length);
+  const total = formatNumber(progress.total);
+  const finishedCount = formatNumber(done + unchanged + failed + skipped).padStart(total.length);
   const waveText = "wave" in event ? `  ${sanitizeText(event.wave, MAX_NAME)}` : "";
   return `${formatTimestamp(event.at)}  ${finishedCount}/${total}${waveText}  ${describeEvent(event)}\n`;
 }
@@ -51,13 +51,13 @@ const MAX_SENTENCE = 500;
 function describeEvent(event: RolloutEvent): string {
   switch (event.kind) {
     case "planned":
-      return `planned: ${number(event.changing)} of ${counted(event.tenants, "tenant")} to change, digest ${sanitizeText(event.digest, MAX_NAME)}`;
+      return `planned: ${formatNumber(event.changing)} of ${formatCount(event.tenants, "tenant")} to change, digest ${sanitizeText(event.digest, MAX_NAME)}`;
     case "started":
       return event.resumed ? "the rollout goes on" : "the rollout begins";
     case "wave-started":
-      return `the wave begins: ${counted(event.tenants, "tenant")}`;
+      return `the wave begins: ${formatCount(event.tenants, "tenant")}`;
     case "tenant-started": {
-      const attemptText = event.attempt > 1 ? `, attempt ${number(event.attempt)}` : "";
+      const attemptText = event.attempt > 1 ? `, attempt ${formatNumber(event.attempt)}` : "";
       return `${sanitizeText(event.tenant, MAX_NAME)}: begun by ${sanitizeText(event.worker, MAX_NAME)}${attemptText}`;
     }
     case "tenant-note":
@@ -73,7 +73,7 @@ function describeEvent(event: RolloutEvent): string {
     case "wave-health":
       return `${event.isWell ? "healthy" : "UNHEALTHY"}: ${sanitizeText(event.message, MAX_SENTENCE)}`;
     case "wave-finished":
-      return `the wave is through: ${number(event.done)} changed, ${number(event.failed)} failed`;
+      return `the wave is through: ${formatNumber(event.done)} changed, ${formatNumber(event.failed)} failed`;
     case "waiting":
       return `WAITING: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     case "stopped":
@@ -81,12 +81,12 @@ function describeEvent(event: RolloutEvent): string {
     case "interrupted":
       return `INTERRUPTED: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     case "finished":
-      return `the rollout is through: ${number(event.done)} changed, ${number(event.unchanged)} unchanged, ${number(event.failed)} failed${event.skipped === undefined ? "" : `, ${number(event.skipped)} skipped`}`;
+      return `the rollout is through: ${formatNumber(event.done)} changed, ${formatNumber(event.unchanged)} unchanged, ${formatNumber(event.failed)} failed${event.skipped === undefined ? "" : `, ${formatNumber(event.skipped)} skipped`}`;
   }
 }
 
 function describeTenantOutcome(event: Extract<RolloutEvent, { kind: "tenant-finished" }>): string {
-  const elapsedText = duration(event.durationMs);
+  const elapsedText = formatDuration(event.durationMs);
   if (event.state === "done") return `changed in ${elapsedText}`;
   const { error } = event;
   if (error === undefined) return `FAILED after ${elapsedText}`;
@@ -101,5 +101,5 @@ function formatTimestamp(time: string): string {
 }
 
 function sanitizeText(text: string, limit: number): string {
-  return excerpt(onOneLine(text), limit);
+  return excerpt(toSingleLine(text), limit);
 }

@@ -1,8 +1,8 @@
 import type { RolloutEvent } from "../model/rollout-event";
 import type { RolloutReport, TenantError, TenantReport, WaveReport } from "../model/rollout-report";
 import type { RolloutState, TenantState, WaveState } from "../model/wave";
-import { waveTimes } from "../report/wave-times";
-import { Pace } from "./pace";
+import { computeWaveTimes } from "../report/wave-times";
+import { ConcurrencyMeter } from "./concurrency-meter";
 
 /** The progress of a rollout: its state in the journal at the beginning of this run, and all events since. */
 export interface Progress {
@@ -17,7 +17,7 @@ export interface Progress {
   readonly waves: readonly WaveProgress[];
   /** By tenant name, in the order in which the tenants began. */
   readonly running: ReadonlyMap<string, RunningTenant>;
-  /** The latest failures, at most {@link MOST_FAILURES}, newest last. */
+  /** The latest failures, at most {@link MAX_FAILURES}, newest last. */
   readonly failures: readonly FailedTenant[];
   /** When this run began, in milliseconds. Undefined before it begins. */
   readonly startedAtMs?: number;
@@ -45,12 +45,12 @@ export interface WaveProgress {
   readonly maxConcurrent: number;
   readonly tolerated: number;
   readonly soakMs: number;
-  readonly gate: boolean;
+  readonly isGated: boolean;
   /** For how long tenants of the wave were being changed, until {@link workingSinceMs}. Excludes the time between two runs. */
   readonly workMs: number;
   /** Since when some tenants of the wave are being changed. Undefined while none is. */
   readonly workingSinceMs?: number;
-  readonly pace: Pace;
+  readonly concurrencyMeter: ConcurrencyMeter;
   /** By the host of the service. */
   readonly hosts: ReadonlyMap<string, HostProgress>;
   readonly soakUntilMs?: number;
@@ -61,7 +61,7 @@ export interface WaveProgress {
 /** The progress of a wave at one service, which may have fewer places than the wave. */
 export interface HostProgress {
   readonly counts: ProgressCounts;
-  readonly pace: Pace;
+  readonly concurrencyMeter: ConcurrencyMeter;
   /** Whether later tenants of the wave have begun before the ones left here. Then no place at the service is free. */
   readonly isFull: boolean;
 }
@@ -87,7 +87,7 @@ export interface FailedTenant {
 }
 
 /** The maximum number of failures to keep. The report has all of them. */
-export const MOST_FAILURES = 50;
+export const MAX_FAILURES = 50;
 
 /** Folds events into a {@link Progress}. The time for an event doesn't depend on the number of tenants. */
 export class ProgressModel implements Progress {
@@ -117,13 +117,13 @@ export class ProgressModel implements Progress {
     this.total = report.tenants.length;
     this.state = report.state;
     if (report.reason !== undefined) this.reason = report.reason;
-    const times = waveTimes(report);
+    const times = computeWaveTimes(report);
     this.waves = report.waves.map((wave) => buildWaveProgress(wave, times.get(wave.name)?.workMs ?? 0));
     this.#waves = new Map(this.waves.map((wave) => [wave.name, wave]));
     for (const [position, tenant] of report.tenants.entries()) this.#addTenant(tenant, position);
   }
 
-  happened(event: RolloutEvent): void {
+  handleEvent(event: RolloutEvent): void {
     const atMs = Date.parse(event.at);
     switch (event.kind) {
       case "planned":
@@ -251,11 +251,15 @@ export class ProgressModel implements Progress {
   }
 
   /** Records the pace up to now, before the counts change. */
-  #recordConcurrency({ pace, counts, durations }: MutableWaveProgress, host: MutableHostProgress, atMs: number): void {
+  #recordConcurrency(
+    { concurrencyMeter, counts, durations }: MutableWaveProgress,
+    host: MutableHostProgress,
+    atMs: number,
+  ): void {
     if (Number.isNaN(atMs)) return;
-    const halfLifeMs = halfLife(durations);
-    pace.pass(atMs, counts.running, counts.left > 0, halfLifeMs);
-    host.pace.pass(atMs, host.counts.running, host.counts.left > 0, halfLifeMs);
+    const halfLifeMs = getHalfLifeMs(durations);
+    concurrencyMeter.record(atMs, counts.running, counts.left > 0, halfLifeMs);
+    host.concurrencyMeter.record(atMs, host.counts.running, host.counts.left > 0, halfLifeMs);
   }
 
   #addDuration(wave: string, durationMs: number): void {
@@ -268,7 +272,7 @@ export class ProgressModel implements Progress {
 
   #addFailure(tenant: FailedTenant): void {
     this.failures.push(tenant);
-    if (this.failures.length > MOST_FAILURES) this.failures.shift();
+    if (this.failures.length > MAX_FAILURES) this.failures.shift();
   }
 
   /** If the next wave has begun, somebody has approved the gates before it. */
@@ -291,7 +295,7 @@ export class ProgressModel implements Progress {
 }
 
 /** The half-life of a wave's pace. Undefined without durations of its tenants. */
-export function halfLife({ count, sumMs }: Durations): number | undefined {
+export function getHalfLifeMs({ count, sumMs }: Durations): number | undefined {
   return count === 0 ? undefined : Math.max(MIN_HALF_LIFE_MS, (3 * sumMs) / count);
 }
 
@@ -316,7 +320,7 @@ interface TenantProgress {
 
 class MutableHostProgress implements HostProgress {
   readonly counts = createCounts();
-  readonly pace = new Pace();
+  readonly concurrencyMeter = new ConcurrencyMeter();
   /** In the order in which they begin. */
   readonly tenants: TenantProgress[] = [];
   readonly #wave: MutableWaveProgress;
@@ -376,10 +380,10 @@ function buildWaveProgress(wave: WaveReport, workMs: number): MutableWaveProgres
     maxConcurrent: wave.maxConcurrent,
     tolerated: wave.tolerated,
     soakMs: wave.after.soakMs,
-    gate: wave.after.isGated,
+    isGated: wave.after.isGated,
     durations: { count: 0, sumMs: 0 },
     workMs,
-    pace: new Pace(),
+    concurrencyMeter: new ConcurrencyMeter(),
     hosts: new Map(),
     frontier: -1,
     ...(wave.soakUntil !== undefined && { soakUntilMs: Date.parse(wave.soakUntil) }),

@@ -3,9 +3,9 @@ import type { RolloutEvent } from "../model/rollout-event";
 /** Shows the events of a rollout while it runs. */
 export interface ProgressView {
   /** Receives each event, in order. */
-  happened(event: RolloutEvent): void;
+  handleEvent(event: RolloutEvent): void;
   /** Shows a line that isn't an event. */
-  say(line: string): void;
+  log(line: string): void;
   /** Stops showing anything, and restores the terminal. Safe to call more than once. */
   end(): void;
 }

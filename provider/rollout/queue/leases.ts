@@ -1,12 +1,12 @@
-import { HEARTBEAT_S } from "./pg-boss";
+import { HEARTBEAT_SECONDS } from "./pg-boss";
 
 /** How often to renew leases, in milliseconds. */
 const RENEWAL_INTERVAL_MS = 3_000;
 /** How long a lease lasts without renewal, in milliseconds. It ends before another worker may take the job. */
-const LEASE_DURATION_MS = (HEARTBEAT_S - 1) * 1_000;
+const LEASE_DURATION_MS = (HEARTBEAT_SECONDS - 1) * 1_000;
 
 /** One attempt of a job, as the queue counts them. */
-export interface Attempt {
+export interface JobAttempt {
   readonly id: string;
   readonly retryCount: number;
 }
@@ -19,24 +19,24 @@ export interface Lease extends AsyncDisposable {
 
 /** Renews the leases of all jobs of a worker, in one statement. */
 export class Leases {
-  readonly #renew: (attempts: Attempt[]) => Promise<unknown>;
+  readonly #renew: (attempts: JobAttempt[]) => Promise<unknown>;
   readonly #leases = new Set<ActiveLease>();
   #timer: NodeJS.Timeout | undefined;
   #isRenewing = false;
 
   /** @param renew sends a heartbeat to the queue. Its result is that of pg-boss's `touch`. */
-  constructor(renew: (attempts: Attempt[]) => Promise<unknown>) {
+  constructor(renew: (attempts: JobAttempt[]) => Promise<unknown>) {
     this.#renew = renew;
   }
 
-  take(attempt: Attempt): Lease {
+  acquire(attempt: JobAttempt): Lease {
     const lease = new ActiveLease(attempt);
     this.#leases.add(lease);
     this.#timer ??= setInterval(() => void this.#renewAll(), RENEWAL_INTERVAL_MS);
     return {
       signal: lease.signal,
       [Symbol.asyncDispose]: async () => {
-        lease.letGo();
+        lease.release();
         this.#leases.delete(lease);
       },
     };
@@ -44,7 +44,7 @@ export class Leases {
 
   close(): void {
     clearInterval(this.#timer);
-    for (const lease of this.#leases) lease.letGo();
+    for (const lease of this.#leases) lease.release();
     this.#leases.clear();
   }
 
@@ -60,7 +60,7 @@ export class Leases {
       };
       const renewedIds = new Set(settled);
       for (const lease of leases) {
-        if (renewedIds.has(lease.attempt.id)) lease.renewed(requestedAt);
+        if (renewedIds.has(lease.attempt.id)) lease.extend(requestedAt);
         else lease.lose("another worker has the tenant by now");
       }
     } catch {
@@ -72,35 +72,35 @@ export class Leases {
 }
 
 class ActiveLease {
-  readonly attempt: Attempt;
+  readonly attempt: JobAttempt;
   readonly #controller = new AbortController();
   #timer: NodeJS.Timeout;
 
-  constructor(attempt: Attempt) {
+  constructor(attempt: JobAttempt) {
     this.attempt = attempt;
-    this.#timer = this.#endAfter(performance.now());
+    this.#timer = this.#startExpiryTimer(performance.now());
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  renewed(renewedAt: number): void {
+  extend(renewedAt: number): void {
     if (this.signal.aborted) return;
     clearTimeout(this.#timer);
-    this.#timer = this.#endAfter(renewedAt);
+    this.#timer = this.#startExpiryTimer(renewedAt);
   }
 
   lose(reason: string): void {
-    this.letGo();
+    this.release();
     this.#controller.abort(new Error(`The lease is lost: ${reason}.`));
   }
 
-  letGo(): void {
+  release(): void {
     clearTimeout(this.#timer);
   }
 
-  #endAfter(renewedAt: number): NodeJS.Timeout {
+  #startExpiryTimer(renewedAt: number): NodeJS.Timeout {
     const remainingMs = renewedAt + LEASE_DURATION_MS - performance.now();
     return setTimeout(() => this.lose("the database was not heard of in time to renew it"), remainingMs);
   }

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PgBoss } from "pg-boss";
-import { printable } from "../../settings/text";
-import { isConnectionLost, type PostgresPlace } from "../database/postgres-connection";
-import type { Job } from "./lane";
+import { sanitizeLine } from "../../settings/text";
+import { isConnectionLost, type PostgresConnection } from "../database/postgres-connection";
+import type { Job } from "./job-queue";
 
 /** The queue of released tenants. */
-export const QUEUE = "tenants";
+export const QUEUE_NAME = "tenants";
 
 /** A tenant goes to another worker after this many seconds without a heartbeat. It is the minimum of pg-boss. */
-export const HEARTBEAT_S = 10;
+export const HEARTBEAT_SECONDS = 10;
 
 const QUEUE_OPTIONS = {
-  heartbeatSeconds: HEARTBEAT_S,
+  heartbeatSeconds: HEARTBEAT_SECONDS,
   // Crashes and journal failures use up retries. A tenant's own failure never does.
   retryLimit: 1_000,
   retryDelay: 0,
@@ -33,8 +33,8 @@ export type Log = (line: string) => void;
  * @param role the name of its sessions in PostgreSQL.
  * @throws {DatabaseError} if the database can't be reached or used.
  */
-export async function openQueue(
-  connection: PostgresPlace,
+export async function openPgBoss(
+  connection: PostgresConnection,
   role: string,
   maxConnections: number,
   log: Log,
@@ -54,26 +54,26 @@ export async function openQueue(
   };
   const boss = new PgBoss(options);
   const outage = new OutageLog(boss, connection, log);
-  boss.on("error", (error) => outage.saw(error));
-  boss.on("warning", ({ message }) => log(`The queue: ${printable(message)}`));
+  boss.on("error", (error) => outage.report(error));
+  boss.on("warning", ({ message }) => log(`The queue: ${sanitizeLine(message)}`));
   try {
     await boss.start();
-    await boss.createQueue(QUEUE, QUEUE_OPTIONS);
+    await boss.createQueue(QUEUE_NAME, QUEUE_OPTIONS);
     return boss;
   } catch (error) {
-    await closeQueue(boss);
-    throw connection.told(error, "opening the queue");
+    await closePgBoss(boss);
+    throw connection.toDatabaseError(error, "opening the queue");
   }
 }
 
 /** Closes the queue, without waiting for a server that no longer answers. */
-export async function closeQueue(boss: PgBoss): Promise<void> {
+export async function closePgBoss(boss: PgBoss): Promise<void> {
   const stopped = boss.stop({ graceful: false }).catch(() => {});
   await Promise.race([stopped, sleep(2_000, undefined, { ref: false })]);
 }
 
 /** Returns a stable id for a job, so that handing it out again has no effect: a UUID of version 5. */
-export function jobId({ rollout, wave, tenant, round }: Job): string {
+export function getJobId({ rollout, wave, tenant, round }: Job): string {
   const text = JSON.stringify([rollout, wave, tenant, round]);
   const bytes = createHash("sha1").update(JOB_ID_NAMESPACE).update(text).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50;
@@ -86,32 +86,32 @@ const JOB_ID_NAMESPACE = Buffer.from("6c1f0a54a5d04b1d9b6c0d9e4c5e7a10", "hex");
 /** Logs an outage of the database once, and its recovery once, however many errors report it. */
 class OutageLog {
   readonly #boss: PgBoss;
-  readonly #connection: PostgresPlace;
+  readonly #connection: PostgresConnection;
   readonly #log: Log;
-  #isAway = false;
+  #isUnavailable = false;
 
-  constructor(boss: PgBoss, connection: PostgresPlace, log: Log) {
+  constructor(boss: PgBoss, connection: PostgresConnection, log: Log) {
     this.#boss = boss;
     this.#connection = connection;
     this.#log = log;
   }
 
-  saw(error: unknown): void {
+  report(error: unknown): void {
     // pg-boss names its internal parts, which don't help the user.
-    const message = this.#connection.told(error, "the queue").message.replace(/ \(Queue: [^)]*\)/, "");
+    const message = this.#connection.toDatabaseError(error, "the queue").message.replace(/ \(Queue: [^)]*\)/, "");
     if (!isConnectionLost(error)) this.#log(message);
-    else if (!this.#isAway) void this.#wait(message);
+    else if (!this.#isUnavailable) void this.#waitForRecovery(message);
   }
 
-  async #wait(message: string): Promise<void> {
-    this.#isAway = true;
+  async #waitForRecovery(message: string): Promise<void> {
+    this.#isUnavailable = true;
     this.#log(`${message} Waiting for it.`);
-    while (!(await this.#isBack())) await sleep(1_000, undefined, { ref: false });
-    this.#isAway = false;
+    while (!(await this.#isAvailable())) await sleep(1_000, undefined, { ref: false });
+    this.#isUnavailable = false;
     this.#log(`${this.#connection.name} answers again.`);
   }
 
-  async #isBack(): Promise<boolean> {
+  async #isAvailable(): Promise<boolean> {
     try {
       await this.#boss.getDb().executeSql("select 1");
       return true;

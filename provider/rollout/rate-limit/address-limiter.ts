@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Permits, Time } from "../../client";
-import { checkBaseUrl } from "../../client/address";
+import { normalizeBaseUrl } from "../../client/address";
 import type { Database, Row } from "../database/database";
 import type { ServiceLimit } from "../model/target";
 
 /** How long after its due time a token may still be used, in milliseconds. After that, it is lost. */
-export const LATE_MS = 100;
+export const TOKEN_GRACE_MS = 100;
 /** The longest period for which tokens are reserved at once, in milliseconds. */
 const BATCH_MS = 100;
 /** If a reservation takes longer than this, in milliseconds, all but one of its tokens are lost: later ones may already be in use. */
@@ -29,7 +29,7 @@ export interface AddressLimiterOptions {
 /**
  * Limits the request rate of service addresses, across all processes that share the database.
  *
- * In any time window, all processes together issue at most `requestsPerSecond` × (the window + {@link LATE_MS}) + 1 tokens for an
+ * In any time window, all processes together issue at most `requestsPerSecond` × (the window + {@link TOKEN_GRACE_MS}) + 1 tokens for an
  * address. Unused tokens don't accumulate: after a break, tokens are as evenly spaced as before. With PostgreSQL, the window also includes
  * the duration of a statement, up to one second. If a statement takes longer, each process may issue one more token.
  *
@@ -54,21 +54,21 @@ export class AddressLimiter {
    * @param isAllowed called when a token is due. If it returns false, the request is rejected.
    * @throws {ConfigurationError} if the address is invalid.
    */
-  permitsFor(baseUrl: string, isAllowed: () => boolean = () => true): Permits {
+  getTokens(baseUrl: string, isAllowed: () => boolean = () => true): Permits {
     const address = canonicalizeAddress(baseUrl);
     const bucket = this.#buckets.get(address) ?? new TokenBucket(address, this.#rates.get(address), this.#options);
     this.#buckets.set(address, bucket);
     return {
       take: () => bucket.take(isAllowed),
-      refused: (pauseMs) => bucket.refused(pauseMs),
+      refused: (pauseMs) => bucket.pause(pauseMs),
     };
   }
 }
 
 interface TokenWaiter {
   readonly isAllowed: () => boolean;
-  readonly give: () => void;
-  readonly refuse: (reason: Error) => void;
+  readonly grant: () => void;
+  readonly reject: (reason: Error) => void;
 }
 
 /** The state of one address in this process. All times are by this process's clock. */
@@ -76,18 +76,18 @@ class TokenBucket {
   readonly #address: string;
   readonly #tokensPerSecond: number | undefined;
   readonly #options: Required<AddressLimiterOptions>;
-  readonly #takers: TokenWaiter[] = [];
+  readonly #waiters: TokenWaiter[] = [];
   /** The due times of the tokens reserved for this process. */
   #reserved: number[] = [];
   #pausedUntil = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #pauseCheckedAt = Number.NEGATIVE_INFINITY;
   /** The size and first due time of the last reservation, and how many of its tokens were used. */
-  #last = { count: 0, firstAt: 0 };
-  #given = 0;
-  #isGiving = false;
+  #lastReservation = { count: 0, firstAt: 0 };
+  #issuedCount = 0;
+  #isIssuing = false;
   /** A pause that is not yet in the database. Undefined if there is none. */
-  #untold: number | undefined;
-  #isTelling = false;
+  #unsavedPause: number | undefined;
+  #isSavingPause = false;
 
   constructor(address: string, tokensPerSecond: number | undefined, options: Required<AddressLimiterOptions>) {
     this.#address = address;
@@ -97,79 +97,79 @@ class TokenBucket {
 
   take(isAllowed: () => boolean): Promise<void> {
     return new Promise((grant, reject) => {
-      this.#takers.push({ isAllowed, give: grant, refuse: reject });
-      if (!this.#isGiving) void this.#giveAll();
+      this.#waiters.push({ isAllowed, grant, reject });
+      if (!this.#isIssuing) void this.#issueAll();
     });
   }
 
-  refused(pauseMs: number): void {
+  pause(pauseMs: number): void {
     const boundedMs = Math.min(MAX_PAUSE_MS, Math.max(0, pauseMs));
     const until = this.#now() + boundedMs;
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
-    this.#untold = until;
-    if (!this.#isTelling) void this.#tellAll();
+    this.#unsavedPause = until;
+    if (!this.#isSavingPause) void this.#savePauses();
   }
 
   /** Issues tokens in the order of requests, until none waits. */
-  async #giveAll(): Promise<void> {
-    this.#isGiving = true;
+  async #issueAll(): Promise<void> {
+    this.#isIssuing = true;
     try {
-      while (this.#someoneWaits()) {
-        const waitMs = await this.#giveNext();
+      while (this.#hasAllowedWaiter()) {
+        const waitMs = await this.#issueNext();
         // Wakes up regularly, because a pause may begin or a request may lose its permission.
         if (waitMs > 0) await this.#options.time.sleep(Math.min(waitMs, PAUSE_CHECK_INTERVAL_MS));
       }
     } catch (error) {
-      this.#refuseAll(error instanceof Error ? error : new Error(String(error)));
+      this.#rejectAll(error instanceof Error ? error : new Error(String(error)));
     } finally {
-      this.#isGiving = false;
+      this.#isIssuing = false;
     }
   }
 
   /** Issues one token, or all if there is no rate limit. Returns how long to wait before the next one. */
-  async #giveNext(): Promise<number> {
-    if (this.#now() - this.#lookedAt >= PAUSE_CHECK_INTERVAL_MS) await this.#readPause();
+  async #issueNext(): Promise<number> {
+    if (this.#now() - this.#pauseCheckedAt >= PAUSE_CHECK_INTERVAL_MS) await this.#readPause();
     const pauseMs = this.#pausedUntil - this.#now();
     if (pauseMs > MAX_WAIT_MS) {
-      this.#refuseAll(this.#pausedFor(pauseMs));
+      this.#rejectAll(this.#buildPauseError(pauseMs));
       return 0;
     }
     if (pauseMs > 0) return pauseMs;
     if (this.#tokensPerSecond === undefined) {
-      if (this.#someoneWaits()) for (const { give } of this.#takers.splice(0)) give();
+      if (this.#hasAllowedWaiter()) for (const { grant } of this.#waiters.splice(0)) grant();
       return 0;
     }
     const now = this.#now();
-    this.#reserved = this.#reserved.filter((dueAt) => dueAt + LATE_MS >= now);
+    this.#reserved = this.#reserved.filter((dueAt) => dueAt + TOKEN_GRACE_MS >= now);
     const [dueAt] = this.#reserved;
     if (dueAt === undefined) await this.#reserve(this.#tokensPerSecond);
     else if (dueAt > now) return dueAt - now;
-    else if (this.#someoneWaits()) {
+    else if (this.#hasAllowedWaiter()) {
       this.#reserved.shift();
-      this.#given += 1;
-      this.#takers.shift()?.give();
+      this.#issuedCount += 1;
+      this.#waiters.shift()?.grant();
     }
     return 0;
   }
 
   /** Whether a permitted request is waiting. Rejects those that are no longer permitted. */
-  #someoneWaits(): boolean {
-    const rejected = this.#takers.filter(({ isAllowed }) => !isAllowed());
+  #hasAllowedWaiter(): boolean {
+    const rejected = this.#waiters.filter(({ isAllowed }) => !isAllowed());
     for (const waiter of rejected) {
-      this.#takers.splice(this.#takers.indexOf(waiter), 1);
-      waiter.refuse(
+      this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+      waiter.reject(
         new Error("this run may not change the tenant any more, since it is over or another has taken over"),
       );
     }
-    return this.#takers.length > 0;
+    return this.#waiters.length > 0;
   }
 
-  #refuseAll(reason: Error): void {
-    for (const { refuse } of this.#takers.splice(0)) refuse(reason);
+  #rejectAll(reason: Error): void {
+    for (const { reject } of this.#waiters.splice(0)) reject(reason);
   }
 
-  #pausedFor(pauseMs: number): Error {
+  #buildPauseError(pauseMs: number): Error {
     return new Error(
       `the service at ${this.#address} asked its clients to wait for another ${Math.ceil(pauseMs / 1_000)} s, longer than a run does`,
     );
@@ -179,66 +179,73 @@ class TokenBucket {
   async #reserve(tokensPerSecond: number): Promise<void> {
     const { database } = this.#options;
     const requestedAt = this.#now();
-    const count = this.#neededSoon(tokensPerSecond, requestedAt);
+    const count = this.#estimateDemand(tokensPerSecond, requestedAt);
     const intervalMs = 1_000 / tokensPerSecond;
     const [row] = await database.query(RESERVE_SQL[database.dialect], [
       this.#address,
       count * intervalMs,
-      ...this.#clock(requestedAt),
+      ...this.#clockParameters(requestedAt),
     ]);
     const offset = this.#getClockOffset(row, requestedAt);
-    this.#learn(row, offset);
+    this.#updatePause(row, offset);
     const firstAt = Number(row?.["next_at"]) - count * intervalMs + offset;
     const now = this.#now();
     const usable = Array.from(
       { length: now - requestedAt > SLOW_RESERVATION_MS ? 0 : count },
       (_, index) => firstAt + index * intervalMs,
-    ).filter((dueAt) => dueAt + LATE_MS >= now);
+    ).filter((dueAt) => dueAt + TOKEN_GRACE_MS >= now);
     // With a slow database, one token is still issued. Otherwise no request might ever proceed.
     this.#reserved = usable.length > 0 ? usable : [Math.max(now, firstAt)];
-    this.#last = { count, firstAt };
-    this.#given = 0;
+    this.#lastReservation = { count, firstAt };
+    this.#issuedCount = 0;
   }
 
   /** Estimates the tokens needed soon: those already requested, or as many as the recent rate suggests. At least one. */
-  #neededSoon(tokensPerSecond: number, now: number): number {
+  #estimateDemand(tokensPerSecond: number, now: number): number {
     const maxCount = Math.max(1, Math.floor((tokensPerSecond * BATCH_MS) / 1_000));
-    const { count, firstAt } = this.#last;
-    const expected = Math.floor((this.#given * BATCH_MS) / Math.max(1, now - firstAt));
-    return Math.min(maxCount, Math.max(1, this.#takers.length, Math.min(2 * count, expected)));
+    const { count, firstAt } = this.#lastReservation;
+    const expected = Math.floor((this.#issuedCount * BATCH_MS) / Math.max(1, now - firstAt));
+    return Math.min(maxCount, Math.max(1, this.#waiters.length, Math.min(2 * count, expected)));
   }
 
   /** Reads whether the service has asked another process to pause. */
   async #readPause(): Promise<void> {
     const { database } = this.#options;
     const requestedAt = this.#now();
-    const [row] = await database.query(READ_PAUSE_SQL[database.dialect], [this.#address, ...this.#clock(requestedAt)]);
-    if (row === undefined) this.#lookedAt = requestedAt;
-    else this.#learn(row, this.#getClockOffset(row, requestedAt));
+    const [row] = await database.query(READ_PAUSE_SQL[database.dialect], [
+      this.#address,
+      ...this.#clockParameters(requestedAt),
+    ]);
+    if (row === undefined) this.#pauseCheckedAt = requestedAt;
+    else this.#updatePause(row, this.#getClockOffset(row, requestedAt));
   }
 
   /** Stores a pause for the other processes: once for all requests that were rejected in the meantime. */
-  async #tellAll(): Promise<void> {
+  async #savePauses(): Promise<void> {
     const { database } = this.#options;
-    this.#isTelling = true;
+    this.#isSavingPause = true;
     try {
-      while (this.#untold !== undefined) {
+      while (this.#unsavedPause !== undefined) {
         const now = this.#now();
-        const pauseMs = this.#untold - now;
-        this.#untold = undefined;
+        const pauseMs = this.#unsavedPause - now;
+        this.#unsavedPause = undefined;
         if (pauseMs > 0) {
-          await database.query(SET_PAUSE_SQL[database.dialect], [this.#address, pauseMs, ...this.#clock(now)]);
+          await database.query(SET_PAUSE_SQL[database.dialect], [
+            this.#address,
+            pauseMs,
+            ...this.#clockParameters(now),
+          ]);
         }
       }
     } catch {
       // This process pauses anyway. If the database stays unavailable, its next read fails.
     } finally {
-      this.#isTelling = false;
+      this.#isSavingPause = false;
     }
   }
 
-  #learn(row: Row | undefined, offset: number): void {
-    this.#lookedAt = this.#now();
+  #updatePause(row: Row | undefined, offset: number): void {
+    this.#pauseCheckedAt = this.#now();
     this.#pausedUntil = Math.max(this.#pausedUntil, Number(row?.["paused_until"]) + offset);
   }
 
@@ -252,7 +259,7 @@ class TokenBucket {
     return localNow - Number(row?.["now"]);
   }
 
-  #clock(now: number): readonly number[] {
+  #clockParameters(now: number): readonly number[] {
     return this.#options.database.dialect === "postgres" ? [] : [now];
   }
 
@@ -294,5 +301,5 @@ function forBothDialects(statement: (now: string) => string): Record<Database["d
 
 /** Returns the canonical form of an address. */
 function canonicalizeAddress(baseUrl: string): string {
-  return checkBaseUrl(baseUrl, true);
+  return normalizeBaseUrl(baseUrl, true);
 }

@@ -1,8 +1,8 @@
-import { dangerRank, isDangerous, type Transition } from "../../settings/danger";
+import { getDangerRank, isDangerous, type Transition } from "../../settings/danger";
 import type { TenantChange, TenantReport } from "../model/rollout-report";
 
 /** Returns the effect of a reported change on an entry or VIP. */
-export function reportedTransition({
+export function getReportedTransition({
   sign,
   kind,
   list = "",
@@ -17,7 +17,7 @@ export function rankChange(
   { danger, accepted, warning }: { readonly danger: number; readonly accepted: number; readonly warning: number },
 ): number {
   if (danger > 0) return 0;
-  if (isDangerous(transition)) return dangerRank(transition);
+  if (isDangerous(transition)) return getDangerRank(transition);
   return accepted + warning > 0 ? 2 : 3;
 }
 
@@ -25,7 +25,7 @@ export function rankChange(
 export function rankTenantChange(change: TenantChange): number {
   const hasAlarm = (alarm: TenantChange["alarm"]): number => Number(change.alarm === alarm);
   const alarms = { danger: hasAlarm("danger"), accepted: hasAlarm("accepted"), warning: hasAlarm("warning") };
-  return rankChange(reportedTransition(change), alarms);
+  return rankChange(getReportedTransition(change), alarms);
 }
 
 /** Sorts tenants by their most dangerous changes, the worst first. Tenants of equal rank keep their order. */

@@ -1,6 +1,6 @@
 import { isDangerous } from "../../settings/danger";
 import type { TenantChange } from "../model/rollout-report";
-import { rankChange, reportedTransition } from "./change-danger";
+import { getReportedTransition, rankChange } from "./change-danger";
 
 /** A change that several tenants share. */
 export interface SharedChange extends Omit<TenantChange, "alarm"> {
@@ -73,7 +73,7 @@ export class ChangeTally {
     // A single tenant's plan is in memory anyway, so none of its changes are left out. Dangerous changes have room of their own, so that a
     // large number of harmless ones can't displace them.
     const limit =
-      alarm === "danger" || isDangerous(reportedTransition(change)) ? 2 * this.#maxChanges : this.#maxChanges;
+      alarm === "danger" || isDangerous(getReportedTransition(change)) ? 2 * this.#maxChanges : this.#maxChanges;
     if (this.#changesByKey.size >= limit && this.#tenantCount > 1) return undefined;
     const countedChange = {
       ...change,
@@ -98,7 +98,7 @@ const MAX_CHANGES = 20_000;
 function buildSortKey({ alarms, tenants, first, sign, kind, list, value }: SharedChange): readonly (number | string)[] {
   const alarmRank = alarms.danger > 0 ? 0 : alarms.accepted > 0 ? 1 : alarms.warning > 0 ? 2 : 3;
   return [
-    rankChange(reportedTransition({ sign, kind, ...(list === undefined ? {} : { list }) }), alarms),
+    rankChange(getReportedTransition({ sign, kind, ...(list === undefined ? {} : { list }) }), alarms),
     alarmRank,
     -tenants,
     tenants === 1 ? first : "",

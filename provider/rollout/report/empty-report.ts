@@ -1,9 +1,9 @@
-import { NO_COUNTS } from "../journal/rollout-view";
+import { ZERO_COUNTS } from "../journal/run-state";
+import type { RolloutMode } from "../model/rollout-mode";
 import { REPORT_FORMAT, type RolloutReport } from "../model/rollout-report";
-import type { Task } from "../model/task";
 
 /** Builds the report of a task that applies to no tenant. There is no rollout for it. */
-export function emptyReport(source: string, mode: Task, reason: string): RolloutReport {
+export function buildEmptyReport(source: string, mode: RolloutMode, reason: string): RolloutReport {
   const now = new Date().toISOString();
   return {
     format: REPORT_FORMAT,
@@ -17,7 +17,7 @@ export function emptyReport(source: string, mode: Task, reason: string): Rollout
     createdAt: now,
     finishedAt: now,
     task: mode,
-    counts: NO_COUNTS,
+    counts: ZERO_COUNTS,
     waves: [],
     tenants: [],
   };

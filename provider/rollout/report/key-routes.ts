@@ -1,6 +1,6 @@
-import { counted, given, say, sentence, type Words } from "../../render/words";
+import { formatCount, type SafeText, safeText, untrusted, untrustedSentence } from "../../render/safe-text";
 import type { TenantReport } from "../model/rollout-report";
-import { unnamed } from "../targets/placeholders";
+import { restorePlaceholders } from "../targets/placeholders";
 
 /** An address, the source of the keys that it gets, and their tenants. */
 export interface KeyRoute {
@@ -12,16 +12,16 @@ export interface KeyRoute {
 }
 
 /** Groups the tenants by address and key source, the largest group first. Sources that differ only in the tenant's name share a group. */
-export function keyRoutes(tenants: readonly TenantReport[]): readonly KeyRoute[] {
+export function groupKeyRoutes(tenants: readonly TenantReport[]): readonly KeyRoute[] {
   const groups = Map.groupBy(tenants, ({ name, address, keyFrom }) =>
-    JSON.stringify([address, unnamed(keyFrom, name)]),
+    JSON.stringify([address, restorePlaceholders(keyFrom, name)]),
   );
   return [...groups.values()]
     .map((group): KeyRoute => {
       const [{ name, address, keyFrom } = { name: "", address: "", keyFrom: "" }] = group;
       return {
         address,
-        keyFrom: group.length === 1 ? keyFrom : unnamed(keyFrom, name),
+        keyFrom: group.length === 1 ? keyFrom : restorePlaceholders(keyFrom, name),
         tenants: group.map((tenant) => tenant.name),
       };
     })
@@ -29,11 +29,11 @@ export function keyRoutes(tenants: readonly TenantReport[]): readonly KeyRoute[]
 }
 
 /** Formats one route of a rollout with `all` tenants. */
-export function routeWords({ address, keyFrom, tenants }: KeyRoute, tenantCount: number): Words {
+export function formatKeyRoute({ address, keyFrom, tenants }: KeyRoute, tenantCount: number): SafeText {
   const [onlyTenant = ""] = tenants;
-  const keysText: Words =
+  const keysText: SafeText =
     tenants.length === 1
-      ? say`the key of ${given(onlyTenant)}`
-      : [`the keys of ${tenants.length === tenantCount ? "all " : ""}${counted(tenants.length, "tenant")}`];
-  return say`${given(address)} is sent ${keysText}, from ${sentence(keyFrom)}`;
+      ? safeText`the key of ${untrusted(onlyTenant)}`
+      : [`the keys of ${tenants.length === tenantCount ? "all " : ""}${formatCount(tenants.length, "tenant")}`];
+  return safeText`${untrusted(address)} is sent ${keysText}, from ${untrustedSentence(keyFrom)}`;
 }

@@ -1,48 +1,63 @@
-import { LOOSENED, listOf, SIGNS, valueWords } from "../../plan/render/plan-words";
-import { htmlPage, htmlVerdict } from "../../render/html-page";
-import { given, Html, html, htmlWords } from "../../render/html-text";
-import { join, number, say, sentence, timeWords, given as told, type Words } from "../../render/words";
-import { duration } from "../model/duration";
+import { CHANGE_SIGNS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import { renderHtmlPage, renderStatusBanner } from "../../render/html-page";
+import { Html, html, renderHtmlText, renderUntrustedHtml } from "../../render/html-text";
+import {
+  formatNumber,
+  formatTimestamp,
+  joinTexts,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import { formatDuration } from "../model/duration";
 import type { RolloutReport, TenantReport, WaveReport } from "../model/rollout-report";
-import { keyRoutes, routeWords } from "./key-routes";
-import { looseningWords, sharedLoosenings } from "./loosened";
+import { formatKeyRoute, groupKeyRoutes } from "./key-routes";
 import { REPORT_STYLE } from "./report-style";
-import { throughOf } from "./rollout-headline";
-import { skippedWords } from "./skip-words";
-import { type RolloutWords, rolloutWords, type StateWords } from "./state-words";
-import { leftOut, leftOutText, plannedText, type ToldRollout, toldRollout, touchedWords } from "./told-rollout";
-import { type WaveTimes, waveTimes } from "./wave-times";
-import { waveStateWords, waveWords } from "./wave-words";
+import { countFinishedTenants } from "./rollout-headline";
+import {
+  buildRolloutReportView,
+  countOmittedChanges,
+  formatOmittedChanges,
+  formatPlannedCounts,
+  formatUntouchedNote,
+  type RolloutReportView,
+} from "./rollout-report-view";
+import { formatOverride, groupOverrides } from "./shared-overrides";
+import { formatSkippedTenant } from "./skipped-tenants";
+import { getStateLabels, type RolloutStateLabels, type StateLabel } from "./state-labels";
+import { formatWaveState, formatWaveSummary } from "./wave-summary";
+import { computeWaveTimes, type WaveTimes } from "./wave-times";
 
 /**
  * Renders the report of a rollout as an HTML page: a self-contained file without scripts or network requests. It shows the outcome and the
  * next steps, a grid of all tenants by wave, the failed tenants, and then each tenant. It suits screens of any width, light and dark mode,
  * and paper.
  */
-export function reportHtml(report: RolloutReport): string {
-  const view = toldRollout(report);
-  const times = waveTimes(report);
-  const labels = rolloutWords(report);
+export function renderReportHtml(report: RolloutReport): string {
+  const view = buildRolloutReportView(report);
+  const times = computeWaveTimes(report);
+  const labels = getStateLabels(report);
   const anchoredTenants = report.tenants.map(
     (tenant, index): AnchoredTenant => ({
       tenant,
       anchor: `t-${index}`,
-      words: labels.tenants[tenant.state],
+      label: labels.tenants[tenant.state],
     }),
   );
   const byWave = Map.groupBy(anchoredTenants, ({ tenant }) => tenant.wave);
-  return htmlPage({
+  return renderHtmlPage({
     title: `Rollout of ${report.source}: ${view.verdict}`,
     style: REPORT_STYLE,
     body: html`<header>
 <p class="eyebrow">Email security rollout</p>
-<h1><bdi>${given(report.source.slice(0, MAX_TITLE_LENGTH))}</bdi></h1>
-<p class="source">${htmlWords(join(view.facts, " · "))}</p>
+<h1><bdi>${renderUntrustedHtml(report.source.slice(0, MAX_TITLE_LENGTH))}</bdi></h1>
+<p class="source">${renderHtmlText(joinTexts(view.facts, " · "))}</p>
 </header>
 <main>
-${htmlVerdict(view.mood, view.verdict, view.headline)}
+${renderStatusBanner(view.mood, view.verdict, view.headline)}
 ${renderCountsHtml(view)}
-${view.standing.length === 0 ? undefined : html`<p>${htmlWords(view.standing)}</p>`}
+${view.statusNotes.length === 0 ? undefined : html`<p>${renderHtmlText(view.statusNotes)}</p>`}
 ${renderAdviceHtml(report)}
 ${renderSkippedHtml(report)}
 ${renderOverridesHtml(report)}
@@ -63,15 +78,15 @@ interface AnchoredTenant {
   readonly tenant: TenantReport;
   readonly anchor: string;
   /** The name of its state. */
-  readonly words: StateWords;
+  readonly label: StateLabel;
 }
 
 const MAX_TITLE_LENGTH = 200;
 
-function renderCountsHtml({ tallies: counts }: ToldRollout): Html {
+function renderCountsHtml({ tallies: counts }: RolloutReportView): Html {
   return html`<ul class="tallies">${counts.map(
     ({ state, sign, word, count }) =>
-      html`<li class="is-${state}"><b><i>${sign}</i> ${number(count)}</b>${
+      html`<li class="is-${state}"><b><i>${sign}</i> ${formatNumber(count)}</b>${
         state === "failed" ? html`<a href="#failed">${word}: see why</a>` : word
       }</li>`,
   )}</ul>`;
@@ -81,37 +96,37 @@ function renderAdviceHtml({ advice: steps }: RolloutReport): Html | undefined {
   if (steps.length === 0) return undefined;
   return html`<section class="advice"><h2>What to do next</h2>${steps.map(
     ({ why, command }) =>
-      html`<p>${htmlWords([sentence(why)])}</p>${command === undefined ? "" : html`<pre>${given(command)}</pre>`}`,
+      html`<p>${renderHtmlText([untrustedSentence(why)])}</p>${command === undefined ? "" : html`<pre>${renderUntrustedHtml(command)}</pre>`}`,
   )}</section>`;
 }
 
 function renderSkippedHtml({ skipped = [] }: RolloutReport): Html | undefined {
   if (skipped.length === 0) return undefined;
   const hiddenCount = skipped.length - MAX_DETAILED;
-  return html`<section><h2>Skipped <span class="n">${number(skipped.length)}</span></h2><ul class="loosened">${skipped
+  return html`<section><h2>Skipped <span class="n">${formatNumber(skipped.length)}</span></h2><ul class="loosened">${skipped
     .slice(0, MAX_DETAILED)
     .map(
-      (skippedTenant) => html`<li>${htmlWords(skippedWords(skippedTenant))}</li>`,
-    )}${hiddenCount > 0 ? html`<li>… and ${number(hiddenCount)} more</li>` : ""}</ul></section>`;
+      (skippedTenant) => html`<li>${renderHtmlText(formatSkippedTenant(skippedTenant))}</li>`,
+    )}${hiddenCount > 0 ? html`<li>… and ${formatNumber(hiddenCount)} more</li>` : ""}</ul></section>`;
 }
 
 function renderOverridesHtml({ tenants }: RolloutReport): Html | undefined {
-  const overrides = sharedLoosenings(tenants);
+  const overrides = groupOverrides(tenants);
   if (overrides.length === 0) return undefined;
   const hiddenCount = overrides.length - MAX_DETAILED;
-  return html`<section><h2>${LOOSENED} <span class="n">${number(overrides.length)}</span></h2><ul class="loosened">${overrides
+  return html`<section><h2>${OVERRIDES_HEADING} <span class="n">${formatNumber(overrides.length)}</span></h2><ul class="loosened">${overrides
     .slice(0, MAX_DETAILED)
     .map(
-      (override) => html`<li>${htmlWords(looseningWords(override))}</li>`,
-    )}${hiddenCount > 0 ? html`<li>… and ${number(hiddenCount)} more</li>` : ""}</ul></section>`;
+      (override) => html`<li>${renderHtmlText(formatOverride(override))}</li>`,
+    )}${hiddenCount > 0 ? html`<li>… and ${formatNumber(hiddenCount)} more</li>` : ""}</ul></section>`;
 }
 
 /** Renders the time of each wave's work and of the waiting after it, as bars on one time axis. */
 function renderTimelineHtml({ waves }: RolloutReport, times: ReadonlyMap<string, WaveTimes>): Html | undefined {
   const startedWaves = waves.flatMap((wave) => {
     const startMs = Date.parse(wave.startedAt ?? "");
-    const { workMs = 0, lastAt = "" } = times.get(wave.name) ?? {};
-    const endMs = Math.max(startMs, Date.parse(lastAt));
+    const { workMs = 0, lastFinishedAt = "" } = times.get(wave.name) ?? {};
+    const endMs = Math.max(startMs, Date.parse(lastFinishedAt));
     if (Number.isNaN(endMs)) return [];
     const soakEndMs = Date.parse(wave.soakUntil ?? "");
     return [
@@ -137,29 +152,29 @@ function renderTimelineHtml({ waves }: RolloutReport, times: ReadonlyMap<string,
         soaked > until
           ? html`<span class="soaked" style="left:${formatPercent(until - firstStartMs)};width:${formatPercent(soaked - until)}"></span>`
           : ""
-      }</span><span class="took">${duration(workMs)}${
-        soaked > until ? `, soak ${duration(wave.after.soakMs)}` : ""
+      }</span><span class="took">${formatDuration(workMs)}${
+        soaked > until ? `, soak ${formatDuration(wave.after.soakMs)}` : ""
       }</span></li>`,
   )}</ul></section>`;
 }
 
 function renderWaveHtml(
   wave: WaveReport,
-  labels: RolloutWords,
+  labels: RolloutStateLabels,
   waveTenants: readonly AnchoredTenant[],
   workMs: number | undefined,
 ): Html {
   const { sign } = labels.waves[wave.state];
-  const details: Words[] = [
-    say`${throughOf(wave.counts)} of ${wave.tenants} through`,
-    waveWords(wave, labels),
-    say`${wave.maxConcurrent} at once`,
-    ...(workMs === undefined ? [] : [say`took ${duration(workMs)}`]),
-    ...(wave.health?.isWell === true ? [say`health: ${sentence(wave.health.message)}`] : []),
+  const details: SafeText[] = [
+    safeText`${countFinishedTenants(wave.counts)} of ${wave.tenants} through`,
+    formatWaveSummary(wave, labels),
+    safeText`${wave.maxConcurrent} at once`,
+    ...(workMs === undefined ? [] : [safeText`took ${formatDuration(workMs)}`]),
+    ...(wave.health?.isWell === true ? [safeText`health: ${untrustedSentence(wave.health.message)}`] : []),
     ...(wave.after.isGated ? [["a person says when to go on"]] : []),
   ];
-  return html`<section class="wave"><h2><span class="of">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${htmlWords(waveStateWords(wave, labels))}</span></h2>
-${renderBarHtml(wave)}<p class="facts">${htmlWords(join(details, " · "))}</p>
+  return html`<section class="wave"><h2><span class="of">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${renderHtmlText(formatWaveState(wave, labels))}</span></h2>
+${renderBarHtml(wave)}<p class="facts">${renderHtmlText(joinTexts(details, " · "))}</p>
 <ul class="grid${waveTenants.length > MAX_DETAILED ? " dense" : ""}">
 ${waveTenants.map(renderCellHtml)}</ul></section>
 `;
@@ -176,8 +191,8 @@ function renderBarHtml({ counts }: WaveReport): Html {
     .map((state) => html`<span class="is-${state}" style="flex-grow:${counts[state]}"></span>`)}</div>`;
 }
 
-function renderCellHtml({ tenant, anchor, words: { sign, word } }: AnchoredTenant): Html {
-  return html`<li><a class="is-${tenant.state}" href="#${anchor}" title="${formatCellTitle(tenant, word)}"><i>${sign}</i><span class="hidden">${word}</span> <bdi>${given(tenant.name)}</bdi></a></li>
+function renderCellHtml({ tenant, anchor, label: { sign, word } }: AnchoredTenant): Html {
+  return html`<li><a class="is-${tenant.state}" href="#${anchor}" title="${formatCellTitle(tenant, word)}"><i>${sign}</i><span class="hidden">${word}</span> <bdi>${renderUntrustedHtml(tenant.name)}</bdi></a></li>
 `;
 }
 
@@ -186,9 +201,9 @@ function formatCellTitle(tenant: TenantReport, word: string): string {
   const { host, durationMs, error } = tenant;
   const parts = [
     error === undefined ? word : `${word}: ${error.code}`,
-    plannedText(tenant),
+    formatPlannedCounts(tenant),
     host,
-    durationMs === undefined ? "" : `took ${duration(durationMs)}`,
+    durationMs === undefined ? "" : `took ${formatDuration(durationMs)}`,
   ];
   return parts
     .filter((part) => part !== "")
@@ -198,7 +213,7 @@ function formatCellTitle(tenant: TenantReport, word: string): string {
 
 function renderFailuresHtml(failedTenants: readonly AnchoredTenant[]): Html | undefined {
   if (failedTenants.length === 0) return undefined;
-  return html`<section><h2 class="red" id="failed">Failed <span class="n">${number(failedTenants.length)}</span></h2>
+  return html`<section><h2 class="red" id="failed">Failed <span class="n">${formatNumber(failedTenants.length)}</span></h2>
 <ul class="tenants${failedTenants.length > MAX_DETAILED ? " many" : ""}">
 ${failedTenants.map((tenant) => renderTenantHtml(tenant, failedTenants.length <= MAX_DETAILED))}</ul></section>`;
 }
@@ -209,7 +224,7 @@ function renderTenantsHtml({ waves }: RolloutReport, byWave: ReadonlyMap<string,
     if (waveTenants.length === 0) return undefined;
     return html`<details class="aside"${waveTenants.length <= MAX_UNFOLDED ? new Html(" open") : ""}><summary><h3>${formatShortName(
       wave.name,
-    )}</h3> <span class="n">${number(waveTenants.length)}</span></summary><ul class="tenants${waveTenants.length > MAX_DETAILED ? " many" : ""}">
+    )}</h3> <span class="n">${formatNumber(waveTenants.length)}</span></summary><ul class="tenants${waveTenants.length > MAX_DETAILED ? " many" : ""}">
 ${waveTenants.map((tenant) => renderTenantHtml(tenant, false))}</ul></details>`;
   })}</section>`;
 }
@@ -217,9 +232,9 @@ ${waveTenants.map((tenant) => renderTenantHtml(tenant, false))}</ul></details>`;
 /** Renders which addresses get which keys. Tenants with the same route share a line. */
 function renderKeysHtml({ tenants }: RolloutReport): Html | undefined {
   if (tenants.length === 0) return undefined;
-  const routes = keyRoutes(tenants);
+  const routes = groupKeyRoutes(tenants);
   return html`<section><h2>Keys</h2><ul class="keys">${routes.map(
-    (route) => html`<li>${htmlWords(routeWords(route, tenants.length))}</li>
+    (route) => html`<li>${renderHtmlText(formatKeyRoute(route, tenants.length))}</li>
 `,
   )}</ul></section>`;
 }
@@ -227,52 +242,54 @@ function renderKeysHtml({ tenants }: RolloutReport): Html | undefined {
 /** The maximum number of a wave's tenants to show without expanding the list. */
 const MAX_UNFOLDED = 30;
 
-function renderTenantHtml({ tenant, anchor, words: { sign, word } }: AnchoredTenant, isOpen: boolean): Html {
+function renderTenantHtml({ tenant, anchor, label: { sign, word } }: AnchoredTenant, isOpen: boolean): Html {
   const { error, durationMs } = tenant;
-  return html`<li class="tenant is-${tenant.state}"><details${isOpen ? new Html(" open") : ""}><summary><span class="state is-${tenant.state}"><i>${sign}</i> ${word}</span><span class="name"><bdi>${given(tenant.name)}</bdi></span><span class="counts">${plannedText(tenant)}</span><span class="took">${durationMs === undefined ? "" : duration(durationMs)}</span></summary><div class="body" id="${anchor}">${
+  return html`<li class="tenant is-${tenant.state}"><details${isOpen ? new Html(" open") : ""}><summary><span class="state is-${tenant.state}"><i>${sign}</i> ${word}</span><span class="name"><bdi>${renderUntrustedHtml(tenant.name)}</bdi></span><span class="counts">${formatPlannedCounts(tenant)}</span><span class="took">${durationMs === undefined ? "" : formatDuration(durationMs)}</span></summary><div class="body" id="${anchor}">${
     error === undefined ? "" : renderErrorHtml(tenant, error)
   }${renderTenantChangesHtml(tenant)}<dl>${buildTenantDetails(tenant).map(
-    ([label, value]) => html`<dt>${label}</dt><dd>${htmlWords(value)}</dd>`,
+    ([label, value]) => html`<dt>${label}</dt><dd>${renderHtmlText(value)}</dd>`,
   )}</dl></div></details></li>
 `;
 }
 
 function renderErrorHtml(tenant: TenantReport, error: NonNullable<TenantReport["error"]>): Html {
-  return html`<p class="why">${htmlWords([sentence(error.message)])} <code>${given(error.code)}</code></p><p class="touched">${htmlWords(
-    touchedWords(tenant),
-  )}</p><p><b>What to do:</b> ${htmlWords([sentence(error.advice)])}</p>`;
+  return html`<p class="why">${renderHtmlText([untrustedSentence(error.message)])} <code>${renderUntrustedHtml(error.code)}</code></p><p class="touched">${renderHtmlText(
+    formatUntouchedNote(tenant),
+  )}</p><p><b>What to do:</b> ${renderHtmlText([untrustedSentence(error.advice)])}</p>`;
 }
 
 function renderTenantChangesHtml(tenant: TenantReport): Html | undefined {
   if (tenant.changes.length === 0) return undefined;
-  const hiddenCount = leftOut(tenant);
+  const hiddenCount = countOmittedChanges(tenant);
   return html`<ul class="edits">${tenant.changes.map(
     (change) =>
-      html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span> <span class="list">${given(listOf(change))}</span> ${htmlWords(valueWords(change.value))}</li>`,
-  )}${hiddenCount > 0 ? html`<li>${leftOutText(hiddenCount)}</li>` : ""}</ul>`;
+      html`<li><span class="sign s-${change.sign}"><i>${CHANGE_SIGNS[change.sign]}</i>${change.sign}</span> <span class="list">${renderUntrustedHtml(formatListName(change))}</span> ${renderHtmlText(describeValue(change.value))}</li>`,
+  )}${hiddenCount > 0 ? html`<li>${formatOmittedChanges(hiddenCount)}</li>` : ""}</ul>`;
 }
 
-function buildTenantDetails(tenant: TenantReport): [label: string, words: Words][] {
+function buildTenantDetails(tenant: TenantReport): [label: string, words: SafeText][] {
   const { address, keyFrom, stack, labels, attempts, worker, startedAt, durationMs, alarms } = tenant;
-  const labelTexts = Object.entries(labels).map(([key, value]): Words => say`${told(key)} = ${told(value)}`);
+  const labelTexts = Object.entries(labels).map(
+    ([key, value]): SafeText => safeText`${untrusted(key)} = ${untrusted(value)}`,
+  );
   const alarmText = [
-    ...(alarms.danger > 0 ? [`${number(alarms.danger)} risky`] : []),
-    ...((alarms.accepted ?? 0) > 0 ? [`${number(alarms.accepted ?? 0)} of an accepted risk`] : []),
-    ...(alarms.warning > 0 ? [`${number(alarms.warning)} with a warning`] : []),
+    ...(alarms.danger > 0 ? [`${formatNumber(alarms.danger)} risky`] : []),
+    ...((alarms.accepted ?? 0) > 0 ? [`${formatNumber(alarms.accepted ?? 0)} of an accepted risk`] : []),
+    ...(alarms.warning > 0 ? [`${formatNumber(alarms.warning)} with a warning`] : []),
   ].join(", ");
   return [
-    ["Service", [told(address)]],
-    ["Key from", [told(keyFrom)]],
-    ["Stack", [told(stack)]],
-    ...(labelTexts.length > 0 ? [["Labels", join(labelTexts, ", ")] as [string, Words]] : []),
-    ...(alarmText === "" ? [] : [["Alarms", [alarmText]] as [string, Words]]),
-    ...(startedAt === undefined ? [] : [["Begun", timeWords(startedAt)] as [string, Words]]),
-    ...(durationMs === undefined ? [] : [["Took", [duration(durationMs)]] as [string, Words]]),
-    ...(attempts > 0 ? [["Attempts", [number(attempts)]] as [string, Words]] : []),
-    ...(worker === undefined ? [] : [["Worker", [told(worker)]] as [string, Words]]),
+    ["Service", [untrusted(address)]],
+    ["Key from", [untrusted(keyFrom)]],
+    ["Stack", [untrusted(stack)]],
+    ...(labelTexts.length > 0 ? [["Labels", joinTexts(labelTexts, ", ")] as [string, SafeText]] : []),
+    ...(alarmText === "" ? [] : [["Alarms", [alarmText]] as [string, SafeText]]),
+    ...(startedAt === undefined ? [] : [["Begun", formatTimestamp(startedAt)] as [string, SafeText]]),
+    ...(durationMs === undefined ? [] : [["Took", [formatDuration(durationMs)]] as [string, SafeText]]),
+    ...(attempts > 0 ? [["Attempts", [formatNumber(attempts)]] as [string, SafeText]] : []),
+    ...(worker === undefined ? [] : [["Worker", [untrusted(worker)]] as [string, SafeText]]),
   ];
 }
 
 function formatShortName(name: string): Html {
-  return html`<bdi>${given(name.length > MAX_TITLE_LENGTH ? `${name.slice(0, MAX_TITLE_LENGTH)}…` : name)}</bdi>`;
+  return html`<bdi>${renderUntrustedHtml(name.length > MAX_TITLE_LENGTH ? `${name.slice(0, MAX_TITLE_LENGTH)}…` : name)}</bdi>`;
 }

@@ -1,35 +1,48 @@
-import { LOOSENED, listOf, SIGNS, valueWords } from "../../plan/render/plan-words";
-import { markdownBlock, markdownCode, markdownRow, markdownWords } from "../../render/markdown-text";
-import { bytesOf, filled } from "../../render/room";
-import { counted, given, join, number, say, sentence, type Words } from "../../render/words";
-import { duration } from "../model/duration";
+import { CHANGE_SIGNS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import {
+  formatMarkdownBlock,
+  formatMarkdownCode,
+  renderMarkdownRow,
+  renderMarkdownText,
+} from "../../render/markdown-text";
+import { getByteLength, renderWithinLimit } from "../../render/render-within-limit";
+import {
+  formatCount,
+  formatNumber,
+  joinTexts,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import { formatDuration } from "../model/duration";
 import type { RolloutReport, TenantReport, WaveReport } from "../model/rollout-report";
 import { sortTenantsByDanger } from "./change-danger";
-import { keyRoutes, routeWords } from "./key-routes";
-import { looseningWords, type SharedLoosening, sharedLoosenings } from "./loosened";
-import { throughOf } from "./rollout-headline";
-import { skippedHeading, skippedWords } from "./skip-words";
-import { type RolloutWords, rolloutWords } from "./state-words";
+import { formatKeyRoute, groupKeyRoutes } from "./key-routes";
+import { countFinishedTenants } from "./rollout-headline";
 import {
-  leftOut,
-  leftOutText,
-  plannedText,
+  buildRolloutReportView,
+  countOmittedChanges,
+  formatOmittedChanges,
+  formatPlannedCounts,
+  formatUntouchedNote,
   type RolloutMood,
-  type ToldRollout,
-  toldRollout,
-  touchedWords,
-} from "./told-rollout";
-import { waveTimes } from "./wave-times";
-import { waveStateWords, waveWords } from "./wave-words";
+  type RolloutReportView,
+} from "./rollout-report-view";
+import { formatOverride, groupOverrides, type SharedOverride } from "./shared-overrides";
+import { formatSkippedHeading, formatSkippedTenant } from "./skipped-tenants";
+import { getStateLabels, type RolloutStateLabels } from "./state-labels";
+import { formatWaveState, formatWaveSummary } from "./wave-summary";
+import { computeWaveTimes } from "./wave-times";
 
 /** The first line of a rollout's report in Markdown. A bot finds its own comment by this line, to update it. */
-export const ROLLOUT_MARK = "<!-- email-security-rollout -->";
+export const ROLLOUT_COMMENT_MARKER = "<!-- email-security-rollout -->";
 
 export interface ReportMarkdownOptions {
   /** The maximum number of characters, and of bytes in UTF-8. Default: 65,536, the limit of GitHub. Minimum: 32,768. */
   readonly limit?: number;
-  /** The first line. Default: {@link ROLLOUT_MARK}. */
-  readonly mark?: string;
+  /** The first line. Default: {@link ROLLOUT_COMMENT_MARKER}. */
+  readonly marker?: string;
 }
 
 /**
@@ -38,15 +51,15 @@ export interface ReportMarkdownOptions {
  *
  * @throws RangeError if the limit is too low for a useful report.
  */
-export function reportMarkdown(
+export function renderReportMarkdown(
   report: RolloutReport,
-  { limit = 65_536, mark = ROLLOUT_MARK }: ReportMarkdownOptions = {},
+  { limit = 65_536, marker = ROLLOUT_COMMENT_MARKER }: ReportMarkdownOptions = {},
 ): string {
   if (!(limit >= MIN_LIMIT)) throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
-  const view = toldRollout(report);
-  const head = `${mark}\n${renderReportHeadMarkdown(report, view)}`;
-  const footer = `Digest: ${markdownCode(report.digest, 100)}\n`;
-  let remainingBytes = limit - bytesOf(head) - bytesOf(footer);
+  const view = buildRolloutReportView(report);
+  const head = `${marker}\n${renderReportHeadMarkdown(report, view)}`;
+  const footer = `Digest: ${formatMarkdownCode(report.digest, 100)}\n`;
+  let remainingBytes = limit - getByteLength(head) - getByteLength(footer);
   const sections = buildReportSections(report, view);
   const renderedSections = sections.map((section, index) => {
     const remainingCount = sections.length - index - 1;
@@ -56,7 +69,7 @@ export function reportMarkdown(
         Math.max(SECTION_RESERVE, remainingBytes * SECTION_SHARE),
       ),
     );
-    remainingBytes -= bytesOf(text);
+    remainingBytes -= getByteLength(text);
     return text;
   });
   return [head, ...renderedSections, footer].join("");
@@ -72,18 +85,18 @@ const SECTION_SHARE = 0.7;
 /** Renders Markdown in at most `room` bytes. {@link SECTION_RESERVE} bytes are enough. */
 type SectionRenderer = (maxBytes: number) => string;
 
-function buildReportSections(report: RolloutReport, { failures }: ToldRollout): SectionRenderer[] {
+function buildReportSections(report: RolloutReport, { failures }: RolloutReportView): SectionRenderer[] {
   const { waves, tenants, skipped = [] } = report;
-  const labels = rolloutWords(report);
+  const labels = getStateLabels(report);
   const otherTenants = sortTenantsByDanger(tenants.filter(({ state }) => state !== "failed"));
-  const overrides = sharedLoosenings(tenants);
+  const overrides = groupOverrides(tenants);
   return [
     ...(failures.length === 0 ? [] : [(maxBytes: number) => renderFailuresMarkdown(failures, maxBytes)]),
     ...(skipped.length === 0 ? [] : [(maxBytes: number) => renderSkippedMarkdown(skipped, maxBytes)]),
-    ...(overrides.length === 0 ? [] : [(maxBytes: number) => loosenedMarkdown(overrides, maxBytes)]),
+    ...(overrides.length === 0 ? [] : [(maxBytes: number) => renderOverridesMarkdown(overrides, maxBytes)]),
     ...(waves.length === 0 ? [] : [(maxBytes: number) => renderWaveTable(report, labels, maxBytes)]),
     ...(otherTenants.length === 0 ? [] : [(maxBytes: number) => renderTenantTable(otherTenants, labels, maxBytes)]),
-    ...(tenants.length === 0 ? [] : [(maxBytes: number) => keysMarkdown(tenants, maxBytes)]),
+    ...(tenants.length === 0 ? [] : [(maxBytes: number) => renderKeysMarkdown(tenants, maxBytes)]),
   ];
 }
 
@@ -96,25 +109,25 @@ const ALERTS: Readonly<Record<RolloutMood, string>> = {
 
 function renderReportHeadMarkdown(
   { source, advice }: RolloutReport,
-  { mood, verdict, headline, standing, tallies, facts }: ToldRollout,
+  { mood, verdict, headline, statusNotes, tallies, facts }: RolloutReportView,
 ): string {
   return [
-    `## Email security rollout of ${markdownCode(source, 60)}`,
+    `## Email security rollout of ${formatMarkdownCode(source, 60)}`,
     "",
     `> [!${ALERTS[mood]}]`,
-    `> **${verdict}.** ${markdownWords(headline, { limit: 300 })}`,
+    `> **${verdict}.** ${renderMarkdownText(headline, { limit: 300 })}`,
     "",
-    tallies.map(({ sign, word, count }) => `${sign} **${number(count)}** ${word}`).join(" · "),
+    tallies.map(({ sign, word, count }) => `${sign} **${formatNumber(count)}** ${word}`).join(" · "),
     "",
-    ...(standing.length === 0 ? [] : [markdownWords(standing), ""]),
-    markdownWords(join(facts, " · "), { limit: 60 }),
+    ...(statusNotes.length === 0 ? [] : [renderMarkdownText(statusNotes), ""]),
+    renderMarkdownText(joinTexts(facts, " · "), { limit: 60 }),
     "",
     ...advice
       .slice(0, MAX_ADVICE)
       .flatMap(({ why, command }) => [
-        markdownWords([sentence(why)], { limit: 200 }),
+        renderMarkdownText([untrustedSentence(why)], { limit: 200 }),
         "",
-        ...(command === undefined ? [] : [markdownBlock(command, 400)]),
+        ...(command === undefined ? [] : [formatMarkdownBlock(command, 400)]),
       ]),
     "",
   ].join("\n");
@@ -123,80 +136,83 @@ function renderReportHeadMarkdown(
 const MAX_ADVICE = 3;
 
 function renderFailuresMarkdown(failedTenants: readonly TenantReport[], maxBytes: number): string {
-  return filled(
-    `### Failed (${number(failedTenants.length)})\n\n`,
+  return renderWithinLimit(
+    `### Failed (${formatNumber(failedTenants.length)})\n\n`,
     [
       failedTenants.map((tenant) => () => renderFailure(tenant)),
       failedTenants.map((tenant) => () => renderFailureLine(tenant)),
     ],
     maxBytes,
-    (hiddenCount) => `… and ${number(hiddenCount)} more that failed.\n\n`,
+    (hiddenCount) => `… and ${formatNumber(hiddenCount)} more that failed.\n\n`,
   );
 }
 
 function renderFailure(tenant: TenantReport): string {
   const { name, wave, host, error } = tenant;
-  const details: Words[] =
+  const details: SafeText[] =
     error === undefined
       ? []
       : [
-          say`Why: ${sentence(error.message)} (${given(error.code)}) ${touchedWords(tenant)}`,
-          say`What to do: ${sentence(error.advice)}`,
+          safeText`Why: ${untrustedSentence(error.message)} (${untrusted(error.code)}) ${formatUntouchedNote(tenant)}`,
+          safeText`What to do: ${untrustedSentence(error.advice)}`,
         ];
-  const lines = details.map((detail) => `- ${markdownWords(detail, { limit: 500 }).trimEnd()}`);
-  const locationText = markdownWords(say`wave ${given(wave)}, ${given(host)}`, { limit: 80 });
-  return [`#### ✗ ${markdownCode(name, 200)} (${locationText})`, "", ...lines, "", ""].join("\n");
+  const lines = details.map((detail) => `- ${renderMarkdownText(detail, { limit: 500 }).trimEnd()}`);
+  const locationText = renderMarkdownText(safeText`wave ${untrusted(wave)}, ${untrusted(host)}`, {
+    limit: 80,
+  });
+  return [`#### ✗ ${formatMarkdownCode(name, 200)} (${locationText})`, "", ...lines, "", ""].join("\n");
 }
 
 function renderSkippedMarkdown(skippedTenants: NonNullable<RolloutReport["skipped"]>, maxBytes: number): string {
-  return `${filled(
-    `### ${skippedHeading(skippedTenants)}\n\n`,
+  return `${renderWithinLimit(
+    `### ${formatSkippedHeading(skippedTenants)}\n\n`,
     [
       skippedTenants.map(
-        (skippedTenant) => () => `- ${markdownWords(skippedWords(skippedTenant), { limit: 500 }).trimEnd()}\n`,
+        (skippedTenant) => () =>
+          `- ${renderMarkdownText(formatSkippedTenant(skippedTenant), { limit: 500 }).trimEnd()}\n`,
       ),
     ],
     maxBytes - 1,
-    (hiddenCount) => `… and ${number(hiddenCount)} more.\n`,
+    (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`,
   )}\n`;
 }
 
 /** Renders the overrides that tenants share, in at most `room` bytes. */
-export function loosenedMarkdown(overrides: readonly SharedLoosening[], maxBytes: number): string {
-  return `${filled(
-    `### ${LOOSENED} (${number(overrides.length)})\n\n`,
-    [overrides.map((override) => () => `- ${markdownWords(looseningWords(override), { limit: 500 })}\n`)],
+export function renderOverridesMarkdown(overrides: readonly SharedOverride[], maxBytes: number): string {
+  return `${renderWithinLimit(
+    `### ${OVERRIDES_HEADING} (${formatNumber(overrides.length)})\n\n`,
+    [overrides.map((override) => () => `- ${renderMarkdownText(formatOverride(override), { limit: 500 })}\n`)],
     maxBytes - 1,
-    (hiddenCount) => `… and ${number(hiddenCount)} more.\n`,
+    (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`,
   )}\n`;
 }
 
 function renderFailureLine({ name, error }: TenantReport): string {
-  const code = error === undefined ? "" : `: ${markdownCode(error.code, 60)}`;
-  return `- ✗ ${markdownCode(name, 80)}${code}\n`;
+  const code = error === undefined ? "" : `: ${formatMarkdownCode(error.code, 60)}`;
+  return `- ✗ ${formatMarkdownCode(name, 80)}${code}\n`;
 }
 
-function renderWaveTable(report: RolloutReport, labels: RolloutWords, maxBytes: number): string {
-  const times = waveTimes(report);
+function renderWaveTable(report: RolloutReport, labels: RolloutStateLabels, maxBytes: number): string {
+  const times = computeWaveTimes(report);
   const head = "### Waves\n\n| Wave | Through | Tenants | Took |\n|---|---|---|---|\n";
   const rows = report.waves.map((wave) => () => `${renderWaveRow(wave, labels, times.get(wave.name)?.workMs)}\n`);
-  return `${filled(head, [rows], maxBytes, (hiddenCount) => `… and ${number(hiddenCount)} more waves.\n`)}\n`;
+  return `${renderWithinLimit(head, [rows], maxBytes, (hiddenCount) => `… and ${formatNumber(hiddenCount)} more waves.\n`)}\n`;
 }
 
-function renderWaveRow(wave: WaveReport, labels: RolloutWords, workMs: number | undefined): string {
+function renderWaveRow(wave: WaveReport, labels: RolloutStateLabels, workMs: number | undefined): string {
   const { sign } = labels.waves[wave.state];
-  return markdownRow([
-    say`${sign} ${given(wave.name)} ${waveStateWords(wave, labels)}`,
-    say`${throughOf(wave.counts)} of ${wave.tenants}`,
-    waveWords(wave, labels),
-    [workMs === undefined ? "" : duration(workMs)],
+  return renderMarkdownRow([
+    safeText`${sign} ${untrusted(wave.name)} ${formatWaveState(wave, labels)}`,
+    safeText`${countFinishedTenants(wave.counts)} of ${wave.tenants}`,
+    formatWaveSummary(wave, labels),
+    [workMs === undefined ? "" : formatDuration(workMs)],
   ]);
 }
 
-function renderTenantTable(tenants: readonly TenantReport[], labels: RolloutWords, maxBytes: number): string {
+function renderTenantTable(tenants: readonly TenantReport[], labels: RolloutStateLabels, maxBytes: number): string {
   const closing = "\n</details>\n\n";
   const head = [
-    `<details${tenants.length <= MAX_UNFOLDED ? " open" : ""}><summary>${counted(tenants.length, "tenant")} that did not fail${tenants.some(({ state }) => state === "skipped") ? ", or are skipped" : ""}</summary>`,
+    `<details${tenants.length <= MAX_UNFOLDED ? " open" : ""}><summary>${formatCount(tenants.length, "tenant")} that did not fail${tenants.some(({ state }) => state === "skipped") ? ", or are skipped" : ""}</summary>`,
     "",
     "| Tenant | Wave | Planned changes | Took |",
     "|---|---|---|---|",
@@ -204,33 +220,35 @@ function renderTenantTable(tenants: readonly TenantReport[], labels: RolloutWord
   ].join("\n");
   const rows = tenants.map((tenant) => () => `${renderTenantRowMarkdown(tenant, labels, MAX_ROW_CHANGES)}\n`);
   const shortRows = tenants.map((tenant) => () => `${renderTenantRowMarkdown(tenant, labels, 0)}\n`);
-  return `${filled(head, [rows, shortRows], maxBytes - closing.length, (hiddenCount) => `… and ${number(hiddenCount)} more.\n`)}${closing}`;
+  return `${renderWithinLimit(head, [rows, shortRows], maxBytes - closing.length, (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`)}${closing}`;
 }
 
 /** Renders which addresses get which keys, in at most `room` bytes. Tenants with the same route share a line. */
-export function keysMarkdown(tenants: readonly TenantReport[], maxBytes: number): string {
-  const lines = keyRoutes(tenants).map(
-    (route) => () => `- ${markdownWords(routeWords(route, tenants.length), { limit: 200 }).trimEnd()}\n`,
+export function renderKeysMarkdown(tenants: readonly TenantReport[], maxBytes: number): string {
+  const lines = groupKeyRoutes(tenants).map(
+    (route) => () => `- ${renderMarkdownText(formatKeyRoute(route, tenants.length), { limit: 200 }).trimEnd()}\n`,
   );
-  return `${filled("### Keys\n\n", [lines], maxBytes - 1, (hiddenCount) => `… and ${number(hiddenCount)} more.\n`)}\n`;
+  return `${renderWithinLimit("### Keys\n\n", [lines], maxBytes - 1, (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`)}\n`;
 }
 
 /** The maximum number of rows to show without expanding them. */
 const MAX_UNFOLDED = 20;
 const MAX_ROW_CHANGES = 3;
 
-function renderTenantRowMarkdown(tenant: TenantReport, labels: RolloutWords, limit: number): string {
+function renderTenantRowMarkdown(tenant: TenantReport, labels: RolloutStateLabels, limit: number): string {
   const { sign, word } = labels.tenants[tenant.state];
   const visible = tenant.changes.slice(0, limit);
-  const hiddenCount = leftOut(tenant) + tenant.changes.length - visible.length;
+  const hiddenCount = countOmittedChanges(tenant) + tenant.changes.length - visible.length;
   const changes = visible.map(
-    (change): Words => say`\`${SIGNS[change.sign]}\` ${given(listOf(change))} ${valueWords(change.value)}`,
+    (change): SafeText =>
+      safeText`\`${CHANGE_SIGNS[change.sign]}\` ${untrusted(formatListName(change))} ${describeValue(change.value)}`,
   );
-  const changeTexts: Words[] = limit === 0 || hiddenCount === 0 ? changes : [...changes, [leftOutText(hiddenCount)]];
-  return markdownRow([
-    say`${sign} ${given(tenant.name)} ${word}`,
-    [given(tenant.wave)],
-    limit === 0 ? [plannedText(tenant)] : join(changeTexts, "<br>"),
-    [tenant.durationMs === undefined ? "" : duration(tenant.durationMs)],
+  const changeTexts: SafeText[] =
+    limit === 0 || hiddenCount === 0 ? changes : [...changes, [formatOmittedChanges(hiddenCount)]];
+  return renderMarkdownRow([
+    safeText`${sign} ${untrusted(tenant.name)} ${word}`,
+    [untrusted(tenant.wave)],
+    limit === 0 ? [formatPlannedCounts(tenant)] : joinTexts(changeTexts, "<br>"),
+    [tenant.durationMs === undefined ? "" : formatDuration(tenant.durationMs)],
   ]);
 }

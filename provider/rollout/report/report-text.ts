@@ -1,15 +1,15 @@
-import { columnsOf, fitTo } from "../../render/columns";
-import { Paper, type Style } from "../../render/paper";
-import { given, join, number, say, sentence, type Words } from "../../render/words";
-import { printable } from "../../settings/text";
-import { duration } from "../model/duration";
+import { formatNumber, joinTexts, type SafeText, safeText, untrusted, untrustedSentence } from "../../render/safe-text";
+import { type Style, TextPage } from "../../render/text-page";
+import { fitToWidth, getTextWidth } from "../../render/text-width";
+import { sanitizeLine } from "../../settings/text";
+import { formatDuration } from "../model/duration";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
-import { throughOf } from "./rollout-headline";
-import { skippedHeading, skippedWords } from "./skip-words";
-import { rolloutWords, TENANT_STATES, WAVE_STATES } from "./state-words";
-import { type RolloutMood, toldRollout, touchedWords } from "./told-rollout";
-import { waveTimes } from "./wave-times";
-import { waveStateWords, waveWords } from "./wave-words";
+import { countFinishedTenants } from "./rollout-headline";
+import { buildRolloutReportView, formatUntouchedNote, type RolloutMood } from "./rollout-report-view";
+import { formatSkippedHeading, formatSkippedTenant } from "./skipped-tenants";
+import { getStateLabels, TENANT_STATE_LABELS, WAVE_STATE_LABELS } from "./state-labels";
+import { formatWaveState, formatWaveSummary } from "./wave-summary";
+import { computeWaveTimes } from "./wave-times";
 
 export interface ReportTextOptions {
   /** Whether to use colours. Default: false. Colour alone never carries information. */
@@ -27,24 +27,24 @@ export interface ReportTextOptions {
  * Renders the report of a rollout for a terminal, with a trailing newline: the outcome, the failed tenants with the advice for each, the
  * waves, and the next steps. Values from outside are sanitized, and control characters are escaped.
  */
-export function reportText(
+export function renderReportText(
   report: RolloutReport,
   { color = false, width = 80, limit = 10 }: ReportTextOptions = {},
 ): string {
-  const view = toldRollout(report);
-  const page = new Paper(color, width);
-  page.text(say`Rollout of ${given(report.source)}`, { style: "bold" });
-  page.text(join(view.facts, " · "), { style: "dim" });
-  page.gap();
-  page.labelled(view.verdict.toUpperCase(), view.headline, { style: TONE_STYLES[view.mood] });
-  page.text([view.tallies.map(({ sign, word, count }) => `${sign} ${number(count)} ${word}`).join("   ")]);
-  if (view.standing.length > 0) page.text(view.standing);
-  skippedOf(page, report, limit);
+  const view = buildRolloutReportView(report);
+  const page = new TextPage(color, width);
+  page.addText(safeText`Rollout of ${untrusted(report.source)}`, { style: "bold" });
+  page.addText(joinTexts(view.facts, " · "), { style: "dim" });
+  page.addBlankLine();
+  page.addLabeledText(view.verdict.toUpperCase(), view.headline, { style: TONE_STYLES[view.mood] });
+  page.addText([view.tallies.map(({ sign, word, count }) => `${sign} ${formatNumber(count)} ${word}`).join("   ")]);
+  if (view.statusNotes.length > 0) page.addText(view.statusNotes);
+  writeSkippedTenants(page, report, limit);
   writeReportFailures(page, view.failures, limit);
   writeReportWaves(page, report, limit * 5);
   writeReportAdvice(page, report);
-  page.gap();
-  page.text(say`Digest ${given(report.digest)}`, { style: "dim" });
+  page.addBlankLine();
+  page.addText(safeText`Digest ${untrusted(report.digest)}`, { style: "dim" });
   return page.toString();
 }
 
@@ -58,51 +58,58 @@ const TONE_STYLES: Readonly<Record<RolloutMood, Style>> = {
 const INDENT = 2;
 
 /** Shows the tenants that a person chose to skip. */
-export function skippedOf(page: Paper, { skipped = [] }: Pick<RolloutReport, "skipped">, limit: number): void {
+export function writeSkippedTenants(
+  page: TextPage,
+  { skipped = [] }: Pick<RolloutReport, "skipped">,
+  limit: number,
+): void {
   if (skipped.length === 0) return;
-  page.heading([skippedHeading(skipped)], "yellow");
+  page.addHeading([formatSkippedHeading(skipped)], "yellow");
   for (const skippedTenant of skipped.slice(0, limit)) {
-    page.marked(TENANT_STATES.skipped.sign, skippedWords(skippedTenant), { indent: INDENT, style: "yellow" });
+    page.addMarkedText(TENANT_STATE_LABELS.skipped.sign, formatSkippedTenant(skippedTenant), {
+      indent: INDENT,
+      style: "yellow",
+    });
   }
-  if (skipped.length > limit) page.text([`… and ${number(skipped.length - limit)} more`], { indent: INDENT });
+  if (skipped.length > limit) page.addText([`… and ${formatNumber(skipped.length - limit)} more`], { indent: INDENT });
 }
 const DETAIL_LAYOUT = { indent: 6, labelWidth: 10 };
 
-function writeReportFailures(page: Paper, failedTenants: readonly TenantReport[], limit: number): void {
+function writeReportFailures(page: TextPage, failedTenants: readonly TenantReport[], limit: number): void {
   if (failedTenants.length === 0) return;
-  page.heading([`Failed (${number(failedTenants.length)})`], "red");
+  page.addHeading([`Failed (${formatNumber(failedTenants.length)})`], "red");
   failedTenants.slice(0, limit).forEach((tenant, index) => {
-    if (index > 0) page.gap();
+    if (index > 0) page.addBlankLine();
     const { name, wave, host, error } = tenant;
-    page.marked("✗", say`${given(name)} (wave ${given(wave)}, ${given(host)})`, {
+    page.addMarkedText("✗", safeText`${untrusted(name)} (wave ${untrusted(wave)}, ${untrusted(host)})`, {
       indent: INDENT,
       style: "red",
     });
     if (error === undefined) return;
-    page.labelled("why", say`${sentence(error.message)} [${given(error.code)}]`, {
+    page.addLabeledText("why", safeText`${untrustedSentence(error.message)} [${untrusted(error.code)}]`, {
       ...DETAIL_LAYOUT,
       style: "red",
     });
-    const effectText = touchedWords(tenant);
-    if (effectText.length > 0) page.labelled("", effectText, DETAIL_LAYOUT);
-    page.labelled("what to do", [sentence(error.advice)], { ...DETAIL_LAYOUT, style: "dim" });
+    const effectText = formatUntouchedNote(tenant);
+    if (effectText.length > 0) page.addLabeledText("", effectText, DETAIL_LAYOUT);
+    page.addLabeledText("what to do", [untrustedSentence(error.advice)], { ...DETAIL_LAYOUT, style: "dim" });
   });
   const remaining = failedTenants.slice(limit);
   if (remaining.length === 0) return;
-  page.gap();
-  page.text([`… and ${number(remaining.length)} more:`], { indent: INDENT });
-  for (const [code, tenants] of byCode(remaining)) {
-    const names = tenants.slice(0, limit).map(({ name }): Words => [given(name)]);
+  page.addBlankLine();
+  page.addText([`… and ${formatNumber(remaining.length)} more:`], { indent: INDENT });
+  for (const [code, tenants] of groupByErrorCode(remaining)) {
+    const names = tenants.slice(0, limit).map(({ name }): SafeText => [untrusted(name)]);
     const hiddenCount = tenants.length - names.length;
-    page.text(
-      say`${tenants.length} × ${given(code)}: ${join(hiddenCount > 0 ? [...names, [`and ${number(hiddenCount)} more`]] : names, ", ")}`,
+    page.addText(
+      safeText`${tenants.length} × ${untrusted(code)}: ${joinTexts(hiddenCount > 0 ? [...names, [`and ${formatNumber(hiddenCount)} more`]] : names, ", ")}`,
       { indent: DETAIL_LAYOUT.indent },
     );
   }
 }
 
 /** Groups failed tenants by error code, the largest group first. */
-export function byCode(failedTenants: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
+export function groupByErrorCode(failedTenants: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
   const groups = Map.groupBy(failedTenants, ({ error }) => error?.code ?? "no reason known");
   return [...groups].sort(([, one], [, other]) => other.length - one.length);
 }
@@ -114,39 +121,40 @@ const WAVE_STYLES: Readonly<Record<string, Style>> = {
   pending: "dim",
 };
 
-function writeReportWaves(page: Paper, report: RolloutReport, limit: number): void {
+function writeReportWaves(page: TextPage, report: RolloutReport, limit: number): void {
   const { waves: waveReports } = report;
   if (waveReports.length === 0) return;
-  page.heading([`Waves (${number(waveReports.length)})`]);
+  page.addHeading([`Waves (${formatNumber(waveReports.length)})`]);
   const visibleWaves = waveReports.slice(0, limit);
-  const times = waveTimes(report);
-  const labels = rolloutWords(report);
-  const nameWidth = Math.min(MAX_NAME, Math.max(...visibleWaves.map(({ name }) => columnsOf(printable(name)))));
+  const times = computeWaveTimes(report);
+  const labels = getStateLabels(report);
+  const nameWidth = Math.min(MAX_NAME, Math.max(...visibleWaves.map(({ name }) => getTextWidth(sanitizeLine(name)))));
   const doneWidth = Math.max(...visibleWaves.map((wave) => formatWaveProgress(wave).length));
   for (const wave of visibleWaves) {
     const { sign, word } = labels.waves[wave.state];
     const workMs = times.get(wave.name)?.workMs;
-    const showsState = wave.state !== "done" && wave.state !== "pending" && word !== WAVE_STATES.running.word;
-    const text = say`${formatWaveProgress(wave).padStart(doneWidth)}  ${showsState ? say`${waveStateWords(wave, labels)}; ` : []}${waveWords(wave, labels)}${workMs === undefined ? "" : `, took ${duration(workMs)}`}`;
-    page.marked(`${sign} ${fitTo(printable(wave.name), nameWidth)}`, text, {
+    const showsState = wave.state !== "done" && wave.state !== "pending" && word !== WAVE_STATE_LABELS.running.word;
+    const text = safeText`${formatWaveProgress(wave).padStart(doneWidth)}  ${showsState ? safeText`${formatWaveState(wave, labels)}; ` : []}${formatWaveSummary(wave, labels)}${workMs === undefined ? "" : `, took ${formatDuration(workMs)}`}`;
+    page.addMarkedText(`${sign} ${fitToWidth(sanitizeLine(wave.name), nameWidth)}`, text, {
       indent: INDENT,
       style: WAVE_STYLES[wave.state] ?? "blue",
     });
   }
-  if (waveReports.length > limit) page.text([`… and ${number(waveReports.length - limit)} more`], { indent: INDENT });
+  if (waveReports.length > limit)
+    page.addText([`… and ${formatNumber(waveReports.length - limit)} more`], { indent: INDENT });
 }
 
 const MAX_NAME = 24;
 
 function formatWaveProgress({ counts, tenants }: RolloutReport["waves"][number]): string {
-  return `${number(throughOf(counts))}/${number(tenants)}`;
+  return `${formatNumber(countFinishedTenants(counts))}/${formatNumber(tenants)}`;
 }
 
-function writeReportAdvice(page: Paper, { advice: steps }: RolloutReport): void {
+function writeReportAdvice(page: TextPage, { advice: steps }: RolloutReport): void {
   if (steps.length === 0) return;
-  page.heading(["What to do next"]);
+  page.addHeading(["What to do next"]);
   for (const { why, command } of steps) {
-    page.text([sentence(why)], { indent: INDENT });
-    if (command !== undefined) page.verbatim(command, INDENT * 2);
+    page.addText([untrustedSentence(why)], { indent: INDENT });
+    if (command !== undefined) page.addVerbatim(command, INDENT * 2);
   }
 }

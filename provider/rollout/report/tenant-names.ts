@@ -1,11 +1,11 @@
-import { enumerate, given, number, type Words } from "../../render/words";
+import { formatNumber, joinWithAnd, type SafeText, untrusted } from "../../render/safe-text";
 
 /** The maximum number of tenants to name in a sentence. */
-export const NAMED = 5;
+export const MAX_LISTED_NAMES = 5;
 
-/** Formats the names of tenants, like {@link firstNames}. */
-export function tenantNames(tenants: readonly { readonly name: string }[]): Words {
-  return firstNames(tenants.map(({ name }) => name));
+/** Formats the names of tenants, like {@link formatFirstNames}. */
+export function formatTenantNames(tenants: readonly { readonly name: string }[]): SafeText {
+  return formatFirstNames(tenants.map(({ name }) => name));
 }
 
 /**
@@ -13,8 +13,8 @@ export function tenantNames(tenants: readonly { readonly name: string }[]): Word
  *
  * @param total the number of all names.
  */
-export function firstNames(names: readonly string[], total = names.length): Words {
-  const visibleNames = names.slice(0, NAMED).map((name): Words => [given(name)]);
+export function formatFirstNames(names: readonly string[], total = names.length): SafeText {
+  const visibleNames = names.slice(0, MAX_LISTED_NAMES).map((name): SafeText => [untrusted(name)]);
   const hiddenCount = total - visibleNames.length;
-  return enumerate(hiddenCount > 0 ? [...visibleNames, [`${number(hiddenCount)} more`]] : visibleNames);
+  return joinWithAnd(hiddenCount > 0 ? [...visibleNames, [`${formatNumber(hiddenCount)} more`]] : visibleNames);
 }

@@ -1,4 +1,4 @@
-import { between } from "../model/duration";
+import { getElapsedMs } from "../model/duration";
 import type { RolloutReport } from "../model/rollout-report";
 
 /** The times of the work on a wave's tenants. */
@@ -6,13 +6,13 @@ export interface WaveTimes {
   /** The duration of the work in milliseconds. Excludes soaking, waiting, and the time between two runs. */
   readonly workMs: number;
   /** When the last tenant was finished. */
-  readonly lastAt: string;
+  readonly lastFinishedAt: string;
 }
 
 /**
  * Returns the times of the work on each wave's tenants, by wave name. Excludes waves with running tenants, and waves that changed nothing.
  */
-export function waveTimes({ waves, tenants }: RolloutReport): ReadonlyMap<string, WaveTimes> {
+export function computeWaveTimes({ waves, tenants }: RolloutReport): ReadonlyMap<string, WaveTimes> {
   const byWave = Map.groupBy(tenants, ({ wave }) => wave);
   const times = new Map<string, WaveTimes>();
   for (const { name, counts } of waves) {
@@ -25,10 +25,10 @@ export function waveTimes({ waves, tenants }: RolloutReport): ReadonlyMap<string
     let workMs = 0;
     let lastFinishedAt = "";
     for (const { startedAt, finishedAt } of spans) {
-      workMs += between(startedAt > lastFinishedAt ? startedAt : lastFinishedAt, finishedAt) ?? 0;
+      workMs += getElapsedMs(startedAt > lastFinishedAt ? startedAt : lastFinishedAt, finishedAt) ?? 0;
       if (finishedAt > lastFinishedAt) lastFinishedAt = finishedAt;
     }
-    if (spans.length > 0) times.set(name, { workMs, lastAt: lastFinishedAt });
+    if (spans.length > 0) times.set(name, { workMs, lastFinishedAt });
   }
   return times;
 }

@@ -1,28 +1,28 @@
 import { join, posix } from "node:path";
-import type { Guard, Plan } from "../../plan/plan";
-import { parsePlan } from "../../plan/render/json";
+import type { Plan, PlanBlocker } from "../../plan/plan";
+import { parsePlan } from "../../plan/render/plan-json";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { formatFirst, quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 import type { Journal } from "../journal/journal";
 import { lastingIdentity } from "../journal/lasting-identity";
+import { readRollbackProgress } from "../journal/rollback-progress";
+import { getRollbackStatus } from "../journal/rollback-status";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
-import { takenBackSoFar } from "../journal/taken-back";
-import { becameOf } from "../journal/what-became";
-import type { RolloutCommands } from "../model/commands";
-import { RolloutError } from "../model/errors";
+import type { RolloutCommands } from "../model/rollout-commands";
+import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { Wave } from "../model/wave";
-import { type PlanTenant, planTarget } from "../planning/plan-target";
-import { FOR_ROLLBACK, keptText, RESTORE } from "../report/rollback-rest";
-import { withoutSkipped } from "../skipping/without-skipped";
+import { planTarget, type TenantPlanner } from "../planning/plan-target";
+import { formatExcludedTenants, RESTORE_ADVICE, ROLLBACK_COMPARISON } from "../report/remaining-rollback-advice";
+import { excludeSkipped } from "../skipping/exclude-skipped";
 import { compareTargets, type TargetComparison } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
-import { type Selection, selectTargets } from "../targets/select-targets";
-import { planUndoing } from "./plan-undoing";
+import { selectTargets, type TargetSelection } from "../targets/select-targets";
+import { planTenantRollback } from "./plan-tenant-rollback";
 
 /** Settings files of another time, and their name: `the files of the revision HEAD~1`. */
-export interface FilesOf {
+export interface RevisionFiles {
   readonly files: PackedFiles;
   readonly name: string;
 }
@@ -32,8 +32,8 @@ export interface Rollback {
   readonly targets: readonly Target[];
   readonly waves: readonly Wave[];
   /** A description of the state that the rollback restores. */
-  readonly to: string;
-  readonly planTenant: PlanTenant;
+  readonly restoredState: string;
+  readonly planTenant: TenantPlanner;
   /** The settings files of another time, for the tenants that are planned by them. */
   readonly files: PackedFiles | undefined;
   /** All tenants of the targets file. */
@@ -69,15 +69,15 @@ const ROLLBACK_DIRECTORY = ".email-security/rollback";
  * known what a tenant held, as where another rollout of this journal changed it since; (`ERR_ROLLOUT_SKIPPED`) when one is named that is skipped, or
  * only such are left.
  */
-export async function rollbackOf(
+export async function prepareRollback(
   journal: Journal,
   { id, spec }: RolloutRecord,
-  to: FilesOf | undefined,
-  selection: Selection,
+  to: RevisionFiles | undefined,
+  selection: TargetSelection,
   commands: RolloutCommands,
   replaced: Map<string, string> = new Map(),
 ): Promise<Rollback> {
-  const startedTenants = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  const startedTenants = (await journal.listTenants(id)).filter(({ attempt }) => attempt > 0);
   if (startedTenants.length === 0) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
@@ -88,18 +88,19 @@ export async function rollbackOf(
   const comparison = compareTargets(
     startedTenants.map(({ target }) => target),
     declared,
-    FOR_ROLLBACK,
+    ROLLBACK_COMPARISON,
   );
   const selectedTargets = selectTargets(comparison.targets, selection);
-  const excludedTenants = new Map([...replaced, ...comparison.leftOut]);
+  const excludedTenants = new Map([...replaced, ...comparison.excludedStacks]);
   const { targets: presentTargets, leftOut } = excludeMissingTargets(id, selectedTargets, excludedTenants, selection);
   const context = { commands, source: spec.source };
-  const { targets, skipped = [] } = await withoutSkipped(journal.database, spec, presentTargets, selection, context);
+  const { targets, skipped = [] } = await excludeSkipped(journal.database, spec, presentTargets, selection, context);
   // A tenant may have another name by now.
   const currentTargets = new Map(targets.map((target) => [target.stack, target]));
   const selectedTenants = startedTenants.filter(({ target }) => currentTargets.has(target.stack));
   const keptTenants = [...skipped, ...leftOut];
-  const hasFile = ({ target }: TenantRecord): boolean => to !== undefined && has(to.files, target.settings);
+  const hasFile = ({ target }: TenantRecord): boolean =>
+    to !== undefined && containsSettings(to.files, target.settings);
   const standing = selectedTenants.filter((tenant) => !hasFile(tenant));
   const tenantsToRestore = await findTenantsToRestore(journal, id, standing, keptTenants, commands);
   const [first] = tenantsToRestore;
@@ -126,17 +127,17 @@ export async function rollbackOf(
       .map(({ unseen: _unseen, health, closed, ...wave }): Wave => {
         const tenants = wave.tenants.flatMap((name) => currentName.get(name) ?? []);
         if (to === undefined) return { ...wave, tenants, soakMs: 0, gate: false };
-        return { ...wave, tenants, ...withoutUndefined({ health, closed }) };
+        return { ...wave, tenants, ...omitUndefined({ health, closed }) };
       })
       .filter(({ tenants }) => tenants.length > 0),
-    to: to?.name ?? "what each tenant held before it",
+    restoredState: to?.name ?? "what each tenant held before it",
     planTenant: async (target, key, shared, requestPolicy, runInSlot) => {
       const { name } = target;
       const context: typeof shared = {
         ...shared,
-        onReplaced: (tenant, other) => {
+        onReplacedTenant: (tenant, other) => {
           replaced.set(tenant.stack, other.reason);
-          shared.onReplaced?.(tenant, other);
+          shared.onReplacedTenant?.(tenant, other);
         },
       };
       const record = records.get(target.stack);
@@ -155,12 +156,16 @@ export async function rollbackOf(
         plan,
         fingerprints,
         hadStack,
-        ...withoutUndefined({ identity }),
+        ...omitUndefined({ identity }),
       };
-      const planned = await planUndoing(target, key, tenantsToRestore, context, requestPolicy, runInSlot);
-      const marker = planned.planned.summary?.marker;
-      const guard = await buildChangedElsewhereBlocker(journal, id, { name, marker, before: markerBefore });
-      return guard === undefined ? planned : { ...planned, guards: [...planned.guards, guard] };
+      const planned = await planTenantRollback(target, key, tenantsToRestore, context, requestPolicy, runInSlot);
+      const marker = planned.plannedTenant.summary?.marker;
+      const guard = await buildChangedElsewhereBlocker(journal, id, {
+        name,
+        marker,
+        previousMarker: markerBefore,
+      });
+      return guard === undefined ? planned : { ...planned, blockers: [...planned.blockers, guard] };
     },
     files: to?.files,
     declared: declared.targets,
@@ -174,20 +179,20 @@ interface TenantMarkers {
   /** The marker that the stack's state holds now. */
   readonly marker: StackMarker | undefined;
   /** The marker that it held when the rollout was planned. */
-  readonly before: StackMarker | undefined;
+  readonly previousMarker: StackMarker | undefined;
 }
 
 /** Builds a guard if a rollout of another journal has changed a tenant since. Undefined otherwise. */
 async function buildChangedElsewhereBlocker(
   journal: Journal,
   id: string,
-  { name: tenant, marker, before }: TenantMarkers,
-): Promise<Guard | undefined> {
+  { name: tenant, marker, previousMarker }: TenantMarkers,
+): Promise<PlanBlocker | undefined> {
   if (marker === undefined || marker.rollout === id) return undefined;
   // The rollout failed before it changed the stack.
-  if (marker.rollout === before?.rollout && marker.at === before.at) return undefined;
+  if (marker.rollout === previousMarker?.rollout && marker.at === previousMarker.at) return undefined;
   // The caller has already compared the rollouts of this journal.
-  if ((await journal.lastEvent(marker.rollout)) !== undefined) return undefined;
+  if ((await journal.getLastEvent(marker.rollout)) !== undefined) return undefined;
   return {
     code: "changed-since",
     message: `The rollout ${marker.rollout} of another journal has changed ${quote(tenant)} since ${id} (${marker.at}), so that what was there before ${id} is no longer what to go back to. Name a revision of git (--to REVISION), or leave the tenant out (--except).`,
@@ -202,8 +207,8 @@ async function buildChangedElsewhereBlocker(
 function excludeMissingTargets(
   id: string,
   selectedTargets: readonly Target[],
-  excludedStacks: TargetComparison["leftOut"],
-  { only = [] }: Selection,
+  excludedStacks: TargetComparison["excludedStacks"],
+  { only = [] }: TargetSelection,
 ): { readonly targets: readonly Target[]; readonly leftOut: readonly SkippedTenant[] } {
   const excludedTenants = selectedTargets.flatMap(({ name, stack }) => {
     const reason = excludedStacks.get(stack);
@@ -221,17 +226,17 @@ function excludeMissingTargets(
       `The rollout ${id} can't be rolled back at ${refusedTargets.length === 1 ? "this tenant" : "these tenants"}; nothing was changed.`,
       ...reasons,
       ...suffixLines,
-      RESTORE,
+      RESTORE_ADVICE,
     ].join("\n"),
   );
 }
 
-function has({ bundle, folder }: PackedFiles, settings: string): boolean {
+function containsSettings({ bundle, folder }: PackedFiles, settings: string): boolean {
   return bundle.has(posix.normalize(join(folder, settings).replaceAll("\\", "/")));
 }
 
 async function readStoredPlan(journal: Journal, id: string, name: string): Promise<Plan> {
-  const json = await journal.plan(id, name);
+  const json = await journal.readPlan(id, name);
   if (json !== undefined) return parsePlan(json, `the plan of ${name}`);
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
@@ -253,12 +258,12 @@ async function findTenantsToRestore(
   keptTenants: readonly SkippedTenant[],
   commands: RolloutCommands,
 ): Promise<readonly TenantRecord[]> {
-  const laterChanges = Map.groupBy(await journal.since(id), ({ stack }) => stack);
+  const laterChanges = Map.groupBy(await journal.listLaterChanges(id), ({ stack }) => stack);
   const rolledBackBy = new Set<string>();
   const tenantsToRestore: TenantRecord[] = [];
   const changedTenants: (readonly [name: string, rollout: string])[] = [];
   for (const tenant of tenants) {
-    const { by, since } = becameOf(id, laterChanges.get(tenant.target.stack) ?? []);
+    const { by, since } = getRollbackStatus(id, laterChanges.get(tenant.target.stack) ?? []);
     const [latestRollout] = since.slice(-1);
     if (by !== undefined) rolledBackBy.add(by);
     else if (latestRollout === undefined) tenantsToRestore.push(tenant);
@@ -273,11 +278,11 @@ async function findTenantsToRestore(
     );
   }
   if (tenantsToRestore.length === 0 && rolledBackBy.size > 0) {
-    const remaining = new Set((await takenBackSoFar(journal, id)).left.map(({ name }) => name));
+    const remaining = new Set((await readRollbackProgress(journal, id)).remainingTenants.map(({ name }) => name));
     const notRolledBack = keptTenants.filter(({ name }) => remaining.has(name));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${id} was rolled back by ${[...rolledBackBy].join(", ")} already, ${notRolledBack.length === 0 ? "and nothing of it is left" : `but not in ${keptText(notRolledBack)}`}. Nothing was changed.`,
+      `The rollout ${id} was rolled back by ${[...rolledBackBy].join(", ")} already, ${notRolledBack.length === 0 ? "and nothing of it is left" : `but not in ${formatExcludedTenants(notRolledBack)}`}. Nothing was changed.`,
     );
   }
   return tenantsToRestore;

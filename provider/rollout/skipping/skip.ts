@@ -1,21 +1,21 @@
 import { ConfigurationError } from "../../client";
 import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
-import type { RolloutRecord, WhoseRollouts } from "../journal/rollout-record";
+import type { RolloutRecord, RolloutScope } from "../journal/rollout-record";
 import {
-  allSkips,
   endSkips,
+  listSkips,
+  readActiveSkips,
   type Skip,
-  type SkippedIn,
-  type Skipping,
+  type SkippedTenantState,
+  type SkipResult,
   skipTenants,
-  standingSkips,
 } from "../journal/skips";
-import { RolloutError } from "../model/errors";
-import { nameOfWho } from "../model/origin";
-import { projectFolder, stateBackend } from "../stack/state-backend";
+import { getOperatorName } from "../model/origin";
+import { RolloutError } from "../model/rollout-error";
+import { getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
 import { readTargets } from "../targets/read-targets";
-import { globOf, SelectionError, selectTargets } from "../targets/select-targets";
+import { compileGlob, SelectionError, selectTargets } from "../targets/select-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
 /** The tenants to skip or unskip, and the context of the request. */
@@ -30,7 +30,7 @@ export interface SkipRequest {
 const MAX_REASON_LENGTH = 1_000;
 
 /**
- * Makes all rollouts of this journal skip tenants, until {@link takeUp}. A tenant that is skipped already keeps its first reason. Changes
+ * Makes all rollouts of this journal skip tenants, until {@link unskip}. A tenant that is skipped already keeps its first reason. Changes
  * no tenant.
  *
  * @throws {ConfigurationError} if the reason is missing or too long.
@@ -41,7 +41,7 @@ export async function skip(
   journal: Journal,
   reason: string | undefined,
   { file, names, environment, nowMs }: SkipRequest,
-): Promise<Skipping> {
+): Promise<SkipResult> {
   const trimmedReason = reason?.trim() ?? "";
   if (trimmedReason === "" || trimmedReason.length > MAX_REASON_LENGTH) {
     const problem = trimmedReason === "" ? "is missing" : `is longer than ${MAX_REASON_LENGTH} characters`;
@@ -51,20 +51,20 @@ export async function skip(
   }
   const { targets, project } = readTargets(file);
   const tenants = selectTargets(targets, { only: names });
-  const scope = { project, backend: stateBackend(environment, projectFolder(file)).fingerprint };
+  const scope = { project, backend: resolveStateBackend(environment, getProjectDirectory(file)).fingerprint };
   await assertBackendKnown(journal, scope);
   return await skipTenants(journal.database, scope, tenants, {
     reason: trimmedReason,
-    by: nameOfWho(environment),
+    by: getOperatorName(environment),
     nowMs,
   });
 }
 
-/** The result of {@link takeUp}. */
-export interface TakenUp {
+/** The result of {@link unskip}. */
+export interface UnskipResult {
   readonly skips: readonly Skip[];
   /** The unfinished rollouts that left the tenants out. */
-  readonly rollouts: readonly SkippedIn[];
+  readonly rollouts: readonly SkippedTenantState[];
   /** The names of the tenants that the targets file still has. All of them if the file can't be read. */
   readonly declared: readonly string[];
 }
@@ -74,25 +74,25 @@ export interface TakenUp {
  *
  * @throws {SelectionError} if a tenant is not skipped, or its name is ambiguous.
  */
-export async function takeUp(journal: Journal, request: SkipRequest): Promise<TakenUp> {
+export async function unskip(journal: Journal, request: SkipRequest): Promise<UnskipResult> {
   const { environment, names, nowMs } = request;
   const scope = readSkipScope(request);
-  const activeSkips = await currentSkips(journal, request);
+  const activeSkips = await listCurrentSkips(journal, request);
   const selectedNames = new Set(names.flatMap((name) => expandSkipNames(activeSkips, name, scope)));
   const skips = [...selectedNames].map((name) => findSkip(activeSkips, name, scope));
-  const by = nameOfWho(environment);
+  const by = getOperatorName(environment);
   const rollouts = await endSkips(journal.database, skips, { by, nowMs });
   const isStillDeclared = ({ stack }: Skip): boolean => scope.names?.has(stack) ?? true;
   return { skips, rollouts, declared: skips.filter(isStillDeclared).map(({ name }) => name) };
 }
 
 /** Lists all current skips. A renamed tenant appears with its name in the targets file. */
-export async function currentSkips(
+export async function listCurrentSkips(
   { database }: Journal,
   request: Pick<SkipRequest, "file" | "environment">,
 ): Promise<readonly Skip[]> {
   const { project, backend, names } = readSkipScope(request);
-  return (await allSkips(database)).map((candidate) =>
+  return (await listSkips(database)).map((candidate) =>
     candidate.project === project && candidate.backend === backend
       ? { ...candidate, name: names?.get(candidate.stack) ?? candidate.name }
       : candidate,
@@ -100,10 +100,10 @@ export async function currentSkips(
 }
 
 /** Lists the current skips of a rollout's tenants, and of tenants that it was planned without and that the targets file still names. */
-export async function skipsOf(journal: Journal, { id, spec }: RolloutRecord): Promise<readonly Skip[]> {
-  const skips = await standingSkips(journal.database, spec);
+export async function listRolloutSkips(journal: Journal, { id, spec }: RolloutRecord): Promise<readonly Skip[]> {
+  const skips = await readActiveSkips(journal.database, spec);
   if (skips.size === 0) return [];
-  const rolloutStacks = new Set((await journal.tenants(id)).map(({ target }) => target.stack));
+  const rolloutStacks = new Set((await journal.listTenants(id)).map(({ target }) => target.stack));
   const skippedNames = new Set((spec.skipped ?? []).map(({ name }) => name));
   const declared = readSkipScope({ file: spec.source, environment: process.env }).names;
   return [...skips.values()].filter(
@@ -115,17 +115,17 @@ export async function skipsOf(journal: Journal, { id, spec }: RolloutRecord): Pr
 function expandSkipNames(
   activeSkips: readonly Skip[],
   name: string,
-  { project, backend }: Partial<WhoseRollouts>,
+  { project, backend }: Partial<RolloutScope>,
 ): readonly string[] {
   if (!name.includes("*")) return [name];
-  const matches = globOf(name);
+  const matches = compileGlob(name);
   const ownSkips = activeSkips.filter(
     (candidate) => candidate.project === project && candidate.backend === backend && matches(candidate.name),
   );
   return ownSkips.length > 0 ? ownSkips.map((candidate) => candidate.name) : [name];
 }
 
-function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<WhoseRollouts>): Skip {
+function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<RolloutScope>): Skip {
   const skipsByName = activeSkips.filter((candidate) => candidate.name === name);
   const ownSkips = skipsByName.filter(
     (candidate) => candidate.project === scope.project && candidate.backend === scope.backend,
@@ -145,13 +145,17 @@ function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<Who
 }
 
 /** The project and the backend, as far as they are known. A targets file that is broken or missing must not prevent the end of a skip. */
-function readSkipScope({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<WhoseRollouts> & {
+function readSkipScope({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<RolloutScope> & {
   readonly names?: ReadonlyMap<string, string>;
 } {
   try {
     const { project, targets } = readTargets(file);
     const names = new Map(targets.map(({ name, stack }) => [stack, name]));
-    return { project, names, backend: stateBackend(environment, projectFolder(file)).fingerprint };
+    return {
+      project,
+      names,
+      backend: resolveStateBackend(environment, getProjectDirectory(file)).fingerprint,
+    };
   } catch (error) {
     if (error instanceof TargetsFileError || error instanceof ConfigurationError) return {};
     throw error;
@@ -161,9 +165,9 @@ function readSkipScope({ file, environment }: Pick<SkipRequest, "file" | "enviro
 /** Rejects a skip that no rollout would honour, because the user would rely on it. */
 async function assertBackendKnown(
   journal: Journal,
-  { project, backend }: Required<Omit<WhoseRollouts, "stacks">>,
+  { project, backend }: Required<Omit<RolloutScope, "stacks">>,
 ): Promise<void> {
-  const projectRecords = (await journal.records()).filter(({ spec }) => spec.project === project);
+  const projectRecords = (await journal.listRollouts()).filter(({ spec }) => spec.project === project);
   const [first] = projectRecords;
   if (first === undefined || projectRecords.some(({ spec }) => spec.backend === backend)) return;
   throw new RolloutError(

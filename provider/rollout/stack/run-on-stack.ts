@@ -1,25 +1,30 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type PulumiRun, runPulumi, toldBy, withoutColour } from "../../plan/pulumi";
-import { exportStack } from "../../plan/stack-state";
+import { formatPulumiOutput, type PulumiRun, runPulumi, stripAnsi } from "../../plan/pulumi-cli";
+import { exportStack } from "../../plan/stack-lists";
 import { quote } from "../../settings/text";
-import { RolloutError } from "../model/errors";
-import { type StacksPlace, stackCommands } from "./stack-command";
-import { isLeftBehind, stackLocks } from "./stack-lock";
-import { lockFolder, removeTornAttributes, removeUnnamedFiles, type StackFiles } from "./torn-files";
+import { RolloutError } from "../model/rollout-error";
+import {
+  getLockDirectory,
+  removeTemporaryFiles,
+  removeTruncatedAttributes,
+  type StackFiles,
+} from "./repair-file-backend";
+import { createStackCommands, type StackProject } from "./stack-commands";
+import { isOrphanedLock, parseStackLocks } from "./stack-lock";
 
 /** A stack. The CLI also needs a project directory to run on it. */
-interface StackContext extends StacksPlace {
+interface StackContext extends StackProject {
   readonly stack: string;
 }
 
-export interface StackWithFolder extends StackContext {
-  readonly folder: string;
+export interface StackWorkspace extends StackContext {
+  readonly directory: string;
 }
 
 export interface RunOnStackOptions {
   /** Additional environment variables for the CLI. */
-  readonly more?: Readonly<Record<string, string>>;
+  readonly extraEnvironment?: Readonly<Record<string, string>>;
   /** How long to wait for a lock whose owner may still be running, in milliseconds. Default: no wait. */
   readonly lockWaitMs?: number;
   /** Receives a line for each repair. */
@@ -36,27 +41,31 @@ const LOCK_POLL_MS = 500;
  */
 export async function runOnStack(
   subcommandArgs: readonly string[],
-  context: StackWithFolder,
-  { more = {}, lockWaitMs = 0, log }: RunOnStackOptions,
+  context: StackWorkspace,
+  { extraEnvironment = {}, lockWaitMs = 0, log }: RunOnStackOptions,
 ): Promise<PulumiRun> {
-  const { stack, folder, environment } = context;
+  const { stack, directory, environment } = context;
   const startedAt = Date.now();
   for (;;) {
     for (const line of await repairStackFiles(context)) log(`${line}.`);
     const args = [...subcommandArgs, "--stack", stack];
-    const run = await runPulumi(args, { folder, base: environment, environment: more });
-    const { owners, told } = stackLocks(withoutColour(`${run.stderr}\n${run.stdout}`));
+    const run = await runPulumi(args, {
+      directory,
+      baseEnvironment: environment,
+      environment: extraEnvironment,
+    });
+    const { owners, description } = parseStackLocks(stripAnsi(`${run.stderr}\n${run.stdout}`));
     if (run.code === 0 || owners === undefined) return run;
-    if (owners.every((owner) => isLeftBehind(owner))) {
-      log(`The lock of the stack ${quote(stack)} was left behind by ${told}, which is gone; it is removed.`);
-      await removeLocks(context);
+    if (owners.every((owner) => isOrphanedLock(owner))) {
+      log(`The lock of the stack ${quote(stack)} was left behind by ${description}, which is gone; it is removed.`);
+      await removeStackLocks(context);
     } else if (Date.now() - startedAt >= lockWaitMs) {
-      const advice = (await isStackThere(context))
-        ? await unlockAdvice(context)
-        : `The stack is not made yet: where that run is gone, and only then, remove its lock from ${lockFolder(stackFiles(context))}`;
+      const advice = (await stackExists(context))
+        ? await buildUnlockAdvice(context)
+        : `The stack is not made yet: where that run is gone, and only then, remove its lock from ${getLockDirectory(getStackFiles(context))}`;
       throw new RolloutError(
         "ERR_STACK_LOCKED",
-        `The stack ${quote(stack)} is locked by ${told}. Where that run still goes on, wait for its end. ${advice}`,
+        `The stack ${quote(stack)} is locked by ${description}. Where that run still goes on, wait for its end. ${advice}`,
       );
     } else await sleep(LOCK_POLL_MS);
   }
@@ -68,23 +77,23 @@ export async function runOnStack(
  * @returns what was removed, for people.
  */
 export async function repairStackFiles(context: StackContext): Promise<readonly string[]> {
-  const files = stackFiles(context);
-  return [...removeTornAttributes(files), ...(await removeUnnamedFiles(files))];
+  const files = getStackFiles(context);
+  return [...removeTruncatedAttributes(files), ...(await removeTemporaryFiles(files))];
 }
 
 /** The location of a stack's files, for a file backend. */
-export function stackFiles({ project, stack, environment }: StackContext): StackFiles {
+export function getStackFiles({ project, stack, environment }: StackContext): StackFiles {
   return { backend: environment["PULUMI_BACKEND_URL"], project, stack };
 }
 
 /** Removes all locks of a stack, even if an owner was killed before the stack was created. */
-export async function removeLocks(context: StackWithFolder): Promise<void> {
-  const { stack, folder, environment } = context;
+export async function removeStackLocks(context: StackWorkspace): Promise<void> {
+  const { stack, directory, environment } = context;
   const runStackCommand = async (...args: string[]): Promise<void> => {
-    const run = await runPulumi(args, { folder, base: environment });
-    if (run.code !== 0) throw new RolloutError("ERR_STACK_LOCKED", toldBy(run));
+    const run = await runPulumi(args, { directory, baseEnvironment: environment });
+    if (run.code !== 0) throw new RolloutError("ERR_STACK_LOCKED", formatPulumiOutput(run));
   };
-  if (!(await isStackThere(context))) {
+  if (!(await stackExists(context))) {
     // Pulumi neither creates a locked stack nor unlocks a missing one. However, it renames a stack to this name without checking for locks.
     const temporaryName = `${stack.slice(0, 60)}-unlocked-${randomUUID()}`;
     await runStackCommand("stack", "init", temporaryName, "--no-select");
@@ -93,12 +102,12 @@ export async function removeLocks(context: StackWithFolder): Promise<void> {
   await runStackCommand("cancel", "--yes", "--stack", stack);
 }
 
-export async function isStackThere({ stack, folder, environment }: StackWithFolder): Promise<boolean> {
-  return (await exportStack(stack, { folder, base: environment })) !== undefined;
+export async function stackExists({ stack, directory, environment }: StackWorkspace): Promise<boolean> {
+  return (await exportStack(stack, { directory, baseEnvironment: environment })) !== undefined;
 }
 
 /** Says in a sentence how a person removes the lock of a dead run. */
-export async function unlockAdvice(context: StackContext): Promise<string> {
-  const cancelCommand = (await stackCommands(context)).command("cancel --yes", context.stack);
+export async function buildUnlockAdvice(context: StackContext): Promise<string> {
+  const cancelCommand = (await createStackCommands(context)).formatCommand("cancel --yes", context.stack);
   return `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancelCommand}\``;
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { z } from "zod";
-import { isRunning, startOf } from "../../machine/processes";
+import { getProcessStart, isRunning } from "../../machine/processes";
 
 /** The owner of a stack's lock, as the engine reports it. */
 export interface LockOwner {
   /** For people: `ci@runner-7 (pid 4711), since 2026-11-21T09:30:00Z`. */
-  readonly told: string;
+  readonly description: string;
   readonly host: string;
   readonly pid: number;
   readonly sinceMs: number;
@@ -15,30 +15,30 @@ export interface LockOwner {
 /** The locks of a stack, as the engine reports them. */
 export interface StackLocks {
   /** Their owners, for people. */
-  readonly told: string;
+  readonly description: string;
   /** Each owner. Undefined if the message doesn't name all of them, as with the Pulumi service. */
   readonly owners: readonly LockOwner[] | undefined;
 }
 
 /** Parses the owners of a stack's locks from the engine's message. */
-export function stackLocks(message: string): StackLocks {
+export function parseStackLocks(message: string): StackLocks {
   const count = Number(/currently locked by (\d+) lock/.exec(message)?.[1] ?? 0);
   const owners = [...message.matchAll(/created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g)].map(
     ([, user = "", host = "", pid = "", since = ""]): LockOwner => ({
-      told: `${user}@${host} (pid ${pid}), since ${since}`,
+      description: `${user}@${host} (pid ${pid}), since ${since}`,
       host,
       pid: Number(pid),
       sinceMs: Date.parse(since),
     }),
   );
-  const description = [...new Set(owners.map((owner) => owner.told))].join(" and ") || "another run";
-  return { told: description, owners: count > 0 && owners.length === count ? owners : undefined };
+  const description = [...new Set(owners.map((owner) => owner.description))].join(" and ") || "another run";
+  return { description, owners: count > 0 && owners.length === count ? owners : undefined };
 }
 
 const lockFileSchema = z.object({ pid: z.number(), hostname: z.string(), timestamp: z.string() });
 
 /** Reads the owner from a lock file. Undefined if the file is invalid. */
-export function lockOwner(file: string): Omit<LockOwner, "told"> | undefined {
+export function readLockOwner(file: string): Omit<LockOwner, "description"> | undefined {
   try {
     const { pid, hostname: host, timestamp } = lockFileSchema.parse(JSON.parse(readFileSync(file, "utf8")));
     return { host, pid, sinceMs: Date.parse(timestamp) };
@@ -50,11 +50,11 @@ export function lockOwner(file: string): Omit<LockOwner, "told"> | undefined {
 /** Information about processes, to find out whether a lock's owner is still running. */
 export interface Processes {
   readonly host: string;
-  isThere(pid: number): boolean;
+  isRunning(pid: number): boolean;
   /** The name of the process. Undefined if unknown. */
-  nameOf(pid: number): string | undefined;
+  getName(pid: number): string | undefined;
   /** When it started, in milliseconds since 1970. Undefined if unknown. */
-  startedAtMs(pid: number): number | undefined;
+  getStartedAtMs(pid: number): number | undefined;
 }
 
 /** Locks and the system's start times are rounded to whole seconds. */
@@ -66,14 +66,14 @@ const CLOCK_TOLERANCE_MS = 60_000;
  * Whether a lock belongs to a dead process of this machine. Another process may have the same pid since, but then it started after
  * the lock was created.
  */
-export function isLeftBehind(
-  { host, pid, sinceMs }: Omit<LockOwner, "told">,
+export function isOrphanedLock(
+  { host, pid, sinceMs }: Omit<LockOwner, "description">,
   processes: Processes = LOCAL_PROCESSES,
 ): boolean {
   if (host !== processes.host) return false;
-  if (!processes.isThere(pid)) return true;
-  const startedAtMs = processes.startedAtMs(pid);
-  const mayBePulumi = /pulumi/i.test(processes.nameOf(pid) ?? "pulumi");
+  if (!processes.isRunning(pid)) return true;
+  const startedAtMs = processes.getStartedAtMs(pid);
+  const mayBePulumi = /pulumi/i.test(processes.getName(pid) ?? "pulumi");
   return (
     startedAtMs !== undefined && startedAtMs > sinceMs + (mayBePulumi ? CLOCK_TOLERANCE_MS : ROUNDING_TOLERANCE_MS)
   );
@@ -81,14 +81,14 @@ export function isLeftBehind(
 
 const LOCAL_PROCESSES: Processes = {
   host: hostname(),
-  isThere: isRunning,
-  nameOf(pid) {
+  isRunning,
+  getName(pid) {
     const command = readProc(`${pid}/cmdline`)?.split("\0")[0];
     // Empty for processes that have just ended, and possibly for those of other users.
     return command === undefined || command === "" ? undefined : `${command} ${readProc(`${pid}/comm`) ?? ""}`;
   },
-  startedAtMs(pid) {
-    const ticks = startOf(pid);
+  getStartedAtMs(pid) {
+    const ticks = getProcessStart(pid);
     const bootedAt = /^btime (\d+)$/m.exec(readProc("stat") ?? "")?.[1];
     return ticks === undefined || bootedAt === undefined ? undefined : Number(bootedAt) * 1_000 + ticks * 10;
   },

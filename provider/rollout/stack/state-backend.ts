@@ -2,20 +2,20 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { ConfigurationError } from "../../client";
-import { readPlainFile } from "../../machine/plain-file";
-import { hashOf } from "../../settings/plan-digest";
-import { withoutPassword } from "../../settings/secrets";
-import { shellWord } from "../../settings/shell-word";
+import { readRegularFile } from "../../machine/regular-file";
+import { hashJson } from "../../settings/plan-digest";
+import { replacePassword } from "../../settings/secrets";
+import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt, quote } from "../../settings/text";
-import { RolloutError } from "../model/errors";
-import { NotAllowedError } from "../targets/not-allowed";
+import { RolloutError } from "../model/rollout-error";
+import { NotAllowedError } from "../targets/assert-allowed";
 
 /** The state backend of all stacks. */
 export interface StateBackend {
   /** Its URL for Pulumi. Undefined: the backend that the user is logged in to. */
   readonly url: string | undefined;
   /** The URL, safe to display: it identifies the backend, without a password. */
-  readonly shown: string;
+  readonly displayName: string;
   /** Identifies the backend without revealing its URL or a password in it. */
   readonly fingerprint: string;
 }
@@ -29,13 +29,13 @@ export interface StateBackend {
  * @throws {ConfigurationError} if it isn't a valid URL, or names a directory that does not exist.
  * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) if only the project file names a remote backend.
  */
-export function stateBackend(environment: NodeJS.ProcessEnv, projectDirectory: string): StateBackend {
+export function resolveStateBackend(environment: NodeJS.ProcessEnv, projectDirectory: string): StateBackend {
   const environmentUrl = environment["PULUMI_BACKEND_URL"];
   const configuredUrl = environmentUrl || readProjectBackend(projectDirectory);
   if (!configuredUrl) {
     const organization = formatOrganization(environment);
     const displayName = `the one that Pulumi is logged in to${organization}`;
-    return { url: undefined, shown: displayName, fingerprint: hashOf(`logged in${organization}`) };
+    return { url: undefined, displayName, fingerprint: hashJson(`logged in${organization}`) };
   }
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(configuredUrl)) {
     throw new ConfigurationError(
@@ -43,9 +43,9 @@ export function stateBackend(environment: NodeJS.ProcessEnv, projectDirectory: s
     );
   }
   if (!environmentUrl && !configuredUrl.startsWith("file://")) {
-    const displayName = withoutPassword(configuredUrl, "PASSWORD");
+    const displayName = replacePassword(configuredUrl, "PASSWORD");
     throw new NotAllowedError(
-      `This run does not allow the state backend ${quote(displayName, 300)}, which Pulumi.yaml names: it would be sent the credentials of the run. Nothing was run or sent. If it is meant, set where the run is started: PULUMI_BACKEND_URL=${shellWord(displayName)}`,
+      `This run does not allow the state backend ${quote(displayName, 300)}, which Pulumi.yaml names: it would be sent the credentials of the run. Nothing was run or sent. If it is meant, set where the run is started: PULUMI_BACKEND_URL=${quoteShellWord(displayName)}`,
     );
   }
   // The engine runs in another directory.
@@ -58,7 +58,7 @@ export function stateBackend(environment: NodeJS.ProcessEnv, projectDirectory: s
     );
   }
   const displayName = `${formatBackendLocation(url)}${isService(url) ? formatOrganization(environment) : ""}`;
-  return { url, shown: displayName, fingerprint: hashOf(displayName) };
+  return { url, displayName, fingerprint: hashJson(displayName) };
 }
 
 /**
@@ -66,15 +66,15 @@ export function stateBackend(environment: NodeJS.ProcessEnv, projectDirectory: s
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if the backends differ.
  */
-export function requireSameBackend(
+export function assertSameBackend(
   rollout: string,
   planned: { readonly backend: string },
-  { fingerprint, shown }: StateBackend,
+  { fingerprint, displayName }: StateBackend,
 ): void {
   if (fingerprint === planned.backend) return;
   throw new RolloutError(
     "ERR_ROLLOUT_BUSY",
-    `The rollout ${rollout} was planned with another state backend than this process has, which is ${quote(shown, 300)}. Nothing was changed; give it the same PULUMI_BACKEND_URL, and at Pulumi's service the same PULUMI_DEFAULT_ORGANIZATION.`,
+    `The rollout ${rollout} was planned with another state backend than this process has, which is ${quote(displayName, 300)}. Nothing was changed; give it the same PULUMI_BACKEND_URL, and at Pulumi's service the same PULUMI_DEFAULT_ORGANIZATION.`,
   );
 }
 
@@ -83,7 +83,7 @@ export function requireSameBackend(
  *
  * @throws {ConfigurationError} if stacks need a passphrase and there is none.
  */
-export function requirePassphrase(
+export function assertPassphrase(
   environment: NodeJS.ProcessEnv,
   { url }: StateBackend,
   stackFiles: readonly string[],
@@ -103,7 +103,7 @@ export function requirePassphrase(
 /** @throws {ConfigurationError} if the file can't be read. */
 function hasSecretsProvider(file: string): boolean {
   try {
-    return /^secretsprovider:/m.test(readPlainFile(file).toString("utf8"));
+    return /^secretsprovider:/m.test(readRegularFile(file).toString("utf8"));
   } catch (cause) {
     throw new ConfigurationError(`${quote(file, 300)} can't be read: ${(cause as Error).message}`, { cause });
   }
@@ -113,7 +113,7 @@ function readProjectBackend(directory: string): string | undefined {
   const file = join(directory, "Pulumi.yaml");
   if (!existsSync(file)) return undefined;
   try {
-    const project = parse(readPlainFile(file).toString("utf8")) as { backend?: { url?: unknown } } | null;
+    const project = parse(readRegularFile(file).toString("utf8")) as { backend?: { url?: unknown } } | null;
     const url = project?.backend?.url;
     return typeof url === "string" ? url : undefined;
   } catch (cause) {
@@ -143,12 +143,12 @@ function formatBackendLocation(url: string): string {
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
   const parameters = IDENTIFYING_PARAMETERS.flatMap((name) => {
     const value = query.get(name);
-    return value ? [`${name}=${encodeReadable(withoutPassword(value, ""))}`] : [];
+    return value ? [`${name}=${encodeReadable(replacePassword(value, ""))}`] : [];
   });
   const parsed = URL.parse(url);
   const location =
     parsed === null
-      ? withoutPassword(url, "").replace(/[?#].*$/s, "")
+      ? replacePassword(url, "").replace(/[?#].*$/s, "")
       : `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
   return parameters.length === 0 ? location : `${location}?${parameters.join("&")}`;
 }
@@ -158,6 +158,6 @@ function encodeReadable(value: string): string {
 }
 
 /** The project's directory, which is that of the targets file. */
-export function projectFolder(targetsFile: string): string {
+export function getProjectDirectory(targetsFile: string): string {
   return resolve(dirname(targetsFile));
 }

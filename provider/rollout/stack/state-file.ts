@@ -1,15 +1,15 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { readPlainFile } from "../../machine/plain-file";
-import type { KnownLists } from "../../plan/desired";
-import { PulumiError } from "../../plan/pulumi";
-import { onlySettings } from "../../plan/stack-holds";
-import { knownLists } from "../../plan/stack-state";
-import { withoutUndefined } from "../../settings/without-undefined";
+import { readRegularFile } from "../../machine/regular-file";
+import type { StackLists } from "../../plan/desired-state";
+import { PulumiError } from "../../plan/pulumi-cli";
+import { findOnlyTenantSettings } from "../../plan/stack-checks";
+import { parseStackLists } from "../../plan/stack-lists";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { readStackMarker, type StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
-import type { StackFiles } from "./torn-files";
+import type { StackFiles } from "./repair-file-backend";
 
 /** The required parts of a state that the CLI has written. Other formats are left to the CLI. */
 const checkpointSchema = z.object({
@@ -40,9 +40,9 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
   if ([".gz", ".zst"].some((extension) => existsSync(`${file}${extension}`))) return undefined;
   try {
     // The layout with one directory per project.
-    const layout = readPlainFile(join(directory, ".pulumi", "meta.yaml")).toString("utf8");
+    const layout = readRegularFile(join(directory, ".pulumi", "meta.yaml")).toString("utf8");
     if (layout.trim() !== "version: 1") return undefined;
-    const state: unknown = JSON.parse(readPlainFile(file).toString("utf8"));
+    const state: unknown = JSON.parse(readRegularFile(file).toString("utf8"));
     if (!checkpointSchema.safeParse(state).success) return undefined;
     const {
       version,
@@ -60,15 +60,15 @@ export function readMarkerFile(files: StackFiles): StackMarker | undefined {
 }
 
 /** Reads the last run's results from a stack's state file. Undefined if the CLI must be run instead. */
-export function readStackState(
+export function readStateFromFile(
   { name, stack, resource }: Pick<Target, "name" | "stack" | "resource">,
   backendFiles: Omit<StackFiles, "stack">,
-): { readonly isThere: boolean; readonly known?: KnownLists; readonly marker?: StackMarker } | undefined {
+): { readonly exists: boolean; readonly lists?: StackLists; readonly marker?: StackMarker } | undefined {
   const state = readStateFile({ ...backendFiles, stack });
-  if (state === undefined) return isStateFileMissing({ ...backendFiles, stack }) ? { isThere: false } : undefined;
+  if (state === undefined) return isStateFileMissing({ ...backendFiles, stack }) ? { exists: false } : undefined;
   try {
-    const known = knownLists(state, stack, resource ?? onlySettings(state) ?? name);
-    return { isThere: true, known, ...withoutUndefined({ marker: readStackMarker(state) }) };
+    const lists = parseStackLists(state, stack, resource ?? findOnlyTenantSettings(state) ?? name);
+    return { exists: true, lists, ...omitUndefined({ marker: readStackMarker(state) }) };
   } catch (error) {
     if (error instanceof PulumiError) return undefined;
     throw error;
@@ -76,7 +76,7 @@ export function readStackState(
 }
 
 /** Lists the stacks of a project in a plain directory backend, as far as possible. */
-export function stackNames({ backend, project }: Omit<StackFiles, "stack">): readonly string[] {
+export function listStackNames({ backend, project }: Omit<StackFiles, "stack">): readonly string[] {
   const directory = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
   if (directory === undefined || !PLAIN_NAME.test(project)) return [];
   try {
@@ -97,7 +97,7 @@ function isStateFileMissing({ backend, project, stack }: StackFiles): boolean {
   const file = join(stateDirectory, "stacks", project, `${stack}.json`);
   if (["", ".gz", ".zst"].some((extension) => existsSync(`${file}${extension}`))) return false;
   try {
-    return readPlainFile(join(stateDirectory, "meta.yaml")).toString("utf8").trim() === "version: 1";
+    return readRegularFile(join(stateDirectory, "meta.yaml")).toString("utf8").trim() === "version: 1";
   } catch {
     return false;
   }

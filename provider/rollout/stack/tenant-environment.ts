@@ -1,7 +1,7 @@
 import type { Target } from "../model/target";
 
 /** Returns the environment variables that hold the tenants' keys. */
-export function keyVariablesOf(targets: readonly Pick<Target, "key">[]): readonly string[] {
+export function getKeyVariables(targets: readonly Pick<Target, "key">[]): readonly string[] {
   return [...new Set(targets.flatMap(({ key }) => (key.from === "environment" ? [key.variable] : [])))];
 }
 
@@ -14,7 +14,7 @@ const SHARED_VARIABLES = ["EMAIL_SECURITY_TIMEOUT_MS", "EMAIL_SECURITY_DEBUG"] a
  *
  * @param environment the environment of the process that runs the rollout.
  */
-export function ofTenant(
+export function buildTenantEnvironment(
   { baseUrl, allowInsecureHttp }: Target,
   key: string,
   environment: NodeJS.ProcessEnv,

@@ -1,10 +1,10 @@
-import { type Finding, lineText } from "../../files/finding";
+import { type Finding, formatLineLocation } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { excerpt, quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 import type { Target, WaveRule } from "../model/target";
 import type { Wave } from "../model/wave";
-import { takenOf, toleratedOf } from "./tolerance";
+import { getToleratedFailures, getWaveSize } from "./tolerance";
 
 /** Some tenants belong to no wave, so the rollout would leave them out. Nothing has begun. */
 export class UnassignedTargetsError extends EmailSecurityError {
@@ -13,7 +13,9 @@ export class UnassignedTargetsError extends EmailSecurityError {
   /** @param targets the tenants without a wave; at least one. */
   constructor(targets: readonly Target[]) {
     const isSingle = targets.length === 1;
-    const lines = targets.slice(0, MAX_LISTED).map((target) => `  ${lineText(target.place)}: ${formatTarget(target)}`);
+    const lines = targets
+      .slice(0, MAX_LISTED)
+      .map((target) => `  ${formatLineLocation(target.place)}: ${formatTarget(target)}`);
     const suffixLines = targets.length > MAX_LISTED ? [`  … and ${targets.length - MAX_LISTED} more`] : [];
     const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Mend the labels, or end \`waves\` with one that has neither \`match\` nor \`take\`, which takes all that are left:`;
     super("ERR_ROLLOUT_WAVES", [summary, ...lines, ...suffixLines].join("\n"));
@@ -37,11 +39,11 @@ export function assignWaves(
   const waves: Wave[] = [];
   const findings: Finding[] = [];
   for (const rule of rules) {
-    const matchesRule = ({ labels }: Target): boolean => doesMatch(rule.match, labels);
+    const matchesRule = ({ labels }: Target): boolean => isLabelMatch(rule.match, labels);
     const matchingTargets = targets.filter(matchesRule);
     const available = unassignedTargets.filter(matchesRule);
     const assignedTargets =
-      rule.take === undefined ? available : available.slice(0, takenOf(rule.take, matchingTargets.length));
+      rule.take === undefined ? available : available.slice(0, getWaveSize(rule.take, matchingTargets.length));
     if (assignedTargets.length === 0) {
       findings.push(buildEmptyWaveFinding(rule, matchingTargets.length));
       continue;
@@ -57,7 +59,7 @@ export function assignWaves(
 }
 
 /** Whether a rule matches a tenant with these labels. */
-export function doesMatch(match: WaveRule["match"] = {}, labels: Target["labels"]): boolean {
+export function isLabelMatch(match: WaveRule["match"] = {}, labels: Target["labels"]): boolean {
   return Object.entries(match).every(([label, values]) => {
     const value = Object.hasOwn(labels, label) ? labels[label] : undefined;
     return value !== undefined && values.includes(value);
@@ -66,10 +68,10 @@ export function doesMatch(match: WaveRule["match"] = {}, labels: Target["labels"
 
 function buildWave(rule: WaveRule, assignedTargets: readonly Target[]): Wave {
   const { name, maxConcurrent, failureTolerance, soakMs, gate, health, closed } = rule;
-  return withoutUndefined({
+  return omitUndefined({
     name,
     maxConcurrent,
-    tolerated: toleratedOf(failureTolerance, assignedTargets.length),
+    tolerated: getToleratedFailures(failureTolerance, assignedTargets.length),
     soakMs,
     gate,
     health,
@@ -79,7 +81,7 @@ function buildWave(rule: WaveRule, assignedTargets: readonly Target[]): Wave {
 }
 
 /** Describes the conditions that are lost with a wave that is left out: `its soak and its gate`. Undefined if there are none. */
-export function lostWith({
+export function describeLostChecks({
   soakMs,
   gate,
   health,
@@ -97,7 +99,7 @@ export function lostWith({
 function buildEmptyWaveFinding({ name, place, ...rule }: WaveRule, matchingCount: number): Finding {
   const reason =
     matchingCount === 0 ? "no tenant matches it" : `all ${matchingCount} that match it are in earlier waves`;
-  const lostChecks = lostWith(rule);
+  const lostChecks = describeLostChecks(rule);
   const lostText = lostChecks === undefined ? "" : `, and with it ${lostChecks}`;
   const message = `the wave ${quote(name)} has no tenant, as ${reason}; it is left out${lostText}`;
   return { code: "wave-empty", level: "warning", message, place };

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import { lineText } from "../../files/finding";
+import { formatLineLocation } from "../../files/finding";
 import { quote } from "../../settings/text";
 import type { Target, Targets } from "../model/target";
-import { nameOf } from "./read-key";
+import { describeKeySource } from "./read-key";
 
 /** The result of comparing the recorded tenants of a rollout with the present targets file. */
 export interface TargetComparison {
   /** All recorded tenants, in their order. Those that are still declared have the present key source, labels and place. */
   readonly targets: readonly Target[];
   /** The tenants that differ from the record. */
-  readonly updated: readonly Target[];
+  readonly updatedTargets: readonly Target[];
   /** The reasons why tenants must not be written to, by stack. Sentences without a full stop. */
-  readonly leftOut: ReadonlyMap<string, string>;
+  readonly excludedStacks: ReadonlyMap<string, string>;
   /** The changes that affect tenants that may be written to, one sentence each. */
   readonly notes: readonly string[];
 }
@@ -36,7 +36,7 @@ export function compareTargets(
   const byName = new Map(declaredTargets.targets.map((target) => [target.name, target]));
   const excludedStacks = new Map<string, string>();
   const notes: string[] = [];
-  const updated: Target[] = [];
+  const updatedTargets: Target[] = [];
   const targets = recordedTargets.map((target): Target => {
     const currentTarget = byStack.get(target.stack) ?? byName.get(target.name);
     const reason =
@@ -47,18 +47,20 @@ export function compareTargets(
     if (currentTarget === undefined || reason !== undefined) return target;
     const { name, key, labels, place, allowInsecureHttp } = currentTarget;
     if (name !== target.name) {
-      notes.push(`${quote(target.name)} is now called ${quote(name)} (${lineText(place)}): its stack is the same.`);
+      notes.push(
+        `${quote(target.name)} is now called ${quote(name)} (${formatLineLocation(place)}): its stack is the same.`,
+      );
     }
     if (!isDeepStrictEqual(key, target.key)) {
       notes.push(
-        `The key of ${quote(target.name)} now comes from ${nameOf(key)} (${lineText(place)}), not from ${nameOf(target.key)}.`,
+        `The key of ${quote(target.name)} now comes from ${describeKeySource(key)} (${formatLineLocation(place)}), not from ${describeKeySource(target.key)}.`,
       );
     }
     const updatedTarget = { ...target, name, key, labels, place, allowInsecureHttp };
-    if (!isDeepStrictEqual(updatedTarget, target)) updated.push(updatedTarget);
+    if (!isDeepStrictEqual(updatedTarget, target)) updatedTargets.push(updatedTarget);
     return updatedTarget;
   });
-  return { targets, updated, leftOut: excludedStacks, notes };
+  return { targets, updatedTargets, excludedStacks, notes };
 }
 
 /** Explains why a tenant that the file no longer names is left out. Mentions a probable rename. */
@@ -67,7 +69,7 @@ function explainMissing(target: Target, { file, targets }: Targets): string {
   const renamed = targets.find((candidate) => isProbableRename(target, candidate));
   return renamed === undefined
     ? missingText
-    : `${missingText}; ${quote(renamed.name)} (${lineText(renamed.place)}) has its ${formatSharedParts(target, renamed)}, so it was probably renamed`;
+    : `${missingText}; ${quote(renamed.name)} (${formatLineLocation(renamed.place)}) has its ${formatSharedParts(target, renamed)}, so it was probably renamed`;
 }
 
 function isProbableRename(target: Target, other: Target): boolean {
@@ -89,7 +91,7 @@ function formatSharedParts(target: Target, other: Target): string {
 
 /** Explains why a tenant whose declaration has changed since the plan is left out. */
 function explainChange(target: Target, currentTarget: Target, ignoreSettings: boolean): string | undefined {
-  const locationText = lineText(currentTarget.place);
+  const locationText = formatLineLocation(currentTarget.place);
   const formatChange = (label: string, plannedValue: string, currentValue: string): string =>
     `its ${label} is now ${quote(currentValue)} (${locationText}), and the rollout was planned for ${quote(plannedValue)}`;
   if (currentTarget.baseUrl !== target.baseUrl) return formatChange("address", target.baseUrl, currentTarget.baseUrl);

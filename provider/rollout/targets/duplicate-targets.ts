@@ -1,25 +1,25 @@
 import { resolve } from "node:path";
-import { lineText } from "../../files/finding";
+import { formatLineLocation } from "../../files/finding";
 import { quote } from "../../settings/text";
 import type { KeySource } from "../model/target";
+import type { LocatedTarget } from "./target-builder";
 import type { TargetsFindings } from "./targets-findings";
-import type { PlacedTarget } from "./tenant-targets";
 
 /** Reports values that two tenants must not share. */
-export function reportDuplicates(targets: readonly PlacedTarget[], findings: TargetsFindings): void {
-  const names = new Map<string, PlacedTarget>();
-  const stacks = new Map<string, PlacedTarget>();
-  const keys = new Map<string, PlacedTarget>();
+export function reportDuplicateTargets(targets: readonly LocatedTarget[], findings: TargetsFindings): void {
+  const names = new Map<string, LocatedTarget>();
+  const stacks = new Map<string, LocatedTarget>();
+  const keys = new Map<string, LocatedTarget>();
   for (const locatedTarget of targets) {
-    const { target, stackPlace, keyPlace } = locatedTarget;
+    const { target, stackLocation, keyLocation } = locatedTarget;
     // On many disks, names that differ only in case denote the same file. This affects settings files and the state of stacks.
     const existing = names.get(target.name.toLowerCase());
     if (existing !== undefined) {
       const { name, place } = existing.target;
       const message =
         name === target.name
-          ? `the tenant ${quote(name)} is declared twice, here and at ${lineText(place)}; keep one of the two`
-          : `the tenant ${quote(target.name)} differs only in case from ${quote(name)}, at ${lineText(place)}; give one another name`;
+          ? `the tenant ${quote(name)} is declared twice, here and at ${formatLineLocation(place)}; keep one of the two`
+          : `the tenant ${quote(target.name)} differs only in case from ${quote(name)}, at ${formatLineLocation(place)}; give one another name`;
       findings.addError("tenant-twice", message, target.place);
       continue;
     }
@@ -27,15 +27,15 @@ export function reportDuplicates(targets: readonly PlacedTarget[], findings: Tar
     const sameStackTarget = stacks.get(target.stack);
     if (sameStackTarget === undefined) stacks.set(target.stack, locatedTarget);
     else {
-      const message = `${quote(target.name)} has the stack ${quote(target.stack)}, which ${quote(sameStackTarget.target.name)} has too, at ${lineText(sameStackTarget.stackPlace)}; what one declares, the other would remove. Give each a stack of its own`;
-      findings.addError("stack-twice", message, stackPlace);
+      const message = `${quote(target.name)} has the stack ${quote(target.stack)}, which ${quote(sameStackTarget.target.name)} has too, at ${formatLineLocation(sameStackTarget.stackLocation)}; what one declares, the other would remove. Give each a stack of its own`;
+      findings.addError("stack-twice", message, stackLocation);
     }
     const identity = `${target.baseUrl} ${getKeyIdentity(target.key)}`;
     const sameKeyTarget = keys.get(identity);
     if (sameKeyTarget === undefined) keys.set(identity, locatedTarget);
     else {
-      const message = `${quote(target.name)} has the address and the key of ${quote(sameKeyTarget.target.name)}, at ${lineText(sameKeyTarget.keyPlace)}, so both are one tenant of the service; keep one of the two, or give it its own key`;
-      findings.addError("key-twice", message, keyPlace);
+      const message = `${quote(target.name)} has the address and the key of ${quote(sameKeyTarget.target.name)}, at ${formatLineLocation(sameKeyTarget.keyLocation)}, so both are one tenant of the service; keep one of the two, or give it its own key`;
+      findings.addError("key-twice", message, keyLocation);
     }
   }
 }

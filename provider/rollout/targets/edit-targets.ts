@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, type Node, type Pair, type YAMLMap } from "yaml";
-import { columnOf, endOf, keyName, lineEndAfter, rangeOf, withoutFlowItem } from "../../files/edit-element";
+import { findLineEnd, getColumn, getKeyName, getNodeEnd, getNodeRange, removeFlowItem } from "../../files/edit-element";
 import { EditError } from "../../files/edit-error";
-import { aboveComments, behindComments, lineStartOf, readUnnamed } from "../../files/edit-text";
+import { findCommentsEnd, findCommentsStart, getLineStart, parseUnnamed } from "../../files/edit-text";
 import type { YamlSource } from "../../files/yaml-source";
-import { yamlText } from "../../files/yaml-text";
+import { formatYamlText } from "../../files/yaml-text";
 import { TARGETS_VERSION } from "./targets-schema";
 
 /** The fields of a new tenant that differ from the file's defaults. */
-export interface WrittenTenant {
+export interface TenantFields {
   readonly baseUrl?: string;
   /** The name of the environment variable that holds its key. */
   readonly keyVariable?: string;
@@ -25,11 +25,11 @@ export interface WrittenTenant {
  * @param text the present contents; empty if there is no file yet.
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant exists, or the style of the file doesn't permit such an edit.
  */
-export function addTenant(text: string, name: string, tenant: WrittenTenant): string {
+export function addTenant(text: string, name: string, tenant: TenantFields): string {
   return editTargetsText(
     text,
     (file) => {
-      if (file.pairs.some(({ key }) => keyName(key) === name))
+      if (file.pairs.some(({ key }) => getKeyName(key) === name))
         throw buildEditError(`it has the tenant ${name} already`);
       const { tenants, lineEnd } = file;
       if (tenants === undefined) {
@@ -39,10 +39,10 @@ export function addTenant(text: string, name: string, tenant: WrittenTenant): st
       const { value } = tenants;
       if (!isMap(value) || value.items.length === 0) {
         // `tenants:` has no value, or empty braces.
-        const colonOffset = file.text.indexOf(":", endOf(tenants.key as Node)) + 1;
-        const endOffset = isMap(value) ? endOf(value as unknown as Node) : colonOffset;
-        const lineEndOffset = lineEndAfter(file.text, endOffset);
-        const column = columnOf(file.text, rangeOf(tenants.key as Node)[0]) + 2;
+        const colonOffset = file.text.indexOf(":", getNodeEnd(tenants.key as Node)) + 1;
+        const endOffset = isMap(value) ? getNodeEnd(value as unknown as Node) : colonOffset;
+        const lineEndOffset = findLineEnd(file.text, endOffset);
+        const column = getColumn(file.text, getNodeRange(tenants.key as Node)[0]) + 2;
         const trailing = file.text.slice(endOffset, lineEndOffset);
         return `${file.text.slice(0, colonOffset)}${trailing}${renderBlock(name, tenant, column, 2, lineEnd)}${file.text.slice(lineEndOffset)}`;
       }
@@ -64,13 +64,13 @@ export function removeTenant(text: string, name: string): string {
   return editTargetsText(
     text,
     ({ text: fullText, tenants, pairs }) => {
-      const index = pairs.findIndex(({ key }) => keyName(key) === name);
+      const index = pairs.findIndex(({ key }) => getKeyName(key) === name);
       const pair = pairs[index];
       if (pair === undefined || !isMap(tenants?.value)) throw buildEditError(`it has no tenant ${name}`);
       const map = tenants.value;
       if (map.flow === true) {
         const previousPair = pairs[index - 1];
-        return withoutFlowItem(
+        return removeFlowItem(
           fullText,
           ...getPairSpan(pair),
           previousPair === undefined ? undefined : getPairSpan(previousPair)[1],
@@ -79,7 +79,7 @@ export function removeTenant(text: string, name: string): string {
       const { from, until } = getTenantLines(fullText, map, index);
       if (pairs.length > 1) return fullText.slice(0, from) + fullText.slice(until);
       // YAML reads a key without a value as null, which isn't a mapping.
-      const colonOffset = fullText.indexOf(":", endOf(tenants.key as Node)) + 1;
+      const colonOffset = fullText.indexOf(":", getNodeEnd(tenants.key as Node)) + 1;
       return `${fullText.slice(0, colonOffset)} {}${fullText.slice(colonOffset, from)}${fullText.slice(until)}`;
     },
     (value) => {
@@ -90,15 +90,15 @@ export function removeTenant(text: string, name: string): string {
 }
 
 /** The fields that a renamed tenant needs, because its former name determined their values. */
-export interface KeptSettings {
+export interface RetainedFields {
   readonly stack?: string;
   readonly baseUrl?: string;
-  readonly key?: KeptKey;
+  readonly key?: DeclaredKeySource;
   readonly settings?: string;
 }
 
 /** A key source as the file declares it. */
-export type KeptKey =
+export type DeclaredKeySource =
   | { readonly environment: string }
   | { readonly file: string }
   | { readonly command: readonly string[] };
@@ -111,17 +111,17 @@ export type KeptKey =
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, the name is taken, or the style of the file doesn't permit such an
  * edit.
  */
-export function renameTenant(text: string, currentName: string, name: string, retainedFields: KeptSettings): string {
+export function renameTenant(text: string, currentName: string, name: string, retainedFields: RetainedFields): string {
   const hasRetained = Object.keys(retainedFields).length > 0;
   return editTargetsText(
     text,
     ({ text: fullText, lineEnd, pairs }) => {
-      const pair = pairs.find(({ key }) => keyName(key) === currentName);
+      const pair = pairs.find(({ key }) => getKeyName(key) === currentName);
       if (pair === undefined) throw buildEditError(`it has no tenant ${currentName}`);
-      const isTaken = name !== currentName && pairs.some(({ key }) => keyName(key) === name);
+      const isTaken = name !== currentName && pairs.some(({ key }) => getKeyName(key) === name);
       if (isTaken) throw buildEditError(`it has the tenant ${name} already`);
-      const [start, end] = rangeOf(pair.key as Node);
-      const renamed = fullText.slice(0, start) + yamlText(name, { inFlow: true }) + fullText.slice(end);
+      const [start, end] = getNodeRange(pair.key as Node);
+      const renamed = fullText.slice(0, start) + formatYamlText(name, { isFlow: true }) + fullText.slice(end);
       const shift = renamed.length - fullText.length;
       const fieldTexts = Object.entries(retainedFields).map(
         ([field, value]) => `${field}: ${typeof value === "string" ? formatFlowText(value) : formatKeySource(value)}`,
@@ -129,13 +129,13 @@ export function renameTenant(text: string, currentName: string, name: string, re
       if (!hasRetained) return renamed;
       const { value } = pair;
       if (isMap(value) && value.flow !== true && value.items.length > 0) {
-        const insertOffset = rangeOf(value as unknown as Node)[0] + shift;
-        const padding = " ".repeat(columnOf(renamed, insertOffset));
+        const insertOffset = getNodeRange(value as unknown as Node)[0] + shift;
+        const padding = " ".repeat(getColumn(renamed, insertOffset));
         const insertion = fieldTexts.map((fieldText) => `${fieldText}${lineEnd}${padding}`).join("");
         return renamed.slice(0, insertOffset) + insertion + renamed.slice(insertOffset);
       }
       if (isMap(value)) {
-        const insertOffset = rangeOf(value as unknown as Node)[0] + shift + 1;
+        const insertOffset = getNodeRange(value as unknown as Node)[0] + shift + 1;
         const trailing = renamed.slice(insertOffset);
         const isEmpty = value.items.length === 0;
         const insertion = ` ${fieldTexts.join(", ")}${isEmpty ? " " : ","}`;
@@ -158,7 +158,7 @@ export function renameTenant(text: string, currentName: string, name: string, re
   );
 }
 
-function formatKeySource(key: KeptKey): string {
+function formatKeySource(key: DeclaredKeySource): string {
   if ("command" in key) return `{ command: [${key.command.map(formatFlowText).join(", ")}] }`;
   return "file" in key
     ? `{ file: ${formatFlowText(key.file)} }`
@@ -166,7 +166,7 @@ function formatKeySource(key: KeptKey): string {
 }
 
 function formatFlowText(text: string): string {
-  return yamlText(text, { inFlow: true });
+  return formatYamlText(text, { isFlow: true });
 }
 
 /** A targets file in which every line, including the last, has a line ending. */
@@ -193,7 +193,7 @@ function editTargetsText(
   if (body !== "" && (!isMap(root) || root.flow === true)) {
     throw buildEditError("it is written in braces, or is no mapping of keys and values; change it by hand");
   }
-  const tenants = isMap(root) ? root.items.find(({ key }) => keyName(key) === "tenants") : undefined;
+  const tenants = isMap(root) ? root.items.find(({ key }) => getKeyName(key) === "tenants") : undefined;
   const isInvalidTenants = tenants !== undefined && !isMap(tenants.value) && !isNull(tenants.value);
   if (isInvalidTenants) throw buildEditError("its tenants are no mapping of names");
   const pairs = isMap(tenants?.value) ? (tenants.value.items as Pair[]) : [];
@@ -210,7 +210,7 @@ const NOT_EDITABLE_MESSAGE = "it is written in a way that can't be changed piece
 
 /** Doesn't repeat the YAML errors, because a key may be next to them. The reader of targets files reports them. */
 function parseTargetsText(text: string): YamlSource {
-  const source = readUnnamed(text);
+  const source = parseUnnamed(text);
   if (source.findings.some(({ level }) => level === "error")) throw buildEditError(NOT_EDITABLE_MESSAGE);
   return source;
 }
@@ -234,8 +234,8 @@ function isNull(value: unknown): boolean {
 }
 
 function getPairSpan({ key, value }: Pair): readonly [start: number, end: number] {
-  const [start] = rangeOf(key as Node);
-  return [start, value === null ? endOf(key as Node) : endOf(value as Node)];
+  const [start] = getNodeRange(key as Node);
+  return [start, value === null ? getNodeEnd(key as Node) : getNodeEnd(value as Node)];
 }
 
 /** The lines of a tenant, with the comments above and inside it. */
@@ -246,24 +246,29 @@ function getTenantLines(
 ): { readonly from: number; readonly until: number; readonly column: number } {
   const pair = map.items[index] as Pair;
   const [start, end] = getPairSpan(pair);
-  const column = columnOf(text, start);
-  const lineStart = lineStartOf(text, start);
+  const column = getColumn(text, start);
+  const lineStart = getLineStart(text, start);
   if (text.slice(lineStart, start).trim() !== "") throw buildEditError("its tenants don't stand on lines of their own");
   const previousEnd = index === 0 ? 0 : getPairSpan(map.items[index - 1] as Pair)[1];
-  const startOffset = aboveComments(text, lineStart, column, previousEnd === 0 ? 0 : lineEndAfter(text, previousEnd));
-  const endOffset = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
+  const startOffset = findCommentsStart(
+    text,
+    lineStart,
+    column,
+    previousEnd === 0 ? 0 : findLineEnd(text, previousEnd),
+  );
+  const endOffset = findCommentsEnd(text, text[end - 1] === "\n" ? end : findLineEnd(text, end), column);
   return { from: startOffset, until: endOffset, column };
 }
 
 /** Adds a tenant below the last one, in the same style. */
-function insertBelowLast(text: string, map: YAMLMap, name: string, tenant: WrittenTenant, lineEnd: string): string {
+function insertBelowLast(text: string, map: YAMLMap, name: string, tenant: TenantFields, lineEnd: string): string {
   const lastIndex = map.items.length - 1;
   const { from, until, column } = getTenantLines(text, map, lastIndex);
   const { value } = map.items[lastIndex] as Pair;
   const isFlow = isMap(value) && value.flow === true;
   const hasBlankLine = lastIndex > 0 && new RegExp(`${lineEnd}${lineEnd}$`).test(text.slice(0, from));
-  const innerIndent = isMap(value) && !isFlow ? columnOf(text, rangeOf(value as unknown as Node)[0]) - column : 2;
-  const flowLine = `${" ".repeat(column)}${yamlText(name)}: ${renderFlow(tenant)}${lineEnd}`;
+  const innerIndent = isMap(value) && !isFlow ? getColumn(text, getNodeRange(value as unknown as Node)[0]) - column : 2;
+  const flowLine = `${" ".repeat(column)}${formatYamlText(name)}: ${renderFlow(tenant)}${lineEnd}`;
   const fitsOnLine = isFlow && flowLine.length <= MAX_LINE_LENGTH;
   const insertion = fitsOnLine ? flowLine : renderBlock(name, tenant, column, innerIndent, lineEnd);
   return `${text.slice(0, until)}${hasBlankLine ? lineEnd : ""}${insertion}${text.slice(until)}`;
@@ -272,32 +277,26 @@ function insertBelowLast(text: string, map: YAMLMap, name: string, tenant: Writt
 const MAX_LINE_LENGTH = 120;
 
 /** Adds a tenant inside the braces of all tenants, after the last one. */
-function insertInFlow(text: string, map: YAMLMap, name: string, tenant: WrittenTenant): string {
+function insertInFlow(text: string, map: YAMLMap, name: string, tenant: TenantFields): string {
   const [, end] = getPairSpan(map.items.at(-1) as Pair);
-  return `${text.slice(0, end)}, ${yamlText(name, { inFlow: true })}: ${renderFlow(tenant)}${text.slice(end)}`;
+  return `${text.slice(0, end)}, ${formatYamlText(name, { isFlow: true })}: ${renderFlow(tenant)}${text.slice(end)}`;
 }
 
-function renderBlock(
-  name: string,
-  tenant: WrittenTenant,
-  column: number,
-  innerIndent: number,
-  lineEnd: string,
-): string {
+function renderBlock(name: string, tenant: TenantFields, column: number, innerIndent: number, lineEnd: string): string {
   const { baseUrl, keyVariable, settings, stack, labels } = tenant;
   const lines = [
-    ...(baseUrl === undefined ? [] : [`baseUrl: ${yamlText(baseUrl)}`]),
-    ...(keyVariable === undefined ? [] : [`key: { environment: ${yamlText(keyVariable, { inFlow: true })} }`]),
-    ...(settings === undefined ? [] : [`settings: ${yamlText(settings)}`]),
-    ...(stack === undefined ? [] : [`stack: ${yamlText(stack)}`]),
+    ...(baseUrl === undefined ? [] : [`baseUrl: ${formatYamlText(baseUrl)}`]),
+    ...(keyVariable === undefined ? [] : [`key: { environment: ${formatYamlText(keyVariable, { isFlow: true })} }`]),
+    ...(settings === undefined ? [] : [`settings: ${formatYamlText(settings)}`]),
+    ...(stack === undefined ? [] : [`stack: ${formatYamlText(stack)}`]),
     ...(labels === undefined ? [] : [`labels: ${renderFlowLabels(labels)}`]),
   ];
   const padding = " ".repeat(column);
-  const head = `${padding}${yamlText(name)}:${lines.length === 0 ? " {}" : ""}${lineEnd}`;
+  const head = `${padding}${formatYamlText(name)}:${lines.length === 0 ? " {}" : ""}${lineEnd}`;
   return head + lines.map((line) => `${padding}${" ".repeat(innerIndent)}${line}${lineEnd}`).join("");
 }
 
-function renderFlow({ baseUrl, keyVariable, settings, stack, labels }: WrittenTenant): string {
+function renderFlow({ baseUrl, keyVariable, settings, stack, labels }: TenantFields): string {
   const parts = [
     ...(baseUrl === undefined ? [] : [`baseUrl: ${formatFlowText(baseUrl)}`]),
     ...(keyVariable === undefined ? [] : [`key: { environment: ${formatFlowText(keyVariable)} }`]),
@@ -315,7 +314,7 @@ function renderFlowLabels(labels: Readonly<Record<string, string>>): string {
 }
 
 /** The same as it is read back. */
-function toPlainData({ baseUrl, keyVariable, settings, stack, labels }: WrittenTenant): Record<string, unknown> {
+function toPlainData({ baseUrl, keyVariable, settings, stack, labels }: TenantFields): Record<string, unknown> {
   const data: Record<string, unknown> = {};
   if (baseUrl !== undefined) data["baseUrl"] = baseUrl;
   if (keyVariable !== undefined) data["key"] = { environment: keyVariable };

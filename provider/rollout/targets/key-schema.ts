@@ -1,26 +1,26 @@
 import { z } from "zod";
 import type { Finding } from "../../files/finding";
-import { command, hidden } from "./value-schemas";
+import { buildCommandSchema, buildRedactedTextSchema } from "./value-schemas";
 
 // No message here repeats a value, because it may be a misplaced key.
 
 const SOURCES_HINT =
   "write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }";
 
-export const key = z
+export const keySourceSchema = z
   .strictObject(
     {
-      environment: hidden("the name of an environment variable")
+      environment: buildRedactedTextSchema("the name of an environment variable")
         .regex(
           // May contain placeholders. The expanded name is checked again.
           /^(?:[A-Za-z_]|\{(?:name|NAME)\})(?:[A-Za-z0-9_]|\{(?:name|NAME)\})*$/,
           "is no name of an environment variable (what stands there is not shown, as it may be the key itself); write a name such as ACME_API_KEY or {NAME}_API_KEY",
         )
         .describe("The name of the environment variable that holds the key."),
-      file: hidden("the path of a file")
+      file: buildRedactedTextSchema("the path of a file")
         .min(1, "is empty; write the path of a file")
         .describe("The file that holds the key, relative to this one or absolute, such as a mounted secret."),
-      command: command("a program and its arguments, as [vault, read, -field=key, secret/acme]").describe(
+      command: buildCommandSchema("a program and its arguments, as [vault, read, -field=key, secret/acme]").describe(
         "A program and its arguments, which prints the key. It is run without a shell, in the working folder.",
       ),
     },
@@ -47,7 +47,7 @@ export const key = z
 const PLAINTEXT_KEY_MESSAGE = `must say where the key comes from, and never hold the key itself; ${SOURCES_HINT}. If a key stood here, it was seen: have the service issue another`;
 
 /** Builds the finding for an invalid key source. Never repeats the value. */
-export function keyFinding(
+export function buildKeyFinding(
   issue: z.core.$ZodIssue,
   unknownKey: string | undefined,
 ): Pick<Finding, "code" | "message"> | undefined {

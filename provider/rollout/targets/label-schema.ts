@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { isPrintable, quote } from "../../settings/text";
-import { mapping, missingOr, text } from "./value-schemas";
+import { buildMappingError, buildTextSchema, formatExpectation } from "./value-schemas";
 
 const LABEL_PATTERN = /^(?!__proto__$)[A-Za-z0-9_./-]{1,100}$/;
 
-const labelKeySchema = text("a label").regex(
+const labelKeySchema = buildTextSchema("a label").regex(
   LABEL_PATTERN,
   "is no label; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores, dots and slashes",
 );
@@ -12,18 +12,18 @@ const labelKeySchema = text("a label").regex(
 /** The values that `--label ring=canary,beta` can name. */
 const LABEL_VALUE_PATTERN = /^[^\s,](?:[^,]{0,198}[^\s,])?$/u;
 
-const labelValueSchema = text("a text")
+const labelValueSchema = buildTextSchema("a text")
   .regex(LABEL_VALUE_PATTERN, {
     error: ({ input }) =>
       `is ${quote(input)}; write 1 to 200 characters without commas, and without white space around`,
   })
   .refine(isPrintable, "holds a character that can't be seen; take it out");
 
-export const labels = z
-  .record(labelKeySchema, labelValueSchema, mapping("labels and their values, as { region: eu }"))
+export const labelsSchema = z
+  .record(labelKeySchema, labelValueSchema, buildMappingError("labels and their values, as { region: eu }"))
   .describe("What tells tenants apart, for waves and for --label: { region: eu, ring: canary }.");
 
-export const match = z
+export const matchSchema = z
   .record(
     labelKeySchema,
     z.union(
@@ -31,12 +31,14 @@ export const match = z
         labelValueSchema,
         z
           .array(labelValueSchema, {
-            error: ({ input }) => missingOr(input, "a text, in quotes where it is a number, or a list of such"),
+            error: ({ input }) => formatExpectation(input, "a text, in quotes where it is a number, or a list of such"),
           })
           .min(1, "is an empty list, which nothing matches; write a value"),
       ],
-      { error: ({ input }) => missingOr(input, "a text, in quotes where it is a number, or a list of such") },
+      {
+        error: ({ input }) => formatExpectation(input, "a text, in quotes where it is a number, or a list of such"),
+      },
     ),
-    mapping("labels and their values, as { ring: canary }"),
+    buildMappingError("labels and their values, as { ring: canary }"),
   )
   .describe("Labels that a tenant must have, each one of the given values. All tenants that are left, when left out.");

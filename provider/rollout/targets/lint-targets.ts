@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Finding } from "../../files/finding";
-import { isFinding, readerFrom, readSource } from "../../files/read-source";
-import { missing, OPTIONAL_PARTS } from "../../settings/optional-parts";
+import { createFileReader, isFinding, readSource } from "../../files/read-source";
+import { findMissingPackageError, OPTIONAL_FEATURES } from "../../settings/optional-features";
 import type { Target } from "../model/target";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";
@@ -11,7 +11,7 @@ interface TargetsLintResult {
   readonly findings: readonly Finding[];
   readonly files: readonly string[];
   /** The existing settings files of its tenants. */
-  readonly settings: readonly string[];
+  readonly settingsFiles: readonly string[];
   readonly isPartial: boolean;
 }
 
@@ -27,12 +27,12 @@ export function lintTargets(file: string): TargetsLintResult {
         ...missingTargets.flatMap(buildMissingSettingsFinding),
       ],
       files,
-      settings: targets.map(({ settings }) => settings).filter((file) => existsSync(file)),
+      settingsFiles: targets.map(({ settings }) => settings).filter((file) => existsSync(file)),
       isPartial: missingTargets.length > 0,
     };
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
-    return { findings: error.findings, files: [file], settings: [], isPartial: true };
+    return { findings: error.findings, files: [file], settingsFiles: [], isPartial: true };
   }
 }
 
@@ -47,13 +47,13 @@ function findMissingSettings(targets: readonly Target[]): readonly Target[] {
 }
 
 function buildMissingSettingsFinding({ settings, place }: Target): readonly Finding[] {
-  const source = readSource(settings, { readFile: readerFrom(settings) }, place);
+  const source = readSource(settings, { readFile: createFileReader(settings) }, place);
   return isFinding(source) ? [source] : [];
 }
 
 /** Reports missing packages, without which no rollout can begin on this machine. */
-export function missingFindings(): readonly Finding[] {
-  const error = OPTIONAL_PARTS.postgres.isAsked(process.env) ? missing("postgres") : undefined;
+export function findMissingPackages(): readonly Finding[] {
+  const error = OPTIONAL_FEATURES.postgres.isAsked(process.env) ? findMissingPackageError("postgres") : undefined;
   return error === undefined ? [] : [{ code: "missing-package", level: "warning", message: error.message }];
 }
 

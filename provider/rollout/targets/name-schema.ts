@@ -1,5 +1,5 @@
 import { quote } from "../../settings/text";
-import { text } from "./value-schemas";
+import { buildTextSchema } from "./value-schemas";
 
 const NAME_PATTERN = /^[A-Za-z0-9_.-]{1,100}$/;
 
@@ -7,26 +7,26 @@ const NAME_PATTERN = /^[A-Za-z0-9_.-]{1,100}$/;
 const RESERVED_NAMES = new Set([".", "..", "__proto__"]);
 
 /** Explains why a text isn't a valid name for a tenant, a stack or a wave. Undefined if it is. */
-export function nameRefusal(text: string): string | undefined {
+export function validateName(text: string): string | undefined {
   if (RESERVED_NAMES.has(text)) return "is no name; take another";
   if (NAME_PATTERN.test(text)) return undefined;
   return "is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots";
 }
 
 /** Explains why a text isn't a valid name for a stack. The name may include the organization and the project. Undefined if it is valid. */
-export function stackRefusal(text: string): string | undefined {
-  if (!/^[\w.-]+(\/[\w.-]+){1,2}$/.test(text)) return nameRefusal(text);
+export function validateStackName(text: string): string | undefined {
+  if (!/^[\w.-]+(\/[\w.-]+){1,2}$/.test(text)) return validateName(text);
   return "has more than a stack's own name: the project is said by `project`, and an organization of Pulumi's service by PULUMI_DEFAULT_ORGANIZATION, where the run is started";
 }
 
-export const name = (description: string, validate = nameRefusal) =>
-  text("a name")
+export const buildNameSchema = (description: string, validate = validateName) =>
+  buildTextSchema("a name")
     .regex(NAME_PATTERN, { error: ({ input }) => `${quote(input)} ${validate(String(input))}` })
     .refine((value) => !RESERVED_NAMES.has(value), {
       error: ({ input }) => `${quote(input)} is no name; take another`,
     })
     .describe(description);
 
-export const tenantName = text("a name")
-  .regex(NAME_PATTERN, { error: ({ input }) => nameRefusal(String(input)) ?? "" })
+export const tenantNameSchema = buildTextSchema("a name")
+  .regex(NAME_PATTERN, { error: ({ input }) => validateName(String(input)) ?? "" })
   .refine((value) => !RESERVED_NAMES.has(value), "is no name; take another");

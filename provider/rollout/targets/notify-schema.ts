@@ -1,22 +1,29 @@
 import { z } from "zod";
-import { NOTICE_KINDS, RECEIVERS, type ReceiverName } from "../model/notify";
-import { flag, mapping, missingOr } from "./value-schemas";
+import { NOTICE_KINDS, RECEIVERS, type ReceiverName } from "../model/notification-settings";
+import { booleanSchema, buildMappingError, formatExpectation } from "./value-schemas";
 
 const receiverSchema = z.strictObject(
   {
     events: z
-      .array(z.enum(NOTICE_KINDS, { error: ({ input }) => missingOr(input, `one of ${NOTICE_KINDS.join(", ")}`) }), {
-        error: ({ input }) => missingOr(input, `a list of ${NOTICE_KINDS.join(", ")}`),
-      })
+      .array(
+        z.enum(NOTICE_KINDS, {
+          error: ({ input }) => formatExpectation(input, `one of ${NOTICE_KINDS.join(", ")}`),
+        }),
+        { error: ({ input }) => formatExpectation(input, `a list of ${NOTICE_KINDS.join(", ")}`) },
+      )
       .min(1, "is an empty list, and nothing would be told; write what of, or take the line away for all")
       .describe("What it is told of. Everything, when left out.")
       .optional(),
-    changes: flag.describe("Whether it is told what changes, and not just how much. false when left out.").optional(),
+    changes: booleanSchema
+      .describe("Whether it is told what changes, and not just how much. false when left out.")
+      .optional(),
   },
-  mapping("what is told: {}, or { events: [waiting, stopped] }; where to send stands in the environment alone"),
+  buildMappingError(
+    "what is told: {}, or { events: [waiting, stopped] }; where to send stands in the environment alone",
+  ),
 );
 
-export const notify = z
+export const notifySchema = z
   .strictObject(
     {
       webhook: receiverSchema,
@@ -24,7 +31,7 @@ export const notify = z
       teams: receiverSchema,
       mail: receiverSchema,
     } satisfies Record<ReceiverName, unknown>,
-    mapping(`who is told: ${RECEIVERS.join(", ")}`),
+    buildMappingError(`who is told: ${RECEIVERS.join(", ")}`),
   )
   .partial()
   .describe(

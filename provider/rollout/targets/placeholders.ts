@@ -1,12 +1,12 @@
 /** Replaces `{name}` in a text with the tenant's name, and `{NAME}` with its form in capitals, as in the names of environment variables. */
-export function named(text: string, name: string): string {
+export function fillPlaceholders(text: string, name: string): string {
   return text.replace(/\{(name|NAME)\}/g, (_all, placeholder: string) =>
     placeholder === "name" ? name : toVariableName(name),
   );
 }
 
-/** Reverses {@link named}: replaces a tenant's name with its placeholder, but only where it stands alone. */
-export function unnamed(text: string, name: string): string {
+/** Reverses {@link fillPlaceholders}: replaces a tenant's name with its placeholder, but only where it stands alone. */
+export function restorePlaceholders(text: string, name: string): string {
   return [
     [name, "{name}"],
     [toVariableName(name), "{NAME}"],

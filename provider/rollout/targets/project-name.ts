@@ -1,16 +1,16 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parse } from "yaml";
-import { readPlainFile } from "../../machine/plain-file";
+import { readRegularFile } from "../../machine/regular-file";
 import { quote } from "../../settings/text";
-import { nameRefusal } from "./name-schema";
+import { validateName } from "./name-schema";
+import type { ParsedTargetsFile } from "./targets-file-reader";
 import type { TargetsFindings } from "./targets-findings";
-import type { TargetsPart } from "./targets-source";
 
 const DEFAULT_PROJECT = "email-security";
 
 /** The Pulumi project of all stacks: the name in the targets file, or else the name of the project beside it. */
-export function projectOf({ source, content }: TargetsPart, findings: TargetsFindings): string {
+export function resolveProjectName({ source, content }: ParsedTargetsFile, findings: TargetsFindings): string {
   if (content.project !== undefined) return content.project;
   const directory = dirname(source.file);
   const file = ["Pulumi.yaml", "Pulumi.yml"]
@@ -27,9 +27,9 @@ export function projectOf({ source, content }: TargetsPart, findings: TargetsFin
 /** Undefined if the project has no valid name. */
 function readProjectName(file: string): string | undefined {
   try {
-    const content: unknown = parse(readPlainFile(file).toString("utf8"));
+    const content: unknown = parse(readRegularFile(file).toString("utf8"));
     const { name } = content as { readonly name?: unknown };
-    return typeof name === "string" && nameRefusal(name) === undefined ? name : undefined;
+    return typeof name === "string" && validateName(name) === undefined ? name : undefined;
   } catch {
     return undefined;
   }

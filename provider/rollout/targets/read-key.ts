@@ -1,13 +1,13 @@
 import { type ExecFileException, execFile } from "node:child_process";
 import { ApiKey } from "../../client/api-key";
-import { lineText } from "../../files/finding";
-import { readPlainFile } from "../../machine/plain-file";
+import { formatLineLocation } from "../../files/finding";
+import { readRegularFile } from "../../machine/regular-file";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { secretsIn } from "../../settings/secrets";
+import { collectSecrets } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";
 import type { KeySource, Target } from "../model/target";
-import { commandEnvironment } from "./allowed";
-import { refuseNotAllowed } from "./not-allowed";
+import { assertAllowed } from "./assert-allowed";
+import { buildCommandEnvironment } from "./run-permissions";
 
 /** A tenant's key is missing, unreadable or invalid. Affects only this tenant. The message contains nothing that was read. */
 export class RolloutKeyError extends EmailSecurityError {
@@ -17,7 +17,7 @@ export class RolloutKeyError extends EmailSecurityError {
 }
 
 /** The options of {@link readKey}. */
-export interface KeyOptions {
+export interface ReadKeyOptions {
   /** The environment, which holds keys, the permissions for targets, and the variables for commands. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The timeout of a command, in milliseconds. Default: 30 seconds. */
@@ -32,12 +32,12 @@ export interface KeyOptions {
  * @throws {RolloutKeyError} (`ERR_ROLLOUT_KEY`) if there is no key, or a header can't carry it. The message names the tenant, the source
  * and the fix.
  */
-export async function readKey(target: Target, { environment, timeoutMs = 30_000 }: KeyOptions): Promise<string> {
+export async function readKey(target: Target, { environment, timeoutMs = 30_000 }: ReadKeyOptions): Promise<string> {
   const { key: source } = target;
-  refuseNotAllowed(target.place.file, [target], [], environment);
+  assertAllowed(target.place.file, [target], [], environment);
   const fail: FailFunction = (reason, advice) => {
-    const locationText = `${lineText(target.place)}: the key of ${quote(target.name)}`;
-    throw new RolloutKeyError(`${locationText} can't be used: ${nameOf(source)} ${reason}. ${advice}`);
+    const locationText = `${formatLineLocation(target.place)}: the key of ${quote(target.name)}`;
+    throw new RolloutKeyError(`${locationText} can't be used: ${describeKeySource(source)} ${reason}. ${advice}`);
   };
   const text = await readSourceText(source, environment, timeoutMs, fail);
   const key = text.replace(/\r?\n$/, "");
@@ -62,7 +62,7 @@ const MAX_BYTES = 64 * 1024;
 
 async function readSourceText(
   source: KeySource,
-  environment: KeyOptions["environment"],
+  environment: ReadKeyOptions["environment"],
   timeoutMs: number,
   fail: FailFunction,
 ): Promise<string> {
@@ -75,7 +75,7 @@ async function readSourceText(
 }
 
 /** Describes a key source for people. */
-export function nameOf(source: KeySource): string {
+export function describeKeySource(source: KeySource): string {
   if (source.from === "environment") return `the environment variable ${source.variable}`;
   if (source.from === "file") return `the file ${quote(source.path, 300)}`;
   // The arguments may contain sensitive values.
@@ -91,7 +91,7 @@ function getKeyAdvice(source: KeySource): string {
 function readFileText(path: string, fail: FailFunction): string {
   const advice = "Put the tenant's API key there, where this user can read it, or name another source under `key`.";
   try {
-    return readPlainFile(path, MAX_BYTES).toString("utf8");
+    return readRegularFile(path, MAX_BYTES).toString("utf8");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) return fail(message.replace(/^it /, ""), "It must hold the key alone.");
@@ -101,7 +101,7 @@ function readFileText(path: string, fail: FailFunction): string {
 
 function runKeyCommand(
   [program = "", ...args]: readonly string[],
-  environment: KeyOptions["environment"],
+  environment: ReadKeyOptions["environment"],
   timeoutMs: number,
   fail: FailFunction,
 ): Promise<string> {
@@ -115,7 +115,7 @@ function runKeyCommand(
       }
     };
     const options = {
-      env: commandEnvironment(environment),
+      env: buildCommandEnvironment(environment),
       timeout: timeoutMs,
       killSignal: "SIGKILL",
       maxBuffer: MAX_BYTES,
@@ -144,15 +144,15 @@ function describeCommandFailure({ code, killed, signal }: ExecFileException, tim
 }
 
 /** Returns the first line of a command's error output, without secrets from the output or the environment. */
-function extractErrorLine(stdout: string, stderr: string, environment: KeyOptions["environment"]): string {
+function extractErrorLine(stdout: string, stderr: string, environment: ReadKeyOptions["environment"]): string {
   const line = stderr
     .slice(0, 2_000)
     .split("\n")
     .find((outputLine) => outputLine.trim() !== "");
   if (line === undefined) return "";
-  const secrets = [...stdout.slice(0, 10_000).split(/\s+/).slice(0, 20), ...secretsIn(environment)];
+  const secrets = [...stdout.slice(0, 10_000).split(/\s+/).slice(0, 20), ...collectSecrets(environment)];
   const redactedLine = secrets
     .filter((secret) => secret.length >= 6 && /^[\x21-\x7e]+$/.test(secret))
-    .reduce((text, secret) => new ApiKey(secret).partsRemovedFrom(text), line.trim());
+    .reduce((text, secret) => new ApiKey(secret).redactParts(text), line.trim());
   return `, and said "${excerpt(redactedLine, 200)}"`;
 }

@@ -1,17 +1,17 @@
 import { existsSync } from "node:fs";
 import { normalize } from "node:path";
-import { hasErrors, inOrder } from "../../files/finding";
-import { withoutUndefined } from "../../settings/without-undefined";
+import { hasErrors, sortFindings } from "../../files/finding";
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { Targets } from "../model/target";
-import { reportDuplicates } from "./duplicate-targets";
-import { projectOf } from "./project-name";
-import { servicesOf } from "./service-limit";
+import { reportDuplicateTargets } from "./duplicate-targets";
+import { resolveProjectName } from "./project-name";
+import { parseServiceLimits } from "./service-limit";
+import { TargetBuilder } from "./target-builder";
 import { TargetsFileError } from "./targets-file-error";
+import { TargetsFileReader } from "./targets-file-reader";
 import { TargetsFindings } from "./targets-findings";
-import { TARGETS_FILE } from "./targets-schema";
-import { TargetsSource } from "./targets-source";
-import { TenantTargets } from "./tenant-targets";
-import { reportLostWaves, wavesOf } from "./wave-rules";
+import { TARGETS_FILE_FORMAT } from "./targets-schema";
+import { buildWaveRules, reportUnmatchedWaves } from "./wave-rules";
 
 /**
  * Reads the file of a rollout's tenants and waves, with all included files. Reads no keys and no settings files, because their errors
@@ -24,34 +24,34 @@ import { reportLostWaves, wavesOf } from "./wave-rules";
 export function readTargets(file: string, readFile?: (path: string) => string): Targets {
   const name = normalize(file);
   const targetsFindings = new TargetsFindings();
-  const source = new TargetsSource(name, targetsFindings, readFile);
-  const topPart = source.file(name, TARGETS_FILE);
-  if (topPart === undefined) throw new TargetsFileError(file, inOrder(targetsFindings.list), existsSync(name));
-  const parts = [topPart, ...source.included(topPart)];
-  const tenantTargets = new TenantTargets(name, targetsFindings);
-  const targets = parts.flatMap((part) => tenantTargets.targetsOf(part, topPart));
+  const source = new TargetsFileReader(name, targetsFindings, readFile);
+  const topPart = source.read(name, TARGETS_FILE_FORMAT);
+  if (topPart === undefined) throw new TargetsFileError(file, sortFindings(targetsFindings.list), existsSync(name));
+  const parts = [topPart, ...source.readIncluded(topPart)];
+  const tenantTargets = new TargetBuilder(name, targetsFindings);
+  const targets = parts.flatMap((part) => tenantTargets.buildTargets(part, topPart));
   if (targets.length === 0 && !hasErrors(targetsFindings.list)) {
-    const place = topPart.source.placeOf(["tenants"]);
+    const place = topPart.source.locate(["tenants"]);
     targetsFindings.addError("no-tenants", "declares no tenant; write one under `tenants`", place);
   }
-  reportDuplicates(targets, targetsFindings);
-  const waves = wavesOf(topPart, targetsFindings);
-  reportLostWaves(
+  reportDuplicateTargets(targets, targetsFindings);
+  const waves = buildWaveRules(topPart, targetsFindings);
+  reportUnmatchedWaves(
     waves,
     targets.map(({ target }) => target),
     targetsFindings,
   );
-  const result: Omit<Targets, "findings"> = withoutUndefined({
+  const result: Omit<Targets, "findings"> = omitUndefined({
     file,
     files: [...source.files],
-    project: projectOf(topPart, targetsFindings),
+    project: resolveProjectName(topPart, targetsFindings),
     targets: targets.map(({ target }) => target),
     waves,
     failureTolerance: topPart.content.failureTolerance,
-    services: servicesOf(topPart, targets, targetsFindings),
+    services: parseServiceLimits(topPart, targets, targetsFindings),
     notify: topPart.content.notify,
   });
-  const findings = inOrder(targetsFindings.list);
+  const findings = sortFindings(targetsFindings.list);
   if (hasErrors(findings)) throw new TargetsFileError(file, findings);
   return { ...result, findings };
 }

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { lineText } from "../../files/finding";
+import { formatLineLocation } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
@@ -24,7 +24,7 @@ export class SameKeyError extends EmailSecurityError {
 const MAX_LISTED = 20;
 
 function formatTargetLocation({ name, place }: Target): string {
-  return `${quote(name)} (${lineText(place)})`;
+  return `${quote(name)} (${formatLineLocation(place)})`;
 }
 
 /**

@@ -4,7 +4,7 @@ import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 
 /** Selects tenants. Absent fields don't restrict the selection. */
-export interface Selection {
+export interface TargetSelection {
   /** Names, with `*` for any characters. A tenant has to match one of them. */
   readonly only?: readonly string[];
   /** Names of tenants to leave out, with `*` for any characters. */
@@ -30,7 +30,7 @@ export class SelectionError extends EmailSecurityError {
  */
 export function selectTargets(
   targets: readonly Target[],
-  { only = [], except = [], labels = [] }: Selection,
+  { only = [], except = [], labels = [] }: TargetSelection,
 ): readonly Target[] {
   const namePatterns = only.map((pattern) => buildNameCondition(pattern, targets));
   const exceptPatterns = except.map((pattern) => buildNameCondition(pattern, targets));
@@ -56,7 +56,7 @@ export function selectTargets(
 type TargetCondition = (target: Target) => boolean;
 
 function buildNameCondition(pattern: string, targets: readonly Target[]): TargetCondition {
-  const matches = globOf(pattern);
+  const matches = compileGlob(pattern);
   const condition: TargetCondition = ({ name }) => matches(name);
   if (targets.some(condition)) return condition;
   const names = targets.map(({ name }) => name);
@@ -94,7 +94,7 @@ function getLabel({ labels }: Target, label: string): string | undefined {
 }
 
 /** Compiles a name with `*` for any characters into a predicate. */
-export function globOf(pattern: string): (name: string) => boolean {
+export function compileGlob(pattern: string): (name: string) => boolean {
   const segments = pattern.split("*");
   const [prefix = "", ...middleSegments] = segments;
   const suffix = middleSegments.pop();

@@ -1,13 +1,13 @@
-import { checkBaseUrl } from "../../client/address";
-import { hasErrors, lineText, type Place } from "../../files/finding";
+import { normalizeBaseUrl } from "../../client/address";
+import { formatLineLocation, hasErrors, type Place } from "../../files/finding";
 import { quote } from "../../settings/text";
 import type { ServiceLimit, Target } from "../model/target";
+import type { LocatedTarget } from "./target-builder";
+import type { ParsedTargetsFile } from "./targets-file-reader";
 import type { TargetsFindings } from "./targets-findings";
-import type { TargetsPart } from "./targets-source";
-import type { PlacedTarget } from "./tenant-targets";
 
 /** The limit of a tenant's service address. */
-export function limitOf(
+export function findServiceLimit(
   services: readonly (readonly [address: string, limit: ServiceLimit])[],
   { baseUrl }: Target,
 ): ServiceLimit | undefined {
@@ -15,21 +15,21 @@ export function limitOf(
 }
 
 /** The limits of service addresses, by address. */
-export function servicesOf(
-  { source, content }: TargetsPart,
-  targets: readonly PlacedTarget[],
+export function parseServiceLimits(
+  { source, content }: ParsedTargetsFile,
+  targets: readonly LocatedTarget[],
   findings: TargetsFindings,
 ): ReadonlyMap<string, ServiceLimit> {
   const services = new Map<string, ServiceLimit>();
   const locations = new Map<string, Place>();
   const addresses = new Set(targets.map(({ target }) => target.baseUrl));
   for (const [addressText, limit] of Object.entries(content.services ?? {})) {
-    const place = source.placeOfKey(["services", addressText]);
+    const place = source.locateKey(["services", addressText]);
     const address = parseServiceAddress(addressText, place, findings);
     if (address === undefined) continue;
     const firstLocation = locations.get(address);
     if (firstLocation !== undefined) {
-      const message = `the service ${quote(address)} is written twice, here and at ${lineText(firstLocation)}; keep one of the two`;
+      const message = `the service ${quote(address)} is written twice, here and at ${formatLineLocation(firstLocation)}; keep one of the two`;
       findings.addError("service-twice", message, place);
       continue;
     }
@@ -50,7 +50,7 @@ export function servicesOf(
 function parseServiceAddress(addressText: string, place: Place, findings: TargetsFindings): string | undefined {
   try {
     // Accepts plain HTTP here, because this entry only sets a limit and no key is sent because of it.
-    return checkBaseUrl(addressText, true);
+    return normalizeBaseUrl(addressText, true);
   } catch (error) {
     findings.addError("address", error instanceof Error ? error.message : String(error), place);
     return undefined;

@@ -1,4 +1,4 @@
-import { type Finding, mistakesText } from "../../files/finding";
+import { type Finding, formatSettingsErrorMessage } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 
 /** The targets file can't be used. Lists every mistake in it and in its included files, with the places. No tenant received a request. */
@@ -11,7 +11,7 @@ export class TargetsFileError extends EmailSecurityError {
    * @param exists whether the file exists. Default: true.
    */
   constructor(file: string, findings: readonly Finding[], exists = true) {
-    super("ERR_ROLLOUT_TARGETS", exists ? mistakesText(file, findings) : formatMissingFile(findings));
+    super("ERR_ROLLOUT_TARGETS", exists ? formatSettingsErrorMessage(file, findings) : formatMissingFile(findings));
     this.findings = findings;
   }
 }

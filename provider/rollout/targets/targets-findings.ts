@@ -7,13 +7,13 @@ export class TargetsFindings {
 
   /** Reports a mistake in a part that all tenants of a file share only once. */
   addError(code: string, message: string, place: Place): void {
-    const errorKey = `${spotOf(place)} ${message}`;
+    const errorKey = `${getLocationKey(place)} ${message}`;
     if (this.#reportedErrors.has(errorKey)) return;
     this.#reportedErrors.add(errorKey);
     this.list.push({ code, level: "error", message, place });
   }
 }
 
-export function spotOf(place: Place | undefined): string {
+export function getLocationKey(place: Place | undefined): string {
   return `${place?.file}:${place?.line}:${place?.column}`;
 }

@@ -1,34 +1,42 @@
 import { z } from "zod";
 import type { Finding } from "../../files/finding";
 import type { FileFormat } from "../../files/schema-findings";
-import { FRONTS } from "../../resources/resource-type";
+import { PROVIDER_KINDS } from "../../resources/resource-type";
 import { isPrintable, quote } from "../../settings/text";
-import type { Notify } from "../model/notify";
+import type { NotificationSettings } from "../model/notification-settings";
 import type { ServiceLimit, Tolerance } from "../model/target";
-import { key, keyFinding } from "./key-schema";
-import { labels } from "./label-schema";
-import { name, stackRefusal, tenantName } from "./name-schema";
-import { notify } from "./notify-schema";
-import { flag, mapping, missingOr, part, path, text, wholeNumber } from "./value-schemas";
-import { type RawWave, wave } from "./wave-schema";
+import { buildKeyFinding, keySourceSchema } from "./key-schema";
+import { labelsSchema } from "./label-schema";
+import { buildNameSchema, tenantNameSchema, validateStackName } from "./name-schema";
+import { notifySchema } from "./notify-schema";
+import {
+  booleanSchema,
+  buildIntegerSchema,
+  buildMappingError,
+  buildTextSchema,
+  buildToleranceSchema,
+  formatExpectation,
+  pathSchema,
+} from "./value-schemas";
+import { type RawWave, waveSchema } from "./wave-schema";
 
 /** The version of the format of targets files. */
 export const TARGETS_VERSION = 1;
 
 const tenantFields = {
-  baseUrl: text("the service's address")
+  baseUrl: buildTextSchema("the service's address")
     .describe("The service's address, as https://mail-security.example.")
     .optional(),
-  key: key.optional(),
-  settings: path.describe("The tenant's settings file, relative to this file.").optional(),
-  labels: labels.optional(),
+  key: keySourceSchema.optional(),
+  settings: pathSchema.describe("The tenant's settings file, relative to this file.").optional(),
+  labels: labelsSchema.optional(),
   front: z
-    .enum(FRONTS, { error: ({ input }) => missingOr(input, FRONTS.join(" or ")) })
+    .enum(PROVIDER_KINDS, { error: ({ input }) => formatExpectation(input, PROVIDER_KINDS.join(" or ")) })
     .describe(
       "What its lists are made over: dynamic resources, or the native plugin. As the stack has them, when left out; in a new stack, dynamic.",
     )
     .optional(),
-  allowInsecureHttp: flag
+  allowInsecureHttp: booleanSchema
     .describe("Whether plain http to another machine is meant, which sends the key in the clear.")
     .optional(),
 };
@@ -36,27 +44,27 @@ const tenantFields = {
 const tenantSchema = z.strictObject(
   {
     ...tenantFields,
-    stack: name("The Pulumi stack of the tenant; its name, when left out.", stackRefusal).optional(),
-    resource: text("a name")
+    stack: buildNameSchema("The Pulumi stack of the tenant; its name, when left out.", validateStackName).optional(),
+    resource: buildTextSchema("a name")
       .min(1, "is empty; write a name, or take the line away")
       .refine((text) => isPrintable(text) && text.length <= 200, "must be one line of at most 200 characters")
       .describe("The name of the TenantSettings in the stack, where it has several.")
       .optional(),
   },
-  mapping(),
+  buildMappingError(),
 );
 
 const serviceSchema = z.strictObject(
   {
     requestsPerSecond: z
-      .number({ error: ({ input }) => missingOr(input, "a number") })
+      .number({ error: ({ input }) => formatExpectation(input, "a number") })
       .positive({ error: ({ input }) => `is ${quote(input)}; write more than 0` })
       .max(1_000_000, { error: ({ input }) => `is ${quote(input)}; it can't be more than 1000000` })
       .describe("Requests a second, of all its tenants together.")
       .optional(),
-    maxConcurrent: wholeNumber(1).describe("How many of its tenants are changed at once.").optional(),
+    maxConcurrent: buildIntegerSchema(1).describe("How many of its tenants are changed at once.").optional(),
   },
-  mapping(),
+  buildMappingError(),
 );
 
 const version = z
@@ -70,12 +78,12 @@ const version = z
 
 const buildTenantsSchema = (tenantElement: z.ZodType) =>
   z
-    .record(tenantName, tenantElement, mapping("tenants by their names"))
+    .record(tenantNameSchema, tenantElement, buildMappingError("tenants by their names"))
     .describe("The tenants by their names. What one does not say, defaults say.")
     .optional();
 
 const defaults = z
-  .strictObject(tenantFields, mapping())
+  .strictObject(tenantFields, buildMappingError())
   .describe(
     "What holds for every tenant that does not say it: {name} is its name, {NAME} that in capitals for variables.",
   )
@@ -85,30 +93,30 @@ const buildFileSchema = (tenantElement: z.ZodType) =>
   z.strictObject(
     {
       version,
-      project: name("The Pulumi project of all stacks.").optional(),
+      project: buildNameSchema("The Pulumi project of all stacks.").optional(),
       include: z
-        .array(path, { error: ({ input }) => missingOr(input, "a list, [] for none") })
+        .array(pathSchema, { error: ({ input }) => formatExpectation(input, "a list, [] for none") })
         .describe("Further files with tenants, and defaults of their own for these, relative to this one.")
         .optional(),
       defaults,
       tenants: buildTenantsSchema(tenantElement),
       services: z
-        .record(z.string(), serviceSchema, mapping("limits by the service's address"))
+        .record(z.string(), serviceSchema, buildMappingError("limits by the service's address"))
         .describe("What all tenants of one service address share, by the address.")
         .optional(),
-      notify: notify.optional(),
-      failureTolerance: part(0)
+      notify: notifySchema.optional(),
+      failureTolerance: buildToleranceSchema(0)
         .describe("How many tenants may fail in the whole rollout: a count, or a percentage.")
         .optional(),
       waves: z
-        .array(wave, { error: ({ input }) => missingOr(input, "a list of waves") })
+        .array(waveSchema, { error: ({ input }) => formatExpectation(input, "a list of waves") })
         .min(1, "is an empty list; write waves, or take the line away for one of all tenants")
         .describe(
           "Which tenants are changed together, in this order. One of all tenants, one after the other, when left out.",
         )
         .optional(),
     },
-    mapping(),
+    buildMappingError(),
   );
 
 const ALIASES = {
@@ -126,17 +134,17 @@ const ALIASES = {
 };
 
 /** The targets file itself. Tenants without fields (`acme:`) have been expanded to `{}` before. */
-export const TARGETS_FILE: FileFormat = {
+export const TARGETS_FILE_FORMAT: FileFormat = {
   schema: buildFileSchema(tenantSchema),
   aliases: ALIASES,
-  own: buildSchemaFinding,
+  getCustomFinding: buildSchemaFinding,
 };
 
 /** An included file. */
-export const INCLUDED_FILE: FileFormat = {
-  schema: z.strictObject({ version, defaults, tenants: buildTenantsSchema(tenantSchema) }, mapping()),
+export const INCLUDED_FILE_FORMAT: FileFormat = {
+  schema: z.strictObject({ version, defaults, tenants: buildTenantsSchema(tenantSchema) }, buildMappingError()),
   aliases: ALIASES,
-  own: buildSchemaFinding,
+  getCustomFinding: buildSchemaFinding,
 };
 
 /** A validated targets file. */
@@ -148,7 +156,7 @@ export interface TargetsFile {
   readonly tenants?: Readonly<Record<string, RawTenant>>;
   readonly services?: Readonly<Record<string, ServiceLimit>>;
   readonly failureTolerance?: Tolerance;
-  readonly notify?: Notify;
+  readonly notify?: NotificationSettings;
   readonly waves?: readonly RawWave[];
 }
 
@@ -156,7 +164,7 @@ export interface TargetsFile {
 export type RawTenant = z.output<typeof tenantSchema>;
 
 /** The JSON Schema (draft 2020-12) of targets files, for completion and validation in editors. */
-export function tenantsJsonSchema(): Record<string, unknown> {
+export function buildTenantsJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(buildFileSchema(z.union([tenantSchema, z.null()])), { io: "input" });
   return {
     $id: `urn:pulumi-email-security:tenants:${TARGETS_VERSION}`,
@@ -174,5 +182,5 @@ function buildSchemaFinding(
   if (issue.code === "invalid_type" && /^(?:soak|timeout)$/.test(name)) {
     return { code: "invalid-value", message: `${name} ${issue.message}` };
   }
-  return keyFinding(issue, unknownKey);
+  return buildKeyFinding(issue, unknownKey);
 }

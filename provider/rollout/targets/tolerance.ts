@@ -2,12 +2,12 @@ import type { Tolerance } from "../model/target";
 import type { Wave } from "../model/wave";
 
 /** Returns how many of the tenants may fail. Rounds a percentage down, so that the result never exceeds the declared tolerance. */
-export function toleratedOf(tolerance: Tolerance, tenants: number): number {
+export function getToleratedFailures(tolerance: Tolerance, tenants: number): number {
   return "count" in tolerance ? tolerance.count : Math.floor(applyPercent(tolerance.percent, tenants));
 }
 
 /** Returns how many of the tenants a wave takes. Rounds a percentage up, to at least one and at most all. */
-export function takenOf(share: Tolerance, tenants: number): number {
+export function getWaveSize(share: Tolerance, tenants: number): number {
   const count = "count" in share ? share.count : Math.max(1, Math.ceil(applyPercent(share.percent, tenants)));
   return Math.min(count, tenants);
 }
@@ -29,7 +29,7 @@ export interface WaveFailures {
  *
  * @param rolloutTolerance how many tenants may fail in the whole rollout. Default: only the waves have limits.
  */
-export function overTolerance(
+export function findExceededTolerances(
   waves: readonly WaveFailures[],
   rolloutTolerance: number = Number.POSITIVE_INFINITY,
 ): readonly string[] {
@@ -57,10 +57,10 @@ export class FailureTally {
     this.#failed.set(wave, (this.#failed.get(wave) ?? 0) + 1);
   }
 
-  /** Like {@link overTolerance}. */
-  get over(): readonly string[] {
+  /** Like {@link findExceededTolerances}. */
+  get exceededTolerances(): readonly string[] {
     const { waves, tolerated } = this.#spec;
-    return overTolerance(
+    return findExceededTolerances(
       waves.map((wave) => ({ ...wave, failed: this.#failed.get(wave.name) ?? 0 })),
       tolerated,
     );

@@ -2,47 +2,50 @@ import { z } from "zod";
 import { quote } from "../../settings/text";
 import type { Tolerance } from "../model/target";
 
-export const text = (expected: string) => z.string({ error: ({ input }) => missingOr(input, expected) });
+export const buildTextSchema = (expected: string) =>
+  z.string({ error: ({ input }) => formatExpectation(input, expected) });
 
-export const path = text("the path of a file").min(1, "is empty; write the path of a file");
+export const pathSchema = buildTextSchema("the path of a file").min(1, "is empty; write the path of a file");
 
-export const flag = z.boolean({ error: ({ input }) => missingOr(input, "true or false") });
+export const booleanSchema = z.boolean({ error: ({ input }) => formatExpectation(input, "true or false") });
 
-export const mapping = (expected = "a mapping of keys and values") => ({
+export const buildMappingError = (expected = "a mapping of keys and values") => ({
   error: ({ code, input }: { readonly code?: string; readonly input?: unknown }) =>
-    code === "invalid_type" || code === undefined ? missingOr(input, expected) : undefined,
+    code === "invalid_type" || code === undefined ? formatExpectation(input, expected) : undefined,
 });
 
-export const wholeNumber = (min: number, max = 1_000_000) =>
+export const buildIntegerSchema = (min: number, max = 1_000_000) =>
   z
-    .number({ error: ({ input }) => missingOr(input, "a whole number") })
+    .number({ error: ({ input }) => formatExpectation(input, "a whole number") })
     .int({ error: ({ input }) => `must be a whole number, not ${quote(input)}` })
     .min(min, { error: ({ input }) => `is ${quote(input)}; it can't be less than ${min}` })
     .max(max, { error: ({ input }) => `is ${quote(input)}; it can't be more than ${max}` });
 
 /** A text that no message repeats, because it may be a misplaced key. */
-export const hidden = (expected: string) =>
+export const buildRedactedTextSchema = (expected: string) =>
   z.string({ error: `must be ${expected}, in quotes where YAML reads it as something else` });
 
-export const command = (expected: string) =>
+export const buildCommandSchema = (expected: string) =>
   z
-    .array(hidden("a text"), { error: `must be a list, of ${expected}` })
+    .array(buildRedactedTextSchema("a text"), { error: `must be a list, of ${expected}` })
     .min(1, `is an empty list; write ${expected}`)
     .refine(([program]) => program !== "", `has no program; write ${expected}`);
 
 /** A percentage with at most two decimals, so that calculations are exact. */
 const PERCENT_PATTERN = /^(?:100(?:\.0{1,2})?|\d{1,2}(?:\.\d{1,2})?)\s?%$/;
 
-export const part = (min: number) => {
+export const buildToleranceSchema = (min: number) => {
   const expected = "a count or a percentage, as 3 or 10%";
   const tooFewMessage = "is too few; write at least 1, or more than 0%";
-  const formatTypeError = ({ input }: { readonly input?: unknown }) => missingOr(input, expected);
+  const formatTypeError = ({ input }: { readonly input?: unknown }) => formatExpectation(input, expected);
   return z
     .union(
       [
         z
           .int({ error: formatTypeError })
-          .min(min, { error: ({ input }) => (input === 0 ? tooFewMessage : missingOr(input, expected)) })
+          .min(min, {
+            error: ({ input }) => (input === 0 ? tooFewMessage : formatExpectation(input, expected)),
+          })
           .max(1_000_000, { error: ({ input }) => `is ${quote(input)}; it can't be more than 1000000` }),
         z
           .string()
@@ -64,8 +67,8 @@ const MS_BY_UNIT: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3
 
 const DURATION_PATTERN = /^(\d{1,9})(s|m|h|d)$/;
 
-export const duration = (minMs: number, maxDuration: string) =>
-  text("a time, as 30s, 15m, 2h or 1d")
+export const buildDurationSchema = (minMs: number, maxDuration: string) =>
+  buildTextSchema("a time, as 30s, 15m, 2h or 1d")
     .regex(DURATION_PATTERN, {
       error: ({ input }) => `is ${quote(input)}; write a time as 30s, 15m, 2h or 1d`,
     })
@@ -85,7 +88,7 @@ function parseDurationMs(durationText: string): number {
   return Number(count) * (MS_BY_UNIT[unit] ?? Number.NaN);
 }
 
-export function missingOr(input: unknown, expected: string): string {
+export function formatExpectation(input: unknown, expected: string): string {
   if (input === undefined) return `is missing; write ${expected}`;
   return input === null
     ? `is empty; write ${expected}, or take the line away`

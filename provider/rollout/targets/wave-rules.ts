@@ -1,25 +1,25 @@
-import { hasErrors, lineText, type Place } from "../../files/finding";
-import { meantOrKnown } from "../../settings/nearest-name";
+import { formatLineLocation, hasErrors, type Place } from "../../files/finding";
+import { formatNameSuggestion } from "../../settings/nearest-name";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 import type { Target, WaveRule } from "../model/target";
 import type { HealthCheck } from "../model/wave";
-import { doesMatch, lostWith } from "./assign-waves";
+import { describeLostChecks, isLabelMatch } from "./assign-waves";
+import type { ParsedTargetsFile } from "./targets-file-reader";
 import type { TargetsFindings } from "./targets-findings";
-import type { TargetsPart } from "./targets-source";
-import { type RawWave, THREAT_LIMIT } from "./wave-schema";
+import { DEFAULT_THREAT_LIMIT, type RawWave } from "./wave-schema";
 
 /** The waves of a targets file. Without any, one wave with all tenants. */
-export function wavesOf({ source, content }: TargetsPart, findings: TargetsFindings): WaveRule[] {
+export function buildWaveRules({ source, content }: ParsedTargetsFile, findings: TargetsFindings): WaveRule[] {
   const { waves } = content;
-  if (waves === undefined) return [{ ...buildWaveRule({ name: "all" }), place: source.placeOf([]) }];
+  if (waves === undefined) return [{ ...buildWaveRule({ name: "all" }), place: source.locate([]) }];
   const locations = new Map<string, Place>();
   return waves.map((rawWave, index) => {
-    const place = source.placeOf(["waves", index, "name"]);
+    const place = source.locate(["waves", index, "name"]);
     const firstLocation = locations.get(rawWave.name);
     if (firstLocation === undefined) locations.set(rawWave.name, place);
     else {
-      const message = `the wave ${quote(rawWave.name)} is declared twice, here and at ${lineText(firstLocation)}; give one another name`;
+      const message = `the wave ${quote(rawWave.name)} is declared twice, here and at ${formatLineLocation(firstLocation)}; give one another name`;
       findings.addError("wave-twice", message, place);
     }
     return { ...buildWaveRule(rawWave), place };
@@ -30,15 +30,15 @@ export function wavesOf({ source, content }: TargetsPart, findings: TargetsFindi
  * Reports a wave rule that matches no tenant but has a soak, a health check or a gate. Otherwise a typo in a label would silently drop
  * these.
  */
-export function reportLostWaves(
+export function reportUnmatchedWaves(
   waves: readonly WaveRule[],
   targets: readonly Target[],
   findings: TargetsFindings,
 ): void {
   if (hasErrors(findings.list)) return;
   for (const { name, match = {}, place, ...rule } of waves) {
-    const lostChecks = lostWith(rule);
-    if (lostChecks === undefined || targets.some(({ labels }) => doesMatch(match, labels))) continue;
+    const lostChecks = describeLostChecks(rule);
+    if (lostChecks === undefined || targets.some(({ labels }) => isLabelMatch(match, labels))) continue;
     const labelTexts = Object.entries(match).map(([label, values]) => `${label}: ${values.join(" or ")}`);
     const message = `no tenant matches the wave ${quote(name)} (${quote(labelTexts.join(", "))}), so it would be left out, and with it ${lostChecks}; mend its \`match\` or the labels, or take the wave away: ${explainNoMatch(match, targets)}`;
     findings.addError("wave-empty", message, place);
@@ -53,17 +53,17 @@ function explainNoMatch(match: NonNullable<WaveRule["match"]>, targets: readonly
     );
     if (tenantValues.size === 0) {
       const knownLabels = [...new Set(targets.flatMap(({ labels }) => Object.keys(labels)))].sort();
-      return `no tenant has a label ${quote(label)}, ${meantOrKnown(label, knownLabels)}`;
+      return `no tenant has a label ${quote(label)}, ${formatNameSuggestion(label, knownLabels)}`;
     }
     if (values.some((value) => tenantValues.has(value))) continue;
-    return `none has ${values.map((value) => `${label}: ${quote(value)}`).join(" or ")}, ${meantOrKnown(values[0] ?? "", [...tenantValues].sort())}`;
+    return `none has ${values.map((value) => `${label}: ${quote(value)}`).join(" or ")}, ${formatNameSuggestion(values[0] ?? "", [...tenantValues].sort())}`;
   }
   return "none has all of these labels";
 }
 
 function buildWaveRule(rawWave: RawWave): Omit<WaveRule, "place"> {
   const { name, match, take, maxConcurrent = 1, failureTolerance = { count: 0 }, soak = 0, gate = false } = rawWave;
-  return withoutUndefined({
+  return omitUndefined({
     name,
     match:
       match === undefined
@@ -82,9 +82,9 @@ function buildWaveRule(rawWave: RawWave): Omit<WaveRule, "place"> {
 function buildHealthCheck({ health }: RawWave): HealthCheck | undefined {
   if (health === undefined) return undefined;
   const { command, timeout = 300_000, threats } = health;
-  return withoutUndefined({
+  return omitUndefined({
     command,
     timeoutMs: timeout,
-    threats: threats === undefined ? undefined : { ...THREAT_LIMIT, ...withoutUndefined(threats) },
+    threats: threats === undefined ? undefined : { ...DEFAULT_THREAT_LIMIT, ...omitUndefined(threats) },
   });
 }

@@ -2,19 +2,19 @@ import { existsSync } from "node:fs";
 import { dirname, normalize, relative, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ConfigurationError } from "../../client";
-import { readUnnamed } from "../../files/edit-text";
-import { readerFrom } from "../../files/read-source";
+import { parseUnnamed } from "../../files/edit-text";
+import { createFileReader } from "../../files/read-source";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 import type { Target, Targets } from "../model/target";
 import { assignWaves, UnassignedTargetsError } from "../targets/assign-waves";
-import { addTenant, type WrittenTenant } from "../targets/edit-targets";
-import { nameRefusal } from "../targets/name-schema";
+import { addTenant, type TenantFields } from "../targets/edit-targets";
+import { validateName } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
 /** A tenant to add to a targets file. */
-export interface AskedTenant {
+export interface PlaceTenantRequest {
   readonly name: string;
   /** The targets file, relative to the working directory. It may be missing. */
   readonly file: string;
@@ -35,16 +35,16 @@ export interface AskedTenant {
 }
 
 /** The position of a new tenant. */
-export interface PlacedTenant {
+export interface TenantPlacement {
   readonly target: Target;
   /** The present and the future text of the targets file. */
-  readonly before: string;
-  readonly after: string;
+  readonly textBefore: string;
+  readonly textAfter: string;
   /** Whether there is no targets file yet. */
-  readonly isFirst: boolean;
-  readonly others: readonly Target[];
+  readonly isNewFile: boolean;
+  readonly otherTargets: readonly Target[];
   /** The future targets file. */
-  readonly targets: Targets;
+  readonly editedTargets: Targets;
   /** The wave that it belongs to. */
   readonly wave: string;
 }
@@ -57,11 +57,11 @@ export interface PlacedTenant {
  * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present or the future file can't be used.
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */
-export function placeTenant(request: AskedTenant): PlacedTenant {
+export function placeTenant(request: PlaceTenantRequest): TenantPlacement {
   const { name, file } = request;
-  const nameProblem = nameRefusal(name);
+  const nameProblem = validateName(name);
   if (nameProblem !== undefined) throw new ConfigurationError(`${quote(name)} ${nameProblem}.`);
-  const readFile = readerFrom(normalize(file));
+  const readFile = createFileReader(normalize(file));
   const isNewFile = !existsSync(file);
   const textBefore = isNewFile ? "" : readFile(normalize(file));
   const currentTargets = isNewFile ? undefined : readTargets(file);
@@ -73,10 +73,10 @@ export function placeTenant(request: AskedTenant): PlacedTenant {
   }
   const labels = { ...getWaveLabels(request.wave, currentTargets), ...request.labels };
   const otherTargets = currentTargets?.targets ?? [];
-  const stack = request.stack ?? freeStack(name, otherTargets, []);
+  const stack = request.stack ?? findFreeStackName(name, otherTargets, []);
   const fields = omitDefaults({ ...request, stack }, labels, isNewFile ? undefined : textBefore);
   const textAfter = addTenant(textBefore, name, fields);
-  const editedTargets = readWouldBe(`With ${quote(name)} in it`, file, (path) =>
+  const editedTargets = readEditedTargets(`With ${quote(name)} in it`, file, (path) =>
     resolve(path) === resolve(file) ? textAfter : readFile(path),
   );
   const target = editedTargets.targets.find((target) => target.name === name) as Target;
@@ -87,11 +87,11 @@ export function placeTenant(request: AskedTenant): PlacedTenant {
   }
   return {
     target,
-    before: textBefore,
-    after: textAfter,
-    isFirst: isNewFile,
-    others: otherTargets,
-    targets: editedTargets,
+    textBefore,
+    textAfter,
+    isNewFile,
+    otherTargets,
+    editedTargets,
     wave: resolveWave(target, editedTargets, request.wave),
   };
 }
@@ -101,7 +101,7 @@ export function placeTenant(request: AskedTenant): PlacedTenant {
  *
  * @param avoided further stacks that it must not be.
  */
-export function freeStack(name: string, otherTargets: readonly Target[], avoided: readonly string[]): string {
+export function findFreeStackName(name: string, otherTargets: readonly Target[], avoided: readonly string[]): string {
   // On many disks, files that differ only in case are one.
   const taken = new Set([...otherTargets.map(({ stack }) => stack), ...avoided].map((one) => one.toLowerCase()));
   for (let number = 1; ; number++) {
@@ -120,7 +120,7 @@ const LONGEST_NAME = 100;
  * @param editText the change in words: `Without "acme"`.
  * @throws {ConfigurationError} if that version could not be used.
  */
-export function readWouldBe(editText: string, file: string, readFile: (path: string) => string): Targets {
+export function readEditedTargets(editText: string, file: string, readFile: (path: string) => string): Targets {
   try {
     return readTargets(file, readFile);
   } catch (error) {
@@ -170,14 +170,14 @@ function resolveWave({ name }: Target, editedTargets: Targets, requestedWave: st
 
 /** Returns the fields that differ from the file's defaults. */
 function omitDefaults(
-  { name, file, baseUrl, keyVariable, settings, stack }: AskedTenant,
+  { name, file, baseUrl, keyVariable, settings, stack }: PlaceTenantRequest,
   labels: Readonly<Record<string, string>>,
   originalText: string | undefined,
-): WrittenTenant {
+): TenantFields {
   const defaults = originalText === undefined ? undefined : readDefaults(originalText);
   const ownLabels = Object.keys(labels).length === 0 ? undefined : labels;
   const path = settings === undefined ? undefined : relative(dirname(file), settings).split(sep).join("/");
-  let fields: WrittenTenant = withoutUndefined({
+  let fields: TenantFields = omitUndefined({
     baseUrl,
     keyVariable,
     settings: path,
@@ -217,7 +217,7 @@ function yieldsSameTarget(
   expectedTarget: Target,
   file: string,
   name: string,
-  fields: WrittenTenant,
+  fields: TenantFields,
   defaults: Readonly<Record<string, unknown>> | undefined,
 ): boolean {
   try {
@@ -234,24 +234,24 @@ function yieldsSameTarget(
 function resolveTarget(
   file: string,
   name: string,
-  { keyVariable, ...said }: WrittenTenant,
+  { keyVariable, ...said }: TenantFields,
   defaults: Readonly<Record<string, unknown>> | undefined,
 ): Target {
   const tenant = keyVariable === undefined ? said : { ...said, key: { environment: keyVariable } };
-  const text = JSON.stringify(withoutUndefined({ version: 1, defaults, tenants: { [name]: tenant } }));
+  const text = JSON.stringify(omitUndefined({ version: 1, defaults, tenants: { [name]: tenant } }));
   const [target] = readTargets(file, () => text).targets;
   return target as Target;
 }
 
 /** The defaults of a file, as they are declared. */
 function readDefaults(text: string): Readonly<Record<string, unknown>> | undefined {
-  const { value } = readUnnamed(text.replace(/^\uFEFF/, ""));
+  const { value } = parseUnnamed(text.replace(/^\uFEFF/, ""));
   const { defaults } = value as { readonly defaults?: Readonly<Record<string, unknown>> | null };
   return defaults ?? undefined;
 }
 
 /** Returns a path in the form in which a file of a directory refers to it. */
-export function includePath(fromFile: string, toFile: string): string {
+export function getIncludePath(fromFile: string, toFile: string): string {
   return relative(dirname(resolve(fromFile)), resolve(toFile))
     .split(sep)
     .join("/");

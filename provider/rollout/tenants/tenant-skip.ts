@@ -1,9 +1,9 @@
 import { ConfigurationError } from "../../client";
 import type { Database } from "../database/database";
-import { endSkips, type Skip, standingSkips } from "../journal/skips";
-import { nameOfWho } from "../model/origin";
+import { endSkips, readActiveSkips, type Skip } from "../journal/skips";
+import { getOperatorName } from "../model/origin";
 import type { Target, Targets } from "../model/target";
-import { projectFolder, stateBackend } from "../stack/state-backend";
+import { getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
 
 /** Finds the skip of a tenant. A skip belongs to a stack, so it outlives the tenant's line in the targets file. */
 export async function findTenantSkip(
@@ -12,20 +12,20 @@ export async function findTenantSkip(
   { file, project }: Pick<Targets, "file" | "project">,
   environment: NodeJS.ProcessEnv,
 ): Promise<Skip | undefined> {
-  const backend = backendFingerprint(file, environment);
-  const skips = await standingSkips(database, { project, ...(backend === undefined ? {} : { backend }) });
+  const backend = getBackendFingerprint(file, environment);
+  const skips = await readActiveSkips(database, { project, ...(backend === undefined ? {} : { backend }) });
   return skips.get(stack);
 }
 
 /** Ends the skip of a tenant whose stack is gone. */
 export async function endTenantSkip(database: Database, skip: Skip, environment: NodeJS.ProcessEnv): Promise<void> {
-  await endSkips(database, [skip], { by: nameOfWho(environment), nowMs: Date.now() });
+  await endSkips(database, [skip], { by: getOperatorName(environment), nowMs: Date.now() });
 }
 
 /** Undefined where the environment doesn't name a usable state backend: the skip holds in that of its rollouts. */
-export function backendFingerprint(file: string, environment: NodeJS.ProcessEnv): string | undefined {
+export function getBackendFingerprint(file: string, environment: NodeJS.ProcessEnv): string | undefined {
   try {
-    return stateBackend(environment, projectFolder(file)).fingerprint;
+    return resolveStateBackend(environment, getProjectDirectory(file)).fingerprint;
   } catch (error) {
     if (error instanceof ConfigurationError) return undefined;
     throw error;

@@ -12,14 +12,14 @@ export type EntryType = (typeof entryTypes)[number];
  *
  * @returns undefined if the text isn't a plausible value of that type.
  */
-export function canonicalValue(type: EntryType, text: string): string | undefined {
+export function parseCanonicalValue(type: EntryType, text: string): string | undefined {
   switch (type) {
     case "domain":
-      return canonicalDomain(text);
+      return parseCanonicalDomain(text);
     case "ip":
-      return canonicalAddress(text);
+      return parseCanonicalAddress(text);
     case "email_address":
-      return canonicalMailbox(text);
+      return parseCanonicalMailbox(text);
   }
 }
 
@@ -27,7 +27,7 @@ export function canonicalValue(type: EntryType, text: string): string | undefine
  * Returns a domain in lower case, as punycode and without a trailing dot. Requires at least two labels, because mail
  * domains of organizations always have them.
  */
-export function canonicalDomain(text: string): string | undefined {
+export function parseCanonicalDomain(text: string): string | undefined {
   // domainToASCII parses its argument as the host of a URL: it would decode %41 and stop at a slash.
   if (/[\s%/\\:@?#[\]<>|^]/u.test(text)) return undefined;
   const domain = domainToASCII(text).replace(/\.$/, "");
@@ -45,7 +45,7 @@ export function canonicalDomain(text: string): string | undefined {
  * Returns an IPv4 address as a dotted quad, or an IPv6 address as in RFC 5952. Rejects ranges and zones, because the
  * reference says "an IP address".
  */
-export function canonicalAddress(text: string): string | undefined {
+export function parseCanonicalAddress(text: string): string | undefined {
   switch (isIP(text)) {
     case 4:
       return text;
@@ -57,10 +57,10 @@ export function canonicalAddress(text: string): string | undefined {
 }
 
 /** Returns a mailbox in lower case with a canonical domain. */
-export function canonicalMailbox(text: string): string | undefined {
+export function parseCanonicalMailbox(text: string): string | undefined {
   const at = text.lastIndexOf("@");
   const local = text.slice(0, Math.max(at, 0)).normalize("NFC").toLowerCase();
-  const domain = canonicalDomain(text.slice(at + 1));
+  const domain = parseCanonicalDomain(text.slice(at + 1));
   const isPlausible = /^[^\s\p{Cc}@"(),:;<>[\\\]]{1,64}$/u.test(local) && !/^\.|\.\.|\.$/.test(local);
   return isPlausible && domain !== undefined ? `${local}@${domain}` : undefined;
 }

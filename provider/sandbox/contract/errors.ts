@@ -21,7 +21,7 @@ export class SandboxError extends Error {
  * An error response. Code that handles a request can throw it anywhere; it is sent as `{ error }` with its status
  * (reference, "Errors"). The transaction of the request is rolled back.
  */
-export class Refusal extends Error {
+export class SandboxHttpError extends Error {
   override readonly name = "Refusal";
   readonly status: number;
   /** Additional fields of the body, beside `error`. */

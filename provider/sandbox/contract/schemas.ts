@@ -48,11 +48,11 @@ export const actions = [
 
 export type Action = (typeof actions)[number];
 
-export const threatIndicator = z
+export const threatIndicatorResponseSchema = z
   .object({ indicator_type: z.string(), explanation: z.string(), grounding: z.string() })
   .meta({ id: "ThreatIndicator" });
 
-export const threat = z
+export const threatResponseSchema = z
   .object({
     id: z.string(),
     action_taken: z.enum(actions),
@@ -71,11 +71,11 @@ export const threat = z
     source: z.string().describe("What found the threat: mail_flow or mailbox_scan."),
     subject: z.string(),
     threat_type: z.string(),
-    threat_indicators: z.array(threatIndicator),
+    threat_indicators: z.array(threatIndicatorResponseSchema),
   })
   .meta({ id: "Threat" });
 
-export const phishingReport = z
+export const phishingReportResponseSchema = z
   .object({
     id: z.string(),
     original_email_internet_message_id: z.string().describe("Internet Message ID of the reported email"),
@@ -89,9 +89,9 @@ export const phishingReport = z
   })
   .meta({ id: "PhishingReport" });
 
-export const phishingReportDetail = z
+export const phishingReportDetailResponseSchema = z
   .object({
-    ...phishingReport.shape,
+    ...phishingReportResponseSchema.shape,
     to: z.array(z.string()),
     cc: z.array(z.string()),
     bcc: z.array(z.string()),
@@ -100,33 +100,35 @@ export const phishingReportDetail = z
   })
   .meta({ id: "PhishingReportDetail" });
 
-export const threatsOverTimeItem = z
+export const threatsOverTimeItemResponseSchema = z
   .object({ date: dateTime("The day's first moment, UTC."), count_threats: count() })
   .meta({ id: "ThreatsOverTimeItem" });
 
-export const targetedEntity = z
+export const targetedEntityResponseSchema = z
   .object({ full_name: z.string(), job_title: z.string(), count_threats: count() })
   .meta({ id: "TargetedEntity" });
 
-export const threatTypeCount = z.object({ type: z.string(), count_threats: count() }).meta({ id: "ThreatTypeCount" });
+export const threatTypeCountResponseSchema = z
+  .object({ type: z.string(), count_threats: count() })
+  .meta({ id: "ThreatTypeCount" });
 
-export const hoursSaved = z
+export const hoursSavedResponseSchema = z
   .object({
     hours_saved: z.number().min(0).describe("estimated hours saved from prevented threats in the period"),
   })
   .meta({ id: "HoursSaved" });
 
-export const protectedInboxes = z
+export const protectedInboxesResponseSchema = z
   .object({
     protected_inboxes: count("count of unique protected inboxes that received mail in the period"),
   })
   .meta({ id: "ProtectedInboxes" });
 
-export const meanTimeToAnalyze = z
+export const meanTimeToAnalyzeResponseSchema = z
   .object({ analysis_time: z.number().min(0).describe("average seconds to analyze a report") })
   .meta({ id: "MeanTimeToAnalyze" });
 
-export const vipStoredRow = z
+export const vipStoredRowResponseSchema = z
   .object({
     email: z.string().describe("mailbox address; empty for a VIP without a mailbox"),
     comment: z.string(),
@@ -137,16 +139,16 @@ export const vipStoredRow = z
   })
   .meta({ id: "VipStoredRow" });
 
-export const vipEmployee = z
+export const vipEmployeeResponseSchema = z
   .object({
-    ...vipStoredRow.shape,
+    ...vipStoredRowResponseSchema.shape,
     full_name: z.string(),
     job_title: z.string(),
     department: z.string(),
   })
   .meta({ id: "VipEmployee", description: "A row without a mailbox is a real VIP." });
 
-export const addVipResult = z
+export const addVipResponseSchema = z
   .object({
     added: z.array(z.string()),
     already_vip: z.array(z.string()).describe("Addresses already listed; not an error"),
@@ -156,11 +158,11 @@ export const addVipResult = z
   })
   .meta({ id: "AddVipResult" });
 
-export const removeVipResult = z
+export const removeVipResponseSchema = z
   .object({ affected: count("counts the exclusions written, not the VIPs removed") })
   .meta({ id: "RemoveVipResult" });
 
-export const allowDenyEntry = z
+export const allowDenyEntryResponseSchema = z
   .object({
     id: z.string(),
     list: z.enum(["allow", "deny"]),
@@ -173,30 +175,30 @@ export const allowDenyEntry = z
   })
   .meta({ id: "AllowDenyEntry" });
 
-export const deleteEntryResult = z
+export const deleteEntryResponseSchema = z
   .object({ deleted: z.boolean(), deleted_at: dateTime(), deleted_by: z.string(), id: z.string() })
   .meta({ id: "DeleteEntryResult" });
 
 /** A detected email threat, as the service returns it (reference, "Threat"). */
-export type Threat = z.infer<typeof threat>;
-export type ThreatIndicator = z.infer<typeof threatIndicator>;
+export type Threat = z.infer<typeof threatResponseSchema>;
+export type ThreatIndicator = z.infer<typeof threatIndicatorResponseSchema>;
 
 /** A phishing report in list form (reference, "Phishing report"). */
-export type PhishingReport = z.infer<typeof phishingReport>;
-export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
+export type PhishingReport = z.infer<typeof phishingReportResponseSchema>;
+export type PhishingReportDetail = z.infer<typeof phishingReportDetailResponseSchema>;
 
-export type ThreatsOverTimeItem = z.infer<typeof threatsOverTimeItem>;
-export type TargetedEntity = z.infer<typeof targetedEntity>;
-export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
+export type ThreatsOverTimeItem = z.infer<typeof threatsOverTimeItemResponseSchema>;
+export type TargetedEntity = z.infer<typeof targetedEntityResponseSchema>;
+export type ThreatTypeCount = z.infer<typeof threatTypeCountResponseSchema>;
 
 /** The response to a comment edit (reference, "VIP stored row"). */
-export type VipStoredRow = z.infer<typeof vipStoredRow>;
+export type VipStoredRow = z.infer<typeof vipStoredRowResponseSchema>;
 
 /** A row of the VIP list (reference, "VIP employee (list row)"). Dates are RFC 3339. */
-export type VipEmployeeRow = z.infer<typeof vipEmployee>;
+export type VipEmployeeRow = z.infer<typeof vipEmployeeResponseSchema>;
 
 /** The outcome of an add for each mailbox. */
-export type AddVipResult = z.infer<typeof addVipResult>;
+export type AddVipResult = z.infer<typeof addVipResponseSchema>;
 
 /** An entry as the service returns it (reference, "Allow/deny entry"). Ids are opaque and can contain any characters. */
-export type AllowDenyEntryRow = z.infer<typeof allowDenyEntry>;
+export type AllowDenyEntryRow = z.infer<typeof allowDenyEntryResponseSchema>;

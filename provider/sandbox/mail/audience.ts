@@ -1,16 +1,16 @@
-import type { Kind } from "./kinds";
-import type { Recipient } from "./mail-plan";
+import type { MailKind } from "./mail-kinds";
+import type { MailRecipient } from "./mail-plan";
 import type { Random, Weighted } from "./random";
 
 /** Departments that can make payments are common targets. */
 const FINANCE_DEPARTMENT = /financ|treasur|account|payroll|controlling/i;
 
-type Audiences = Record<Kind["audience"], readonly Weighted<Recipient>[]>;
+type Audiences = Record<MailKind["audience"], readonly Weighted<MailRecipient>[]>;
 
-export function audiencesOf(recipients: Recipient[]): Audiences {
-  const assignWeights = (getWeight: (recipient: Recipient, isFinance: boolean) => number) =>
+export function buildAudiences(recipients: MailRecipient[]): Audiences {
+  const assignWeights = (getWeight: (recipient: MailRecipient, isFinance: boolean) => number) =>
     recipients.map(
-      (recipient): Weighted<Recipient> => [
+      (recipient): Weighted<MailRecipient> => [
         getWeight(recipient, FINANCE_DEPARTMENT.test(recipient.department)),
         recipient,
       ],
@@ -23,8 +23,8 @@ export function audiencesOf(recipients: Recipient[]): Audiences {
 }
 
 /** Picks one to `maxCount` distinct recipients. */
-export function someOf(random: Random, audience: Audiences["anyone"], maxCount: number): Recipient[] {
-  const chosen = new Set<Recipient>();
+export function pickRecipients(random: Random, audience: Audiences["anyone"], maxCount: number): MailRecipient[] {
+  const chosen = new Set<MailRecipient>();
   for (let remaining = random.integer(1, maxCount); remaining > 0; remaining -= 1)
     chosen.add(random.weighted(audience));
   return [...chosen];

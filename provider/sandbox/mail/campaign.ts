@@ -1,25 +1,25 @@
 import type { ThreatIndicator, Verdict } from "../contract/schemas";
-import { type Kind, kinds } from "./kinds";
+import { type MailKind, mailKinds } from "./mail-kinds";
 import type { MailPlan } from "./mail-plan";
 import type { Random, Weighted } from "./random";
-import type { Sender, Senders } from "./senders";
+import type { GeneratedSender, SenderGenerator } from "./sender-generator";
 
 const DENIED_SHARE = 0.12;
 const ALLOWED_SHARE = 0.02;
 
 export interface Campaign {
-  kind: Kind;
+  kind: MailKind;
   verdict: Verdict;
-  sender: Sender;
+  sender: GeneratedSender;
   subject: string;
   reasoning: string;
   indicators: string;
 }
 
-export function newCampaign(
+export function generateCampaign(
   random: Random,
   plan: MailPlan,
-  senders: Senders,
+  senders: SenderGenerator,
   time: number,
   domain: string,
   leaders: string[],
@@ -28,7 +28,7 @@ export function newCampaign(
   const leader = leaders.length > 0 ? random.pick(leaders) : "the managing director";
   const listedMatch = pickListedSender(random, plan, senders);
   const verdict = listedMatch?.verdict ?? random.weighted(kind.verdicts);
-  const sender = listedMatch?.sender ?? senders.ofStyle(kind.sender, time, leader);
+  const sender = listedMatch?.sender ?? senders.generateForStyle(kind.sender, time, leader);
   const indicators = [
     ...(listedMatch ? [listedMatch.indicator] : []),
     ...kind.indicators.slice(0, random.integer(1, kind.indicators.length)),
@@ -63,15 +63,15 @@ export function newCampaign(
 function pickListedSender(
   random: Random,
   plan: MailPlan,
-  senders: Senders,
-): { verdict: Verdict; sender: Sender | undefined; indicator: ThreatIndicator } | undefined {
+  senders: SenderGenerator,
+): { verdict: Verdict; sender: GeneratedSender | undefined; indicator: ThreatIndicator } | undefined {
   const roll = random.number();
   if (roll < DENIED_SHARE && plan.denied.length > 0) {
     const value = random.pick(plan.denied);
     return {
       verdict: "denied",
       // An IP address can send under any name.
-      sender: isAddress(value) ? undefined : senders.ofEntry(value),
+      sender: isAddress(value) ? undefined : senders.generateForEntry(value),
       indicator: {
         indicator_type: "deny_list",
         explanation: "An entry of the deny list covers the sender.",
@@ -84,7 +84,7 @@ function pickListedSender(
   const value = random.pick(allowed);
   return {
     verdict: "allowed",
-    sender: senders.ofEntry(value),
+    sender: senders.generateForEntry(value),
     indicator: {
       indicator_type: "allow_list",
       explanation: "An entry of the allow list covers the sender.",
@@ -93,7 +93,7 @@ function pickListedSender(
   };
 }
 
-const weightedKinds: readonly Weighted<Kind>[] = kinds.map((kind) => [kind.weight, kind]);
+const weightedKinds: readonly Weighted<MailKind>[] = mailKinds.map((kind) => [kind.weight, kind]);
 
 function isAddress(value: string): boolean {
   return /^[\d.]+$/.test(value) || value.includes(":");

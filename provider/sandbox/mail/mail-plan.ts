@@ -5,13 +5,13 @@ export interface MailPlan {
   /** The end of the half year, RFC 3339. */
   at: string;
   threats: number;
-  recipients: Recipient[];
+  recipients: MailRecipient[];
   /** Values of the deny list and the allow list. Some of the mail comes from these senders. */
   denied: string[];
   allowed: string[];
 }
 
-export interface Recipient {
+export interface MailRecipient {
   email: string;
   name: string;
   department: string;

@@ -1,15 +1,15 @@
 import type { Campaign } from "./campaign";
-import type { Recipient } from "./mail-plan";
+import type { MailRecipient } from "./mail-plan";
 import type { Random } from "./random";
 
 export interface Message {
   time: number;
   campaign: Campaign;
-  recipients: Recipient[];
+  recipients: MailRecipient[];
 }
 
 /** Creates a message id. Some use characters that RFC 5322 allows but that need escaping in a URL path. */
-export function newMessageId(random: Random, domain: string): string {
+export function generateMessageId(random: Random, domain: string): string {
   const unique = random.hex(2);
   switch (random.integer(0, 3)) {
     case 0:
@@ -23,6 +23,6 @@ export function newMessageId(random: Random, domain: string): string {
   }
 }
 
-export function domainOf(email: string): string {
+export function getAddressDomain(email: string): string {
   return email.slice(email.lastIndexOf("@") + 1);
 }

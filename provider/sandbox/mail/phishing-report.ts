@@ -1,9 +1,9 @@
 import type { PhishingReportDetail, Verdict } from "../contract/schemas";
-import { ordinarySubjects } from "./kinds";
+import { ordinarySubjects } from "./mail-kinds";
 import type { MailPlan } from "./mail-plan";
-import { domainOf, type Message, newMessageId } from "./message";
+import { generateMessageId, getAddressDomain, type Message } from "./message";
 import type { Random, Weighted } from "./random";
-import { MINUTE, SECOND, workingMoment } from "./time";
+import { MINUTE, pickWorkingTime, SECOND } from "./time";
 
 export type GeneratedReport = PhishingReportDetail & {
   /** The duration of the analysis; null while it is in progress. */
@@ -11,7 +11,7 @@ export type GeneratedReport = PhishingReportDetail & {
 };
 
 /** Creates the report of one recipient. The reporter is a person, unless only shared mailboxes received the message. */
-export function reportOf(
+export function generateReport(
   random: Random,
   { time, campaign, recipients }: Message,
   messageId: string,
@@ -34,15 +34,15 @@ export function reportOf(
 }
 
 /** Creates a false report about harmless mail from a colleague, a partner or a newsletter. */
-export function unfoundedReport(random: Random, plan: MailPlan, domain: string, now: number): GeneratedReport {
+export function generateUnfoundedReport(random: Random, plan: MailPlan, domain: string, now: number): GeneratedReport {
   const individuals = plan.recipients.filter(({ isGroup }) => !isGroup);
   const candidates = individuals.length > 0 ? individuals : plan.recipients;
   const reporter = random.pick(candidates);
   const sender = random.chance(0.5) ? random.pick(candidates).email : "office@partner.example.com";
   const verdict = random.weighted(unfoundedVerdicts);
   const others = [random.pick(candidates), random.pick(candidates)].filter(({ email }) => email !== reporter.email);
-  return assembleReport(random, domain, now, workingMoment(random, now), {
-    original_email_internet_message_id: newMessageId(random, domainOf(sender)),
+  return assembleReport(random, domain, now, pickWorkingTime(random, now), {
+    original_email_internet_message_id: generateMessageId(random, getAddressDomain(sender)),
     reasoning: verdict === "safe" ? "Ordinary mail from a known sender." : "Nothing speaks for an attack.",
     reporter: reporter.email,
     sender,
@@ -76,7 +76,7 @@ function assembleReport(
     id,
     ...report,
     ...(!isFinished && { verdict: "no_analysis", reasoning: "The analysis has not finished." }),
-    report_internet_message_id: newMessageId(random, domain),
+    report_internet_message_id: generateMessageId(random, domain),
     report_date: new Date(reportedAt).toISOString(),
     email_content_url: `https://reports.example.com/${id}/email.eml`,
     response_content_url: `https://reports.example.com/${id}/response.html`,

@@ -1,5 +1,5 @@
 import type { Action, Threat, Verdict } from "../contract/schemas";
-import type { Recipient } from "./mail-plan";
+import type { MailRecipient } from "./mail-plan";
 import type { Message } from "./message";
 import type { Random, Weighted } from "./random";
 import { HOUR, SECOND } from "./time";
@@ -10,11 +10,11 @@ export type GeneratedThreat = Omit<Threat, "threat_indicators"> & {
   threat_indicators: string;
 };
 
-export function threatOf(
+export function generateThreat(
   random: Random,
   { time, campaign }: Message,
   messageId: string,
-  recipient: Recipient,
+  recipient: MailRecipient,
   now: number,
 ): GeneratedThreat {
   const { kind, sender, verdict } = campaign;

@@ -1,18 +1,18 @@
 import { z } from "zod";
 import type { SandboxBehaviour } from "../contract/behaviour";
-import { canonicalValue, entryTypes } from "../contract/canonical";
-import { allowDenyEntry, deleteEntryResult } from "../contract/schemas";
+import { entryTypes, parseCanonicalValue } from "../contract/canonical";
+import { allowDenyEntryResponseSchema, deleteEntryResponseSchema } from "../contract/schemas";
 import type { AllowDenyEntryStore } from "../store/allow-deny-entries";
 import {
-  body,
-  envelope,
+  buildBodySchema,
+  buildEnvelopeSchema,
+  buildSettingsListResponse,
+  buildSettingsListSchema,
+  buildSuccessResponse,
+  defineRoute,
   type Route,
-  route,
-  settingsList,
-  settingsListOf,
-  settingsPage,
-  success,
-  window,
+  settingsPageShape,
+  toLimitOffset,
 } from "./route";
 
 const PATH = "/api/v1/settings/allow_deny_entries";
@@ -25,12 +25,12 @@ const list = z.enum(["allow", "deny"]);
 const verdictScope = z.enum(["global", "graymail"]);
 
 const listQuery = z.object({
-  ...settingsPage,
+  ...settingsPageShape,
   list: list.optional().describe("filters the entries"),
   q: z.string().optional().describe("a substring match on the identifier value"),
 });
 
-const createBody = body({
+const createBody = buildBodySchema({
   list,
   entry_type: z.enum(entryTypes),
   value: z.string().describe("a domain, IP or email address"),
@@ -41,7 +41,7 @@ const createBody = body({
     examples: [{ list: "deny", entry_type: "domain", value: "phish.example", comment: "Wave of May" }],
   })
   .transform((draft, context) => {
-    const canonical_value = canonicalValue(draft.entry_type, draft.value);
+    const canonical_value = parseCanonicalValue(draft.entry_type, draft.value);
     if (canonical_value !== undefined) return { ...draft, canonical_value };
     context.addIssue({
       code: "custom",
@@ -51,7 +51,7 @@ const createBody = body({
     return z.NEVER;
   });
 
-const updateBody = body(
+const updateBody = buildBodySchema(
   { list: list.optional(), verdict_scope: verdictScope.optional(), comment: z.string().optional() },
   "can't be changed; only list, verdict_scope and comment are mutable",
 );
@@ -63,31 +63,32 @@ export function allowDenyEntryRoutes(
   newId: () => string,
 ): Route[] {
   return [
-    route({
+    defineRoute({
       method: "GET",
       path: PATH,
       section,
       summary: "list allow/deny entries",
       description: "returns a page of the tenant's entries",
       query: listQuery,
-      answer: () => settingsListOf(allowDenyEntry),
-      handle: ({ caller, query }) => settingsList(query, store.page(caller.tenantId, { ...query, ...window(query) })),
+      getResponseSchema: () => buildSettingsListSchema(allowDenyEntryResponseSchema),
+      handle: ({ caller, query }) =>
+        buildSettingsListResponse(query, store.page(caller.tenantId, { ...query, ...toLimitOffset(query) })),
     }),
-    route({
+    defineRoute({
       method: "POST",
       path: PATH,
       section,
       summary: "create an entry",
       description: "Adds the entry to the tenant's allow or deny list.",
       body: createBody,
-      answer: () => envelope(allowDenyEntry, 201),
-      refusals: { 409: collision },
+      getResponseSchema: () => buildEnvelopeSchema(allowDenyEntryResponseSchema, 201),
+      errorResponses: { 409: collision },
       handle({ caller, at, body: draft }) {
         const value = behaviour.echoValue === "as-sent" ? draft.value : draft.canonical_value;
         return { status: 201, results: store.create(caller, at, { ...draft, value, id: newId() }) };
       },
     }),
-    route({
+    defineRoute({
       method: "PATCH",
       path: `${PATH}/{id}`,
       section,
@@ -95,23 +96,24 @@ export function allowDenyEntryRoutes(
       description: "only list, verdict_scope and comment are mutable. Omitted fields stay unchanged.",
       params,
       body: updateBody,
-      answer: () => envelope(allowDenyEntry),
-      refusals: { 404: unknownEntry, 409: collision },
-      handle: ({ caller, at, params, body: changes }) => success(store.update(caller, at, params["id"] ?? "", changes)),
+      getResponseSchema: () => buildEnvelopeSchema(allowDenyEntryResponseSchema),
+      errorResponses: { 404: unknownEntry, 409: collision },
+      handle: ({ caller, at, params, body: changes }) =>
+        buildSuccessResponse(store.update(caller, at, params["id"] ?? "", changes)),
     }),
-    route({
+    defineRoute({
       method: "DELETE",
       path: `${PATH}/{id}`,
       section,
       summary: "delete an entry",
       description: "Removes the entry. It must belong to the caller's tenant.",
       params,
-      answer: () => envelope(deleteEntryResult),
-      refusals: { 404: unknownEntry },
+      getResponseSchema: () => buildEnvelopeSchema(deleteEntryResponseSchema),
+      errorResponses: { 404: unknownEntry },
       handle({ caller, at, params }) {
         const id = params["id"] ?? "";
         store.delete(caller, at, id);
-        return success({ deleted: true, deleted_at: at, deleted_by: caller.keyLabel, id });
+        return buildSuccessResponse({ deleted: true, deleted_at: at, deleted_by: caller.keyLabel, id });
       },
     }),
   ];

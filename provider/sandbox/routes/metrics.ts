@@ -1,24 +1,24 @@
 import { z } from "zod";
 import {
-  hoursSaved,
-  protectedInboxes,
-  targetedEntity,
-  threat,
-  threatsOverTimeItem,
-  threatTypeCount,
+  hoursSavedResponseSchema,
+  protectedInboxesResponseSchema,
+  targetedEntityResponseSchema,
+  threatResponseSchema,
+  threatsOverTimeItemResponseSchema,
+  threatTypeCountResponseSchema,
 } from "../contract/schemas";
 import type { ThreatStore } from "../store/threats";
-import { lookBack, type Period } from "../store/timeline";
+import { getLookBackPeriod, type Period } from "../store/timeline";
 import {
-  envelope,
-  pageNumber,
-  paginated,
-  paginatedOf,
-  positiveInteger,
+  buildEnvelopeSchema,
+  buildPaginatedResponse,
+  buildPaginatedSchema,
+  buildSuccessResponse,
+  defineRoute,
+  pageNumberSchema,
+  positiveIntegerSchema,
   type Route,
-  route,
-  success,
-  window,
+  toLimitOffset,
 } from "./route";
 
 const PATH = "/api/v1/metrics";
@@ -34,31 +34,34 @@ const TOP_COUNT = 5;
 const MINUTES_SAVED_PER_PREVENTED_THREAT = 10;
 
 /** The reference shows this parameter for two of these endpoints; the sandbox accepts it for all. */
-const days = positiveInteger().default(7).describe("the period: so many days, of 24 hours, up to now");
+const days = positiveIntegerSchema().default(7).describe("the period: so many days, of 24 hours, up to now");
 const daysQuery = z.object({ days });
 
 function topItemsSchema<Item extends z.ZodType>(item: Item) {
-  return envelope(z.object({ items: z.array(item).max(TOP_COUNT) }));
+  return buildEnvelopeSchema(z.object({ items: z.array(item).max(TOP_COUNT) }));
 }
 
 /** Defines the endpoints of the section "Metrics" of the reference. */
 export function metricRoutes(store: ThreatStore): Route[] {
   return [
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/threats_over_time`,
       section,
       summary: "threat counts per day",
       description:
         "returns threat counts grouped by day for the period. The newest day comes first; a day (UTC) without threats has no item.",
-      query: z.object({ days, page: pageNumber }),
-      answer: () => paginatedOf(threatsOverTimeItem),
+      query: z.object({ days, page: pageNumberSchema }),
+      getResponseSchema: () => buildPaginatedSchema(threatsOverTimeItemResponseSchema),
       handle({ caller, at, query }) {
-        const pageWindow = window({ page: query.page, page_size: PAGE_SIZE });
-        return paginated(query.page, store.overTime(caller.tenantId, getMetricPeriod(at, query), pageWindow));
+        const pageWindow = toLimitOffset({ page: query.page, page_size: PAGE_SIZE });
+        return buildPaginatedResponse(
+          query.page,
+          store.overTime(caller.tenantId, getMetricPeriod(at, query), pageWindow),
+        );
       },
     }),
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/top_targeted_entities`,
       section,
@@ -68,61 +71,69 @@ export function metricRoutes(store: ThreatStore): Route[] {
         days,
         entity_type: z.enum(["user", "group"]).default("user").describe("entity type; a group is a shared mailbox"),
       }),
-      answer: () => topItemsSchema(targetedEntity),
+      getResponseSchema: () => topItemsSchema(targetedEntityResponseSchema),
       handle: ({ caller, at, query }) =>
-        success({
+        buildSuccessResponse({
           items: store.topTargeted(caller.tenantId, getMetricPeriod(at, query), query.entity_type, TOP_COUNT),
         }),
     }),
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/top_threat_types`,
       section,
       summary: "top 5 threat types",
       description: "returns at most 5 threat types with counts",
       query: daysQuery,
-      answer: () => topItemsSchema(threatTypeCount),
+      getResponseSchema: () => topItemsSchema(threatTypeCountResponseSchema),
       handle: ({ caller, at, query }) =>
-        success({ items: store.topTypes(caller.tenantId, getMetricPeriod(at, query), TOP_COUNT) }),
+        buildSuccessResponse({
+          items: store.topTypes(caller.tenantId, getMetricPeriod(at, query), TOP_COUNT),
+        }),
     }),
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/highlighted_threats`,
       section,
       summary: "top 5 highlighted threats",
       description: "returns at most 5 highlighted threats: the most critical, and of those the newest",
       query: daysQuery,
-      answer: () => topItemsSchema(threat),
+      getResponseSchema: () => topItemsSchema(threatResponseSchema),
       handle: ({ caller, at, query }) =>
-        success({ items: store.highlighted(caller.tenantId, getMetricPeriod(at, query), TOP_COUNT) }),
+        buildSuccessResponse({
+          items: store.highlighted(caller.tenantId, getMetricPeriod(at, query), TOP_COUNT),
+        }),
     }),
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/hours_saved`,
       section,
       summary: "estimated hours saved",
       description: "estimated hours saved from prevented threats in the period",
       query: daysQuery,
-      answer: () => envelope(hoursSaved),
+      getResponseSchema: () => buildEnvelopeSchema(hoursSavedResponseSchema),
       handle({ caller, at, query }) {
         const preventedCount = store.prevented(caller.tenantId, getMetricPeriod(at, query));
-        return success({ hours_saved: (preventedCount * MINUTES_SAVED_PER_PREVENTED_THREAT) / 60 });
+        return buildSuccessResponse({
+          hours_saved: (preventedCount * MINUTES_SAVED_PER_PREVENTED_THREAT) / 60,
+        });
       },
     }),
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/protected_inboxes`,
       section,
       summary: "count of unique protected inboxes that received mail",
       description: "count of unique protected inboxes that received mail in the period",
       query: daysQuery,
-      answer: () => envelope(protectedInboxes),
+      getResponseSchema: () => buildEnvelopeSchema(protectedInboxesResponseSchema),
       handle: ({ caller, at, query }) =>
-        success({ protected_inboxes: store.inboxes(caller.tenantId, getMetricPeriod(at, query)) }),
+        buildSuccessResponse({
+          protected_inboxes: store.inboxes(caller.tenantId, getMetricPeriod(at, query)),
+        }),
     }),
   ];
 }
 
 function getMetricPeriod(at: string, query: { days: number }): Period {
-  return lookBack(at, query.days * 24 * 60);
+  return getLookBackPeriod(at, query.days * 24 * 60);
 }

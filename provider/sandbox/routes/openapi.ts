@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorBody, type Route } from "./route";
+import { errorBodySchema, type Route } from "./route";
 
 type Json = Record<string, unknown>;
 
@@ -47,16 +47,16 @@ type SchemaBuilder = (schema: z.ZodType, io?: "input" | "output") => Json;
 
 function buildOperation(route: Route, getSchema: SchemaBuilder): Json {
   const jsonContent = (schema: Json) => ({ content: { "application/json": { schema } } });
-  const responseSchema = getSchema(route.answer());
+  const responseSchema = getSchema(route.getResponseSchema());
   const responses: Record<number, Json> = {
     [getSuccessStatus(responseSchema)]: { description: "Success", ...jsonContent(responseSchema) },
   };
   for (const [status, description] of listErrorStatuses(route)) {
-    const errorResponse = route.refusals?.[status];
+    const errorResponse = route.errorResponses?.[status];
     responses[status] = {
       description: errorResponse === undefined ? description : `${description}: ${errorResponse.when}`,
       ...(status === 429 && { headers: retryAfterHeader }),
-      ...jsonContent(getSchema(errorResponse?.body?.() ?? errorBody)),
+      ...jsonContent(getSchema(errorResponse?.body?.() ?? errorBodySchema)),
     };
   }
   return {
@@ -89,7 +89,7 @@ const retryAfterHeader = {
 
 /** Lists the error responses of this endpoint, including those of any endpoint, sorted by status. */
 function listErrorStatuses(route: Route): [status: number, description: string][] {
-  const routeStatuses = Object.keys(route.refusals ?? {}).map(Number);
+  const routeStatuses = Object.keys(route.errorResponses ?? {}).map(Number);
   const invalid = route.query || route.body ? [400] : [];
   return [...new Set([401, 429, 500, ...invalid, ...routeStatuses])]
     .sort((one, other) => one - other)

@@ -1,17 +1,21 @@
 import { z } from "zod";
-import { meanTimeToAnalyze, phishingReport, phishingReportDetail } from "../contract/schemas";
-import type { PhishingReportStore } from "../store/phishing-reports";
-import { lookBack } from "../store/timeline";
 import {
-  envelope,
-  pageNumber,
-  paginated,
-  paginatedOf,
-  positiveInteger,
+  meanTimeToAnalyzeResponseSchema,
+  phishingReportDetailResponseSchema,
+  phishingReportResponseSchema,
+} from "../contract/schemas";
+import type { PhishingReportStore } from "../store/phishing-reports";
+import { getLookBackPeriod } from "../store/timeline";
+import {
+  buildEnvelopeSchema,
+  buildPaginatedResponse,
+  buildPaginatedSchema,
+  buildSuccessResponse,
+  defineRoute,
+  pageNumberSchema,
+  positiveIntegerSchema,
   type Route,
-  route,
-  success,
-  window,
+  toLimitOffset,
 } from "./route";
 
 const PATH = "/api/v1/sonar/phishing-reports";
@@ -23,44 +27,47 @@ const PAGE_SIZE = 50;
 const DEFAULT_DAYS = 30;
 
 const listQuery = z.object({
-  minutes_ago: positiveInteger()
+  minutes_ago: positiveIntegerSchema()
     .default(DEFAULT_DAYS * 24 * 60)
     .describe("look-back window in minutes"),
-  page: pageNumber,
+  page: pageNumberSchema,
 });
 
 /** The reference shows no parameters for the aggregate. By default it covers the same reports as the list. */
 const meanTimeQuery = z.object({
-  days: positiveInteger().default(DEFAULT_DAYS).describe("the period: so many days, of 24 hours, up to now"),
+  days: positiveIntegerSchema().default(DEFAULT_DAYS).describe("the period: so many days, of 24 hours, up to now"),
 });
 
 /** Defines the endpoints of the section "Phishing reports" of the reference. */
 export function phishingReportRoutes(store: PhishingReportStore): Route[] {
   return [
-    route({
+    defineRoute({
       method: "GET",
       path: PATH,
       section,
       summary: "list phishing reports",
       description: "Phishing reports submitted by users, the newest first.",
       query: listQuery,
-      answer: () => paginatedOf(phishingReport),
+      getResponseSchema: () => buildPaginatedSchema(phishingReportResponseSchema),
       handle({ caller, at, query }) {
-        const pageWindow = window({ page: query.page, page_size: PAGE_SIZE });
-        return paginated(query.page, store.page(caller.tenantId, lookBack(at, query.minutes_ago), pageWindow));
+        const pageWindow = toLimitOffset({ page: query.page, page_size: PAGE_SIZE });
+        return buildPaginatedResponse(
+          query.page,
+          store.page(caller.tenantId, getLookBackPeriod(at, query.minutes_ago), pageWindow),
+        );
       },
     }),
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/{id}`,
       section,
       summary: "one phishing report, detail form",
       params: { id: "the report id" },
-      answer: () => envelope(phishingReportDetail),
-      refusals: { 404: { when: "the resource does not exist" } },
-      handle: ({ caller, at, params }) => success(store.detail(caller.tenantId, at, params["id"] ?? "")),
+      getResponseSchema: () => buildEnvelopeSchema(phishingReportDetailResponseSchema),
+      errorResponses: { 404: { when: "the resource does not exist" } },
+      handle: ({ caller, at, params }) => buildSuccessResponse(store.detail(caller.tenantId, at, params["id"] ?? "")),
     }),
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/by_report_internet_message_id/{internet_message_id}`,
       section,
@@ -69,21 +76,21 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       params: {
         internet_message_id: "the Internet Message ID of the report email itself (the message the reporting user sent)",
       },
-      answer: () => envelope(z.array(phishingReport)),
+      getResponseSchema: () => buildEnvelopeSchema(z.array(phishingReportResponseSchema)),
       handle: ({ caller, at, params }) =>
-        success(store.ofReportMessage(caller.tenantId, at, params["internet_message_id"] ?? "")),
+        buildSuccessResponse(store.listByReportMessage(caller.tenantId, at, params["internet_message_id"] ?? "")),
     }),
-    route({
+    defineRoute({
       method: "GET",
       path: `${PATH}/aggs/mttr`,
       section,
       summary: "mean time to analyze reports",
       description: "returns the average time in seconds to analyze reports",
       query: meanTimeQuery,
-      answer: () => envelope(meanTimeToAnalyze),
+      getResponseSchema: () => buildEnvelopeSchema(meanTimeToAnalyzeResponseSchema),
       handle: ({ caller, at, query }) =>
-        success({
-          analysis_time: store.meanSecondsToAnalyze(caller.tenantId, lookBack(at, query.days * 24 * 60)),
+        buildSuccessResponse({
+          analysis_time: store.meanSecondsToAnalyze(caller.tenantId, getLookBackPeriod(at, query.days * 24 * 60)),
         }),
     }),
   ];

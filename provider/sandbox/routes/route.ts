@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { Refusal } from "../contract/errors";
-import type { Page } from "../contract/page";
+import { SandboxHttpError } from "../contract/errors";
+import type { ResultPage } from "../contract/result-page";
 import type { Caller } from "../store/tenants";
 
 /** An endpoint of the reference: the schemas of its requests and responses, and its handler. */
-export interface Route<Query = unknown, Body = unknown, RouteResponse extends Envelope = Envelope> {
+export interface Route<Query = unknown, Body = unknown, RouteResponse extends ResponseEnvelope = ResponseEnvelope> {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** As in the reference, with `{id}` for a parameter. */
   path: string;
@@ -22,12 +22,12 @@ export interface Route<Query = unknown, Body = unknown, RouteResponse extends En
    * Returns the schema of the whole success body, whose `status` is also the HTTP status. Called when the service
    * describes itself.
    */
-  answer: () => z.ZodType<RouteResponse>;
+  getResponseSchema: () => z.ZodType<RouteResponse>;
   /**
    * The error responses of this endpoint by status, beyond those of any endpoint. `body` is the schema of a body with
    * more than `error`.
    */
-  refusals?: Record<number, { when: string; body?: () => z.ZodType }>;
+  errorResponses?: Record<number, { when: string; body?: () => z.ZodType }>;
   /**
    * Handles the request and returns its response.
    *
@@ -46,7 +46,7 @@ export interface RouteRequest<Query, Body> {
   body: Body;
 }
 
-export interface Envelope {
+export interface ResponseEnvelope {
   status: number;
 }
 
@@ -54,14 +54,14 @@ export interface Envelope {
  * Infers the handler's types from the route's schemas, then erases them so that routes of different types fit in one
  * list.
  */
-export function route<Query, Body, RouteResponse extends Envelope>(
+export function defineRoute<Query, Body, RouteResponse extends ResponseEnvelope>(
   definition: Route<Query, Body, RouteResponse>,
 ): Route {
   return definition as unknown as Route;
 }
 
 /** Builds the schema of a success envelope (reference, "Response envelopes"). */
-export function envelope<Results extends z.ZodType, const Status extends number = 200>(
+export function buildEnvelopeSchema<Results extends z.ZodType, const Status extends number = 200>(
   results: Results,
   status: Status = 200 as Status,
 ) {
@@ -69,15 +69,15 @@ export function envelope<Results extends z.ZodType, const Status extends number 
 }
 
 /** The schema of every error body. */
-export const errorBody = z.object({ error: z.string() }).meta({ id: "Error" });
+export const errorBodySchema = z.object({ error: z.string() }).meta({ id: "Error" });
 
 /** Wraps the results in a success envelope. */
-export function success<Results>(results: Results): { status: 200; results: Results } {
+export function buildSuccessResponse<Results>(results: Results): { status: 200; results: Results } {
   return { status: 200, results };
 }
 
 /** Builds the schema of a query parameter that must be a positive whole number in decimal digits. */
-export function positiveInteger(maximum = Number.MAX_SAFE_INTEGER): z.ZodType<number> {
+export function positiveIntegerSchema(maximum = Number.MAX_SAFE_INTEGER): z.ZodType<number> {
   const message = `must be a whole number from 1 to ${maximum}`;
   return z
     .string()
@@ -87,16 +87,16 @@ export function positiveInteger(maximum = Number.MAX_SAFE_INTEGER): z.ZodType<nu
 }
 
 /** The `page` parameter of paginated lists. */
-export const pageNumber = positiveInteger().default(1).describe("1-based page index");
+export const pageNumberSchema = positiveIntegerSchema().default(1).describe("1-based page index");
 
 /** The `page` and `page_size` parameters of the settings lists (reference, "Limits"). */
-export const settingsPage = {
-  page: pageNumber,
-  page_size: positiveInteger(200).default(50).describe("maximum 200"),
+export const settingsPageShape = {
+  page: pageNumberSchema,
+  page_size: positiveIntegerSchema(200).default(50).describe("maximum 200"),
 };
 
 /** Converts a page to a limit and an offset. The offset of a huge page number is capped at a value that SQLite accepts. */
-export function window(query: { page: number; page_size: number }): { limit: number; offset: number } {
+export function toLimitOffset(query: { page: number; page_size: number }): { limit: number; offset: number } {
   return {
     limit: query.page_size,
     offset: Math.min((query.page - 1) * query.page_size, Number.MAX_SAFE_INTEGER),
@@ -107,8 +107,8 @@ const pageMember = z.int().min(1).describe("1-based");
 const totalMember = z.int().min(0).describe("total number of items");
 
 /** Builds the schema of the settings list envelope. */
-export function settingsListOf<Item extends z.ZodType>(item: Item) {
-  return envelope(
+export function buildSettingsListSchema<Item extends z.ZodType>(item: Item) {
+  return buildEnvelopeSchema(
     z.object({
       items: z.array(item),
       page: pageMember,
@@ -119,8 +119,13 @@ export function settingsListOf<Item extends z.ZodType>(item: Item) {
 }
 
 /** Builds the settings list envelope. Page data is inside `results`; there is no separate `pagination` object. */
-export function settingsList<Item>(query: { page: number; page_size: number }, page: Page<Item>) {
-  return success({ items: page.items, page: query.page, page_size: query.page_size, total: page.total });
+export function buildSettingsListResponse<Item>(query: { page: number; page_size: number }, page: ResultPage<Item>) {
+  return buildSuccessResponse({
+    items: page.items,
+    page: query.page,
+    page_size: query.page_size,
+    total: page.total,
+  });
 }
 
 const pagination = z
@@ -132,7 +137,7 @@ const pagination = z
   .meta({ id: "Pagination" });
 
 /** Builds the schema of the paginated envelope of threats, phishing reports and threats_over_time. */
-export function paginatedOf<Item extends z.ZodType>(item: Item) {
+export function buildPaginatedSchema<Item extends z.ZodType>(item: Item) {
   return z.object({ status: z.literal(200), pagination, results: z.object({ items: z.array(item) }) });
 }
 
@@ -140,7 +145,7 @@ export function paginatedOf<Item extends z.ZodType>(item: Item) {
  * Builds the paginated envelope, with `pagination` beside `results`. As in the reference, `page_size` is the number of
  * items on this page.
  */
-export function paginated<Item>(page: number, { items, total }: Page<Item>) {
+export function buildPaginatedResponse<Item>(page: number, { items, total }: ResultPage<Item>) {
   return {
     status: 200 as const,
     pagination: { page, page_size: items.length, total },
@@ -149,7 +154,7 @@ export function paginated<Item>(page: number, { items, total }: Page<Item>) {
 }
 
 /** Builds the schema of a body. Unknown fields are errors, so a misspelt field is reported instead of lost. */
-export function body<Shape extends z.core.$ZodShape>(shape: Shape, unknownFields = "unknown field") {
+export function buildBodySchema<Shape extends z.core.$ZodShape>(shape: Shape, unknownFields = "unknown field") {
   return z.strictObject(shape, {
     error: (issue) => (issue.code === "unrecognized_keys" ? `${issue.keys.join(", ")}: ${unknownFields}` : undefined),
   });
@@ -160,11 +165,11 @@ export function body<Shape extends z.core.$ZodShape>(shape: Shape, unknownFields
  *
  * @throws Refusal 400 with a message that lists every problem.
  */
-export function parse<Value>(schema: z.ZodType<Value>, value: unknown): Value {
+export function parseRequestPart<Value>(schema: z.ZodType<Value>, value: unknown): Value {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const reasons = parsed.error.issues.map(({ path, message }) =>
     path.length > 0 ? `${path.join(".")}: ${message}` : message,
   );
-  throw new Refusal(400, reasons.join("; "));
+  throw new SandboxHttpError(400, reasons.join("; "));
 }

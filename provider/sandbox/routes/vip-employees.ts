@@ -1,20 +1,26 @@
 import { z } from "zod";
 import type { SandboxBehaviour } from "../contract/behaviour";
-import { canonicalMailbox } from "../contract/canonical";
-import { Refusal } from "../contract/errors";
-import { type AddVipResult, addVipResult, removeVipResult, vipEmployee, vipStoredRow } from "../contract/schemas";
+import { parseCanonicalMailbox } from "../contract/canonical";
+import { SandboxHttpError } from "../contract/errors";
+import {
+  type AddVipResult,
+  addVipResponseSchema,
+  removeVipResponseSchema,
+  vipEmployeeResponseSchema,
+  vipStoredRowResponseSchema,
+} from "../contract/schemas";
 import type { VipEmployeeStore } from "../store/vip-employees";
 import {
-  body,
-  envelope,
-  errorBody,
+  buildBodySchema,
+  buildEnvelopeSchema,
+  buildSettingsListResponse,
+  buildSettingsListSchema,
+  buildSuccessResponse,
+  defineRoute,
+  errorBodySchema,
   type Route,
-  route,
-  settingsList,
-  settingsListOf,
-  settingsPage,
-  success,
-  window,
+  settingsPageShape,
+  toLimitOffset,
 } from "./route";
 
 const PATH = "/api/v1/settings/vip_employees";
@@ -23,7 +29,7 @@ const section = "VIP employees";
 const mailbox = z.string().min(1, "must not be empty");
 
 const listQuery = z.object({
-  ...settingsPage,
+  ...settingsPageShape,
   q: z
     .string()
     .optional()
@@ -31,27 +37,27 @@ const listQuery = z.object({
   sort: z.enum(["asc", "desc"]).default("desc").describe("order by date added"),
 });
 
-const addBody = body({
+const addBody = buildBodySchema({
   emails: z.array(mailbox).min(1, "must hold at least one address"),
   comment: z.string().default(""),
 }).meta({ examples: [{ emails: ["mei.chen@acme.example"], comment: "On call" }] });
 
-const editBody = body({ email: mailbox, comment: z.string() }).meta({
+const editBody = buildBodySchema({ email: mailbox, comment: z.string() }).meta({
   examples: [{ email: "marcus.bell@acme.example", comment: "Approves supplier bank changes" }],
 });
 
-const removeBody = body({
+const removeBody = buildBodySchema({
   emails: z.array(mailbox).min(1, "must hold 1 to 1000 addresses").max(1000, "must hold 1 to 1000 addresses"),
 });
 
-const addResponseSchema = envelope(addVipResult);
-const flatAddResponseSchema = z.object({ status: z.literal(200), ...addVipResult.shape });
+const addResponseSchema = buildEnvelopeSchema(addVipResponseSchema);
+const flatAddResponseSchema = z.object({ status: z.literal(200), ...addVipResponseSchema.shape });
 type AddVipResponse = z.infer<typeof addResponseSchema> | z.infer<typeof flatAddResponseSchema>;
 
 /** Defines the endpoints of the section "VIP employees" of the reference. */
 export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<SandboxBehaviour>): Route[] {
   return [
-    route({
+    defineRoute({
       method: "GET",
       path: PATH,
       section,
@@ -59,10 +65,11 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
       description:
         "returns a page of the caller's VIP list, both employees detected automatically from job title and department and those added manually. Rows without a mailbox are returned last.",
       query: listQuery,
-      answer: () => settingsListOf(vipEmployee),
-      handle: ({ caller, query }) => settingsList(query, store.page(caller.tenantId, { ...query, ...window(query) })),
+      getResponseSchema: () => buildSettingsListSchema(vipEmployeeResponseSchema),
+      handle: ({ caller, query }) =>
+        buildSettingsListResponse(query, store.page(caller.tenantId, { ...query, ...toLimitOffset(query) })),
     }),
-    route({
+    defineRoute({
       method: "POST",
       path: PATH,
       section,
@@ -70,11 +77,11 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
       description:
         "Marks the mailboxes as VIP. Every address must belong to the organization. If any does not, nothing is written and the addresses are returned in `not_in_org`. Addresses already listed go to `already_vip` and are not an error. Audit-logged.",
       body: addBody,
-      answer: (): z.ZodType<AddVipResponse> =>
+      getResponseSchema: (): z.ZodType<AddVipResponse> =>
         behaviour.notInOrgStatus === 200 && behaviour.notInOrgShape === "top"
           ? z.union([addResponseSchema, flatAddResponseSchema])
           : addResponseSchema,
-      refusals: buildNotInOrgErrors(behaviour),
+      errorResponses: buildNotInOrgErrors(behaviour),
       handle({ caller, at, body: { emails, comment } }) {
         const sentByMailbox = indexByMailbox(emails);
         const result = store.add(caller, at, [...sentByMailbox.keys()], comment, behaviour);
@@ -87,19 +94,19 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
         });
       },
     }),
-    route({
+    defineRoute({
       method: "PATCH",
       path: PATH,
       section,
       summary: "edit a VIP comment",
       description: "Replaces the note stored against a manually added VIP. Audit-logged.",
       body: editBody,
-      answer: () => envelope(vipStoredRow),
-      refusals: { 404: { when: "no VIP, or an auto-detected VIP with no stored row" } },
+      getResponseSchema: () => buildEnvelopeSchema(vipStoredRowResponseSchema),
+      errorResponses: { 404: { when: "no VIP, or an auto-detected VIP with no stored row" } },
       handle: ({ caller, at, body: { email, comment } }) =>
-        success(store.editComment(caller, at, toComparableMailbox(email), comment)),
+        buildSuccessResponse(store.editComment(caller, at, toComparableMailbox(email), comment)),
     }),
-    route({
+    defineRoute({
       method: "POST",
       path: `${PATH}/remove`,
       section,
@@ -107,20 +114,20 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
       description:
         "Writes an exclusion for each mailbox meaning never treat it as a VIP, which stops automatic detection from re-adding it. Removing a mailbox that is not currently a VIP still succeeds and still writes an exclusion. Addresses are not checked against the directory. Audit-logged.",
       body: removeBody,
-      answer: () => envelope(removeVipResult),
+      getResponseSchema: () => buildEnvelopeSchema(removeVipResponseSchema),
       handle: ({ caller, at, body: { emails } }) =>
-        success({ affected: store.remove(caller, at, [...indexByMailbox(emails).keys()]) }),
+        buildSuccessResponse({ affected: store.remove(caller, at, [...indexByMailbox(emails).keys()]) }),
     }),
   ];
 }
 
 /** Builds the response to an add. If a mailbox is outside the organization, the options determine its form. */
 function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: AddVipResult): AddVipResponse {
-  if (result.not_in_org.length === 0) return success(result);
+  if (result.not_in_org.length === 0) return buildSuccessResponse(result);
   const details = behaviour.notInOrgShape === "top" ? { ...result } : { results: result };
   const status = behaviour.notInOrgStatus;
   if (status === 200) return { status, ...details };
-  throw new Refusal(status, `not in the organization: ${result.not_in_org.join(", ")}; nothing was written`, {
+  throw new SandboxHttpError(status, `not in the organization: ${result.not_in_org.join(", ")}; nothing was written`, {
     details,
   });
 }
@@ -129,9 +136,9 @@ function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: AddVipR
 function buildNotInOrgErrors({ notInOrgStatus, notInOrgShape }: Required<SandboxBehaviour>) {
   if (notInOrgStatus === 200) return {};
   const body = () => {
-    const details = notInOrgShape === "top" ? addVipResult.shape : { results: addVipResult };
+    const details = notInOrgShape === "top" ? addVipResponseSchema.shape : { results: addVipResponseSchema };
     const errorSchema = z.object({ error: z.string(), ...details }).meta({ id: "NotInOrganization" });
-    return notInOrgStatus === 400 ? z.union([errorBody, errorSchema]) : errorSchema;
+    return notInOrgStatus === 400 ? z.union([errorBodySchema, errorSchema]) : errorSchema;
   };
   return { [notInOrgStatus]: { when: "an address outside the organization: nothing was written", body } };
 }
@@ -151,5 +158,5 @@ function indexByMailbox(emails: string[]): Map<string, string> {
  * excludes it.
  */
 function toComparableMailbox(email: string): string {
-  return canonicalMailbox(email) ?? email.toLowerCase();
+  return parseCanonicalMailbox(email) ?? email.toLowerCase();
 }

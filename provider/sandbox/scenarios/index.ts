@@ -13,7 +13,7 @@ export const scenarioNames: readonly string[] = scenarios.map((scenario) => scen
  *
  * @throws SandboxError `ERR_SANDBOX_SCENARIO` if the name is unknown.
  */
-export function scenarioNamed(name: string): Scenario {
+export function getScenario(name: string): Scenario {
   const scenario = scenarios.find((candidate) => candidate.name === name);
   if (scenario !== undefined) return scenario;
   throw new SandboxError(

@@ -43,6 +43,6 @@ export interface ScenarioEntry {
 }
 
 /** Returns the fixed and obviously fake API keys of a tenant. */
-export function apiKeysOf(tenant: string): { ci: string; console: string } {
+export function getApiKeys(tenant: string): { ci: string; console: string } {
   return { ci: `sandbox-${tenant}-ci`, console: `sandbox-${tenant}-console` };
 }

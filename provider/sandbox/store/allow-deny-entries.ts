@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
-import { Refusal } from "../contract/errors";
-import type { Page } from "../contract/page";
+import { SandboxHttpError } from "../contract/errors";
+import type { ResultPage } from "../contract/result-page";
 import type { AllowDenyEntryRow } from "../contract/schemas";
 import type { AuditLog } from "./audit-log";
-import { all, first, transaction } from "./database";
+import { queryAll, queryFirst, runTransaction } from "./database";
 import type { Caller } from "./tenants";
 
 /** An {@link AllowDenyEntryRow} without the fields that the service adds; `canonical_value` is used for comparison. */
@@ -34,7 +34,7 @@ export class AllowDenyEntryStore {
   readonly #audit;
   readonly #selections;
   readonly #find;
-  readonly #collision;
+  readonly #findCollision;
   readonly #insert;
   readonly #update;
   readonly #delete;
@@ -60,7 +60,7 @@ export class AllowDenyEntryStore {
     this.#find = database.prepare(
       `SELECT ${COLUMNS}, canonical_value FROM allow_deny_entries WHERE tenant_id = ? AND id = ?`,
     );
-    this.#collision = database.prepare(
+    this.#findCollision = database.prepare(
       `SELECT ${COLUMNS} FROM allow_deny_entries
        WHERE tenant_id = ? AND entry_type = ? AND canonical_value = ? AND id <> ?
          AND (verdict_scope = ? OR list <> ?) LIMIT 1`,
@@ -76,20 +76,20 @@ export class AllowDenyEntryStore {
   }
 
   /** Returns a page of entries, newest first. */
-  page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): Page<AllowDenyEntryRow> {
+  page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): ResultPage<AllowDenyEntryRow> {
     const text = q.toLowerCase();
     const { whole, matching } = list === undefined ? this.#selections.all : this.#selections.ofList;
     const { page, count } = text === "" ? whole : matching;
     const filters = [tenantId, ...(list === undefined ? [] : [list]), ...(text === "" ? [] : [text])];
     return {
-      items: all<AllowDenyEntryRow>(page, ...filters, limit, offset),
-      total: first<{ total: number }>(count, ...filters)?.total ?? 0,
+      items: queryAll<AllowDenyEntryRow>(page, ...filters, limit, offset),
+      total: queryFirst<{ total: number }>(count, ...filters)?.total ?? 0,
     };
   }
 
   /** @throws Refusal 409 if the value already exists, or is on the opposite list. */
   create(caller: Caller, at: string, draft: AllowDenyEntryDraft): AllowDenyEntryRow {
-    return transaction(this.#database, () => {
+    return runTransaction(this.#database, () => {
       this.#assertNoCollision(caller, draft);
       const { id, canonical_value, ...shown } = draft;
       const entry: AllowDenyEntryRow = { id, ...shown, created_at: at, created_by: caller.keyLabel };
@@ -112,7 +112,7 @@ export class AllowDenyEntryStore {
 
   /** @throws Refusal 404 if the tenant has no entry with this id; 409 if the changed entry conflicts with another. */
   update(caller: Caller, at: string, id: string, changes: AllowDenyEntryChanges): AllowDenyEntryRow {
-    return transaction(this.#database, () => {
+    return runTransaction(this.#database, () => {
       const { canonical_value, ...before } = this.#getExisting(caller, id);
       const after: AllowDenyEntryRow = {
         ...before,
@@ -129,7 +129,7 @@ export class AllowDenyEntryStore {
 
   /** @throws Refusal 404 if the tenant has no entry with this id. */
   delete(caller: Caller, at: string, id: string): void {
-    transaction(this.#database, () => {
+    runTransaction(this.#database, () => {
       const { canonical_value: _, ...before } = this.#getExisting(caller, id);
       this.#delete.run(id);
       this.#audit.append(caller, at, "allow_deny_entry.delete", id, { before, after: null });
@@ -137,14 +137,14 @@ export class AllowDenyEntryStore {
   }
 
   #getExisting(caller: Caller, id: string): AllowDenyEntryRow & { canonical_value: string } {
-    const entry = first<AllowDenyEntryRow & { canonical_value: string }>(this.#find, caller.tenantId, id);
-    if (entry === undefined) throw new Refusal(404, `there is no allow/deny entry ${id}`);
+    const entry = queryFirst<AllowDenyEntryRow & { canonical_value: string }>(this.#find, caller.tenantId, id);
+    if (entry === undefined) throw new SandboxHttpError(404, `there is no allow/deny entry ${id}`);
     return entry;
   }
 
   #assertNoCollision(caller: Caller, entry: AllowDenyEntryDraft): void {
-    const collidingEntry = first<AllowDenyEntryRow>(
-      this.#collision,
+    const collidingEntry = queryFirst<AllowDenyEntryRow>(
+      this.#findCollision,
       caller.tenantId,
       entry.entry_type,
       entry.canonical_value,
@@ -153,7 +153,7 @@ export class AllowDenyEntryStore {
       entry.list,
     );
     if (collidingEntry === undefined) return;
-    throw new Refusal(
+    throw new SandboxHttpError(
       409,
       collidingEntry.list === entry.list
         ? `${entry.value} is already on the ${collidingEntry.list} list with verdict scope ${collidingEntry.verdict_scope}`

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { all, first } from "./database";
+import { queryAll, queryFirst } from "./database";
 import type { Caller } from "./tenants";
 
 /** A write to one object: the actor and the states before and after. The key appears only as its label and fingerprint. */
@@ -32,7 +32,7 @@ export type AuditAction =
 /** Records every write (reference, "What the service does"). */
 export class AuditLog {
   readonly #insert;
-  readonly #latest;
+  readonly #readLatest;
   readonly #count;
 
   constructor(database: DatabaseSync) {
@@ -40,7 +40,7 @@ export class AuditLog {
       `INSERT INTO audit_log (tenant_id, time, action, target, before, after, key_label, key_fingerprint)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#latest = database.prepare(
+    this.#readLatest = database.prepare(
       `SELECT audit_log.id, time, name AS tenant, action, target, before, after, key_label AS keyLabel,
               key_fingerprint AS keyFingerprint
        FROM audit_log JOIN tenants ON tenants.id = tenant_id
@@ -70,9 +70,9 @@ export class AuditLog {
   }
 
   /** Returns the last rows of a tenant, newest last. A negative limit returns all rows. */
-  latest(tenantId: number, limit: number): AuditRow[] {
-    const rows = all<Omit<AuditRow, "before" | "after"> & { before: string; after: string }>(
-      this.#latest,
+  readLatest(tenantId: number, limit: number): AuditRow[] {
+    const rows = queryAll<Omit<AuditRow, "before" | "after"> & { before: string; after: string }>(
+      this.#readLatest,
       tenantId,
       limit,
     );
@@ -80,6 +80,6 @@ export class AuditLog {
   }
 
   count(tenantId: number): number {
-    return first<{ total: number }>(this.#count, tenantId)?.total ?? 0;
+    return queryFirst<{ total: number }>(this.#count, tenantId)?.total ?? 0;
   }
 }

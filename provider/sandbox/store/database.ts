@@ -17,7 +17,7 @@ import { APPLICATION_ID, migrations, SCHEMA_VERSION } from "./schema";
  * @throws SandboxError `ERR_SANDBOX_DATA_FILE` if the file isn't a sandbox file, comes from a later release, is in use,
  * or can't be opened. The file stays unchanged.
  */
-export function openDatabase(file: string | undefined, seed: (database: DatabaseSync) => void): DatabaseSync {
+export function openSandboxDatabase(file: string | undefined, seed: (database: DatabaseSync) => void): DatabaseSync {
   if (file === undefined) return createSandboxDatabase(":memory:", seed);
   try {
     if (!isSandboxFile(file)) createFile(file, seed);
@@ -25,7 +25,7 @@ export function openDatabase(file: string | undefined, seed: (database: Database
     try {
       // Locked until the process ends: two sandboxes must not share a file.
       database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-      transaction(database, () => migrate(database));
+      runTransaction(database, () => migrate(database));
     } catch (cause) {
       database.close();
       throw cause;
@@ -42,7 +42,7 @@ export function openDatabase(file: string | undefined, seed: (database: Database
 }
 
 /** Runs `callback` in one transaction that includes its audit rows, and rolls back on errors. */
-export function transaction<Result>(database: DatabaseSync, callback: () => Result): Result {
+export function runTransaction<Result>(database: DatabaseSync, callback: () => Result): Result {
   database.exec("BEGIN IMMEDIATE");
   try {
     const result = callback();
@@ -55,7 +55,7 @@ export function transaction<Result>(database: DatabaseSync, callback: () => Resu
 }
 
 /** Returns a function that prepares the statement on first use. */
-export function prepared(database: DatabaseSync, text: string): () => StatementSync {
+export function prepareLazily(database: DatabaseSync, text: string): () => StatementSync {
   let statement: StatementSync | undefined;
   return () => {
     statement ??= database.prepare(text);
@@ -64,15 +64,15 @@ export function prepared(database: DatabaseSync, text: string): () => StatementS
 }
 
 /** Values in the order of their `?` placeholders, or by name. */
-export type Values = SQLInputValue[] | [Record<string, SQLInputValue>];
+export type QueryValues = SQLInputValue[] | [Record<string, SQLInputValue>];
 
 /** Returns the rows of a query as plain objects. */
-export function all<Row>(statement: StatementSync, ...values: Values): Row[] {
+export function queryAll<Row>(statement: StatementSync, ...values: QueryValues): Row[] {
   return statement.all(...(values as SQLInputValue[])).map((row) => ({ ...row }) as Row);
 }
 
 /** Returns the first row of a query as a plain object. */
-export function first<Row>(statement: StatementSync, ...values: Values): Row | undefined {
+export function queryFirst<Row>(statement: StatementSync, ...values: QueryValues): Row | undefined {
   const row = statement.get(...(values as SQLInputValue[]));
   return row && ({ ...row } as Row);
 }
@@ -129,7 +129,7 @@ function createFile(file: string, seed: (database: DatabaseSync) => void): void 
 function createSandboxDatabase(file: string, seed: (database: DatabaseSync) => void): DatabaseSync {
   const database = connectSqlite(file);
   try {
-    transaction(database, () => {
+    runTransaction(database, () => {
       database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
       migrate(database);
       seed(database);
@@ -142,7 +142,7 @@ function createSandboxDatabase(file: string, seed: (database: DatabaseSync) => v
 }
 
 function migrate(database: DatabaseSync): void {
-  const version = first<{ user_version: number }>(database.prepare("PRAGMA user_version"))?.user_version ?? 0;
+  const version = queryFirst<{ user_version: number }>(database.prepare("PRAGMA user_version"))?.user_version ?? 0;
   if (version === SCHEMA_VERSION) return;
   for (const step of migrations.slice(version)) database.exec(step);
   database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);

@@ -1,13 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { SandboxError } from "../contract/errors";
-import { scenarioNamed, scenarioNames } from "../scenarios";
+import { getScenario, scenarioNames } from "../scenarios";
 import type { Scenario } from "../scenarios/scenario";
 import { AllowDenyEntryStore } from "./allow-deny-entries";
 import { AuditLog } from "./audit-log";
-import { openDatabase, transaction } from "./database";
-import { Mail, type MailOptions } from "./mail";
+import { openSandboxDatabase, runTransaction } from "./database";
+import { type MailOptions, MailStore } from "./mail-store";
 import { PhishingReportStore } from "./phishing-reports";
-import { seed, seededWith } from "./seed";
+import { getSeededScenario, seedDatabase } from "./seed";
 import { TenantStore } from "./tenants";
 import { ThreatStore } from "./threats";
 import { detectVips, VipEmployeeStore } from "./vip-employees";
@@ -37,13 +37,13 @@ export function openStore(options: {
   at: string;
 }): Store {
   const scenario =
-    typeof options.scenario === "object" ? options.scenario : scenarioNamed(options.scenario ?? scenarioNames[0] ?? "");
-  const database = openDatabase(options.data, (newDatabase) => seed(newDatabase, scenario));
+    typeof options.scenario === "object" ? options.scenario : getScenario(options.scenario ?? scenarioNames[0] ?? "");
+  const database = openSandboxDatabase(options.data, (newDatabase) => seedDatabase(newDatabase, scenario));
   try {
     if (options.scenario !== undefined) assertSeededScenario(database, scenario, options.data);
-    transaction(database, () => detectVips(database, options.at));
+    runTransaction(database, () => detectVips(database, options.at));
     const audit = new AuditLog(database);
-    const mail = new Mail(database, options.mail);
+    const mail = new MailStore(database, options.mail);
     return {
       tenants: new TenantStore(database),
       vipEmployees: new VipEmployeeStore(database, audit),
@@ -61,7 +61,7 @@ export function openStore(options: {
 
 /** Ensures that the file contains the requested scenario and not the data of another. */
 function assertSeededScenario(database: DatabaseSync, scenario: Scenario, file: string | undefined): void {
-  const seededScenario = seededWith(database);
+  const seededScenario = getSeededScenario(database);
   if (seededScenario === scenario.name) return;
   throw new SandboxError(
     "ERR_SANDBOX_SCENARIO",

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
-import { Refusal } from "../contract/errors";
-import type { Page } from "../contract/page";
+import { SandboxHttpError } from "../contract/errors";
+import type { ResultPage } from "../contract/result-page";
 import type { PhishingReport, PhishingReportDetail } from "../contract/schemas";
-import { all, first, prepared } from "./database";
-import { type Mail, shownReportColumns } from "./mail";
+import { prepareLazily, queryAll, queryFirst } from "./database";
+import { type MailStore, shownReportColumns } from "./mail-store";
 import { type Period, Timeline } from "./timeline";
 
 /** Stores phishing reports. All periods refer to the date of the report. */
@@ -14,21 +14,21 @@ export class PhishingReportStore {
   readonly #byMessage;
   readonly #meanSeconds;
 
-  constructor(database: DatabaseSync, mail: Mail) {
+  constructor(database: DatabaseSync, mail: MailStore) {
     const columns = shownReportColumns.join(", ");
     this.#mail = mail;
     this.#timeline = new Timeline<PhishingReport>(database, "phishing_reports", "report_date", shownReportColumns);
-    this.#byId = prepared(
+    this.#byId = prepareLazily(
       database,
       `SELECT ${columns}, recipients, email_content_url, response_content_url
        FROM phishing_reports WHERE tenant_id = ? AND id = ?`,
     );
-    this.#byMessage = prepared(
+    this.#byMessage = prepareLazily(
       database,
       `SELECT ${columns} FROM phishing_reports
        WHERE tenant_id = ? AND report_internet_message_id = ? ORDER BY seq DESC`,
     );
-    this.#meanSeconds = prepared(
+    this.#meanSeconds = prepareLazily(
       database,
       `SELECT avg(analysis_seconds) AS mean FROM phishing_reports
        WHERE tenant_id = ? AND report_date BETWEEN ? AND ?`,
@@ -36,31 +36,31 @@ export class PhishingReportStore {
   }
 
   /** Returns a page of reports, newest first. */
-  page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): Page<PhishingReport> {
-    this.#mail.ensure(tenantId, period.until);
+  page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): ResultPage<PhishingReport> {
+    this.#mail.ensureGenerated(tenantId, period.until);
     return this.#timeline.page(tenantId, period, pageWindow);
   }
 
   /** @throws Refusal 404 if the tenant has no report with this id. */
   detail(tenantId: number, at: string, id: string): PhishingReportDetail {
-    this.#mail.ensure(tenantId, at);
+    this.#mail.ensureGenerated(tenantId, at);
     type Row = Omit<PhishingReportDetail, "to" | "cc" | "bcc"> & { recipients: string };
-    const row = first<Row>(this.#byId(), tenantId, id);
-    if (row === undefined) throw new Refusal(404, `there is no phishing report ${id}`);
+    const row = queryFirst<Row>(this.#byId(), tenantId, id);
+    if (row === undefined) throw new SandboxHttpError(404, `there is no phishing report ${id}`);
     const { recipients, ...report } = row;
     return { ...report, ...(JSON.parse(recipients) as Pick<PhishingReportDetail, "to" | "cc" | "bcc">) };
   }
 
   /** Returns the reports with this exact Internet Message ID of the reporter's message, newest first. */
-  ofReportMessage(tenantId: number, at: string, messageId: string): PhishingReport[] {
-    this.#mail.ensure(tenantId, at);
-    return all<PhishingReport>(this.#byMessage(), tenantId, messageId);
+  listByReportMessage(tenantId: number, at: string, messageId: string): PhishingReport[] {
+    this.#mail.ensureGenerated(tenantId, at);
+    return queryAll<PhishingReport>(this.#byMessage(), tenantId, messageId);
   }
 
   /** Returns the mean over the reports of the period whose analysis has finished; 0 if there are none. */
   meanSecondsToAnalyze(tenantId: number, period: Period): number {
-    this.#mail.ensure(tenantId, period.until);
-    const row = first<{ mean: number | null }>(this.#meanSeconds(), tenantId, period.since, period.until);
+    this.#mail.ensureGenerated(tenantId, period.until);
+    const row = queryFirst<{ mean: number | null }>(this.#meanSeconds(), tenantId, period.since, period.until);
     return row?.mean ?? 0;
   }
 }

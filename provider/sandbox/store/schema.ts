@@ -83,7 +83,7 @@ const settingsSchemaSql = `
  * The input for generating a tenant's mail later. It copies the seeded lists, so that later writes don't affect the
  * mail. A file of version 1 uses its current lists.
  */
-export const planMail = `
+export const planMailSql = `
   INSERT INTO mail (tenant_id, vips, denied, allowed)
   SELECT id,
     (SELECT json_group_array(email ORDER BY email) FROM employees
@@ -157,18 +157,18 @@ const mailSchemaSql = `
   CREATE UNIQUE INDEX reports_by_id ON phishing_reports (tenant_id, id);
   CREATE INDEX reports_by_message ON phishing_reports (tenant_id, report_internet_message_id);
 
-  ${planMail};
+  ${planMailSql};
   -- Nobody has written to the companies of the scenario "empty" yet.
   UPDATE mail SET threats = 0 WHERE (SELECT scenario FROM seed) = 'empty';
 `;
 
 /** The columns of a threat that are counted by day. */
-export type Counted = "threat_type" | "recipient_email" | "action_taken";
+export type CountedColumn = "threat_type" | "recipient_email" | "action_taken";
 
-const countedColumns: readonly Counted[] = ["threat_type", "recipient_email", "action_taken"];
+const countedColumns: readonly CountedColumn[] = ["threat_type", "recipient_email", "action_taken"];
 
 /** Builds the SQL that counts threats by value and day (UTC). The condition must select all threats of a tenant. */
-export function countThreats(condition: string): string {
+export function buildCountThreatsSql(condition: string): string {
   const counts = countedColumns.map(
     (column) => `
       SELECT tenant_id, '${column}', substr(time, 1, 10) AS day, ${column}, count(*)
@@ -188,7 +188,7 @@ const threatCountsSchemaSql = `
     PRIMARY KEY (tenant_id, counted, day, value)
   ) STRICT, WITHOUT ROWID;
 
-  ${countThreats("TRUE")};
+  ${buildCountThreatsSql("TRUE")};
 `;
 
 /** The migrations to the current schema; the index of each is the version that it starts from. */

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { canonicalMailbox, canonicalValue } from "../contract/canonical";
-import { apiKeysOf, type Scenario, type ScenarioTenant } from "../scenarios/scenario";
-import { first } from "./database";
-import { planMail } from "./schema";
-import { hashOfKey } from "./tenants";
+import { parseCanonicalMailbox, parseCanonicalValue } from "../contract/canonical";
+import { getApiKeys, type Scenario, type ScenarioTenant } from "../scenarios/scenario";
+import { queryFirst } from "./database";
+import { planMailSql } from "./schema";
+import { hashApiKey } from "./tenants";
 import { detectVips } from "./vip-employees";
 
 /** Fills an empty database. The audit log starts empty, because seeding isn't a write by a user. */
-export function seed(database: DatabaseSync, scenario: Scenario): void {
+export function seedDatabase(database: DatabaseSync, scenario: Scenario): void {
   database.prepare("INSERT INTO seed (scenario) VALUES (?)").run(scenario.name);
   for (const tenant of scenario.tenants) {
     const tenantId = database.prepare("INSERT INTO tenants (name) VALUES (?)").run(tenant.name)
@@ -19,7 +19,7 @@ export function seed(database: DatabaseSync, scenario: Scenario): void {
     // Run for each tenant, because their detection dates differ.
     detectVips(database, tenant.detectedAt);
   }
-  database.exec(planMail);
+  database.exec(planMailSql);
   const setThreatCount = database.prepare(
     "UPDATE mail SET threats = ? WHERE tenant_id = (SELECT id FROM tenants WHERE name = ?)",
   );
@@ -27,15 +27,15 @@ export function seed(database: DatabaseSync, scenario: Scenario): void {
 }
 
 /** Returns the name of the scenario that the database was seeded with. */
-export function seededWith(database: DatabaseSync): string | undefined {
-  return first<{ scenario: string }>(database.prepare("SELECT scenario FROM seed"))?.scenario;
+export function getSeededScenario(database: DatabaseSync): string | undefined {
+  return queryFirst<{ scenario: string }>(database.prepare("SELECT scenario FROM seed"))?.scenario;
 }
 
 function seedKeys(database: DatabaseSync, tenantId: number, tenant: ScenarioTenant): void {
   const insert = database.prepare("INSERT INTO api_keys (hash, tenant_id, label) VALUES (?, ?, ?)");
-  const keys = apiKeysOf(tenant.name);
-  insert.run(hashOfKey(keys.ci), tenantId, tenant.keyLabels.ci);
-  insert.run(hashOfKey(keys.console), tenantId, tenant.keyLabels.console);
+  const keys = getApiKeys(tenant.name);
+  insert.run(hashApiKey(keys.ci), tenantId, tenant.keyLabels.ci);
+  insert.run(hashApiKey(keys.console), tenantId, tenant.keyLabels.console);
 }
 
 function seedEmployees(database: DatabaseSync, tenantId: number, tenant: ScenarioTenant): void {
@@ -70,7 +70,7 @@ function seedEntries(database: DatabaseSync, tenantId: number, tenant: ScenarioT
   );
   for (const entry of tenant.entries) {
     const { list, entryType, verdictScope = "global", comment, createdAt, createdBy } = entry;
-    const value = canonicalValue(entryType, entry.value);
+    const value = parseCanonicalValue(entryType, entry.value);
     if (value === undefined) throw new TypeError(`scenario: ${entry.value} is no valid ${entryType}`);
     // Opaque, like every id, but the same in every run.
     const id = `ade_${createHash("sha256")
@@ -82,7 +82,7 @@ function seedEntries(database: DatabaseSync, tenantId: number, tenant: ScenarioT
 }
 
 function parseScenarioMailbox(email: string): string {
-  const canonical = canonicalMailbox(email);
+  const canonical = parseCanonicalMailbox(email);
   if (canonical === undefined) throw new TypeError(`scenario: ${email} is no mailbox`);
   return canonical;
 }

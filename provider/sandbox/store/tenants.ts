@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { all, first } from "./database";
+import { queryAll, queryFirst } from "./database";
 
 /** The caller of a request: a tenant and the API key that it uses (reference, "Authentication"). */
 export interface Caller {
@@ -15,19 +15,19 @@ export interface Caller {
 export class TenantStore {
   readonly #byHash;
   readonly #byName;
-  readonly #names;
+  readonly #listNames;
 
   constructor(database: DatabaseSync) {
     this.#byHash = database.prepare(
       "SELECT tenant_id, name, label FROM api_keys JOIN tenants ON tenants.id = tenant_id WHERE hash = ?",
     );
     this.#byName = database.prepare("SELECT id FROM tenants WHERE name = ?");
-    this.#names = database.prepare("SELECT name FROM tenants ORDER BY id");
+    this.#listNames = database.prepare("SELECT name FROM tenants ORDER BY id");
   }
 
-  byKey(key: string): Caller | undefined {
-    const hash = hashOfKey(key);
-    const row = first<{ tenant_id: number; name: string; label: string }>(this.#byHash, hash);
+  findCaller(key: string): Caller | undefined {
+    const hash = hashApiKey(key);
+    const row = queryFirst<{ tenant_id: number; name: string; label: string }>(this.#byHash, hash);
     return (
       row && {
         tenantId: row.tenant_id,
@@ -38,16 +38,16 @@ export class TenantStore {
     );
   }
 
-  idOf(name: string): number | undefined {
-    return first<{ id: number }>(this.#byName, name)?.id;
+  findId(name: string): number | undefined {
+    return queryFirst<{ id: number }>(this.#byName, name)?.id;
   }
 
-  names(): string[] {
-    return all<{ name: string }>(this.#names).map((row) => row.name);
+  listNames(): string[] {
+    return queryAll<{ name: string }>(this.#listNames).map((row) => row.name);
   }
 }
 
 /** Returns the SHA-256 of a key in hex; the key itself is never stored. */
-export function hashOfKey(key: string): string {
+export function hashApiKey(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }

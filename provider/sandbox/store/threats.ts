@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Page } from "../contract/page";
+import type { ResultPage } from "../contract/result-page";
 import type { TargetedEntity, Threat, ThreatsOverTimeItem, ThreatTypeCount } from "../contract/schemas";
-import { all, first, prepared } from "./database";
-import { type Mail, SHARED_MAILBOX, shownThreatColumns } from "./mail";
-import type { Counted } from "./schema";
+import { prepareLazily, queryAll, queryFirst } from "./database";
+import { type MailStore, SHARED_MAILBOX, shownThreatColumns } from "./mail-store";
+import type { CountedColumn } from "./schema";
 import { type Period, Timeline } from "./timeline";
 
 type ThreatRow = Omit<Threat, "remediation_time" | "threat_indicators"> & {
@@ -19,22 +19,22 @@ export class ThreatStore {
   readonly #timeline;
   readonly #statements;
 
-  constructor(database: DatabaseSync, mail: Mail) {
+  constructor(database: DatabaseSync, mail: MailStore) {
     this.#mail = mail;
     this.#timeline = new Timeline<ThreatRow>(database, "threats", "time", shownThreatColumns);
     const columns = shownThreatColumns.join(", ");
     this.#statements = {
-      byMessage: prepared(
+      byMessage: prepareLazily(
         database,
         `SELECT ${columns} FROM threats WHERE tenant_id = ? AND internet_message_id = ? ORDER BY seq DESC`,
       ),
-      days: prepared(
+      days: prepareLazily(
         database,
         `SELECT day || 'T00:00:00.000Z' AS date, sum(threats) AS count_threats FROM (${buildCountsSql("threat_type")})
          GROUP BY day ORDER BY day DESC LIMIT :limit OFFSET :offset`,
       ),
-      dayCount: prepared(database, `SELECT count(DISTINCT day) AS total FROM (${buildCountsSql("threat_type")})`),
-      topEntities: prepared(
+      dayCount: prepareLazily(database, `SELECT count(DISTINCT day) AS total FROM (${buildCountsSql("threat_type")})`),
+      topEntities: prepareLazily(
         database,
         `SELECT full_name, job_title, count_threats FROM (
            SELECT value, sum(threats) AS count_threats FROM (${buildCountsSql("recipient_email")}) GROUP BY value
@@ -42,38 +42,41 @@ export class ThreatStore {
          WHERE (job_title = '${SHARED_MAILBOX}') = :isGroup
          ORDER BY count_threats DESC, email LIMIT :limit`,
       ),
-      topTypes: prepared(
+      topTypes: prepareLazily(
         database,
         `SELECT value AS type, sum(threats) AS count_threats FROM (${buildCountsSql("threat_type")})
          GROUP BY type ORDER BY count_threats DESC, type LIMIT :limit`,
       ),
       // Each criticality is sorted in the index, up to the limit; only the rows to show are read in full.
-      highlighted: prepared(
+      highlighted: prepareLazily(
         database,
         `SELECT ${columns} FROM threats JOIN (
            ${CRITICALITIES.map(buildNewestSql).join(" UNION ALL ")} ORDER BY rank, chosen DESC LIMIT :limit
          ) ON chosen = seq ORDER BY rank, seq DESC`,
       ),
-      prevented: prepared(
+      prevented: prepareLazily(
         database,
         `SELECT coalesce(sum(threats), 0) AS total FROM (${buildCountsSql("action_taken")})
          WHERE value NOT IN ('none', 'restored', 'released_from_quarantine')`,
       ),
-      inboxes: prepared(database, `SELECT count(DISTINCT value) AS total FROM (${buildCountsSql("recipient_email")})`),
+      inboxes: prepareLazily(
+        database,
+        `SELECT count(DISTINCT value) AS total FROM (${buildCountsSql("recipient_email")})`,
+      ),
     };
   }
 
   /** Returns a page of threats, newest first. */
-  page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): Page<Threat> {
-    this.#mail.ensure(tenantId, period.until);
+  page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): ResultPage<Threat> {
+    this.#mail.ensureGenerated(tenantId, period.until);
     const { items, total } = this.#timeline.page(tenantId, period, pageWindow);
     return { items: items.map(toThreat), total };
   }
 
   /** Returns the threats with this exact Internet Message ID, one for each recipient, newest first. */
-  ofMessage(tenantId: number, at: string, messageId: string): Threat[] {
-    this.#mail.ensure(tenantId, at);
-    return all<ThreatRow>(this.#statements.byMessage(), tenantId, messageId).map(toThreat);
+  listByMessage(tenantId: number, at: string, messageId: string): Threat[] {
+    this.#mail.ensureGenerated(tenantId, at);
+    return queryAll<ThreatRow>(this.#statements.byMessage(), tenantId, messageId).map(toThreat);
   }
 
   /** Returns the days (UTC) that have threats, newest first. The start of the period can cut off part of the oldest day. */
@@ -81,10 +84,10 @@ export class ThreatStore {
     tenantId: number,
     period: Period,
     { limit, offset }: { limit: number; offset: number },
-  ): Page<ThreatsOverTimeItem> {
+  ): ResultPage<ThreatsOverTimeItem> {
     const values = this.#values(tenantId, period);
     return {
-      items: all<ThreatsOverTimeItem>(this.#statements.days(), { ...values, limit, offset }),
+      items: queryAll<ThreatsOverTimeItem>(this.#statements.days(), { ...values, limit, offset }),
       total: this.#total(this.#statements.dayCount(), values),
     };
   }
@@ -92,17 +95,17 @@ export class ThreatStore {
   /** Returns the entities with the most threats; ties are sorted by name. */
   topTargeted(tenantId: number, period: Period, type: EntityType, limit: number): TargetedEntity[] {
     const values = this.#values(tenantId, period);
-    return all(this.#statements.topEntities(), { ...values, isGroup: type === "group" ? 1 : 0, limit });
+    return queryAll(this.#statements.topEntities(), { ...values, isGroup: type === "group" ? 1 : 0, limit });
   }
 
   topTypes(tenantId: number, period: Period, limit: number): ThreatTypeCount[] {
-    return all(this.#statements.topTypes(), { ...this.#values(tenantId, period), limit });
+    return queryAll(this.#statements.topTypes(), { ...this.#values(tenantId, period), limit });
   }
 
   /** Returns the most critical threats, newest first within each criticality. */
   highlighted(tenantId: number, period: Period, limit: number): Threat[] {
     const values = this.#values(tenantId, period);
-    return all<ThreatRow>(this.#statements.highlighted(), { ...values, limit }).map(toThreat);
+    return queryAll<ThreatRow>(this.#statements.highlighted(), { ...values, limit }).map(toThreat);
   }
 
   /** Counts the threats that were removed from the recipient's inbox and not given back. */
@@ -116,12 +119,12 @@ export class ThreatStore {
   }
 
   #values(tenantId: number, { since, until }: Period): PeriodValues {
-    this.#mail.ensure(tenantId, until);
+    this.#mail.ensureGenerated(tenantId, until);
     return { tenantId, since, until };
   }
 
-  #total(statement: Parameters<typeof first>[0], values: PeriodValues): number {
-    return first<{ total: number }>(statement, { ...values })?.total ?? 0;
+  #total(statement: Parameters<typeof queryFirst>[0], values: PeriodValues): number {
+    return queryFirst<{ total: number }>(statement, { ...values })?.total ?? 0;
   }
 }
 
@@ -133,7 +136,7 @@ const IN_PERIOD = "tenant_id = :tenantId AND time BETWEEN :since AND :until";
  * Builds the SQL for the threats of a period as `day`, `value` and `threats`. Whole days come from the stored counts.
  * Only the one or two days at the edges of the period are counted threat by threat.
  */
-function buildCountsSql(column: Counted): string {
+function buildCountsSql(column: CountedColumn): string {
   const firstDay = "substr(:since, 1, 10)";
   const lastDay = "substr(:until, 1, 10)";
   const edge = `SELECT substr(time, 1, 10) AS day, ${column} AS value, 1 AS threats FROM threats`;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Page } from "../contract/page";
-import { all, first, prepared } from "./database";
+import type { ResultPage } from "../contract/result-page";
+import { prepareLazily, queryAll, queryFirst } from "./database";
 
 /** A period, inclusive at both ends, RFC 3339. */
 export interface Period {
@@ -12,7 +12,7 @@ export interface Period {
 const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
 
 /** Returns the period of that many minutes that ends at `at`. */
-export function lookBack(at: string, minutes: number): Period {
+export function getLookBackPeriod(at: string, minutes: number): Period {
   const since = Math.max(Date.parse(at) - minutes * 60_000, EARLIEST_MS);
   return { since: new Date(since).toISOString(), until: at };
 }
@@ -26,28 +26,28 @@ export class Timeline<Row> {
   /** @param time the first column after `tenant_id` in an index `(tenant_id, time, seq)` of the table */
   constructor(database: DatabaseSync, table: string, time: string, columns: readonly string[]) {
     const prepareEdge = (condition: string, order: string) =>
-      prepared(
+      prepareLazily(
         database,
         `SELECT seq FROM ${table} WHERE tenant_id = ? AND ${time} ${condition} ?
          ORDER BY ${time} ${order}, seq ${order} LIMIT 1`,
       );
     this.#oldest = prepareEdge(">=", "ASC");
     this.#newest = prepareEdge("<=", "DESC");
-    this.#range = prepared(
+    this.#range = prepareLazily(
       database,
       `SELECT ${columns.join(", ")} FROM ${table} WHERE seq BETWEEN ? AND ? ORDER BY seq DESC`,
     );
   }
 
   /** Returns a page of rows, newest first. A negative limit means no limit. */
-  page(tenantId: number, period: Period, { limit, offset }: { limit: number; offset: number }): Page<Row> {
-    const oldest = first<{ seq: number }>(this.#oldest(), tenantId, period.since)?.seq;
-    const newest = first<{ seq: number }>(this.#newest(), tenantId, period.until)?.seq;
+  page(tenantId: number, period: Period, { limit, offset }: { limit: number; offset: number }): ResultPage<Row> {
+    const oldest = queryFirst<{ seq: number }>(this.#oldest(), tenantId, period.since)?.seq;
+    const newest = queryFirst<{ seq: number }>(this.#newest(), tenantId, period.until)?.seq;
     if (oldest === undefined || newest === undefined || oldest > newest) return { items: [], total: 0 };
     const top = newest - offset;
     const bottom = limit < 0 ? oldest : Math.max(oldest, top - limit + 1);
     return {
-      items: top < bottom ? [] : all<Row>(this.#range(), bottom, top),
+      items: top < bottom ? [] : queryAll<Row>(this.#range(), bottom, top),
       total: newest - oldest + 1,
     };
   }

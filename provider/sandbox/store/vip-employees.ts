@@ -1,10 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SandboxBehaviour } from "../contract/behaviour";
-import { Refusal } from "../contract/errors";
-import type { Page } from "../contract/page";
+import { SandboxHttpError } from "../contract/errors";
+import type { ResultPage } from "../contract/result-page";
 import type { AddVipResult, VipEmployeeRow, VipStoredRow } from "../contract/schemas";
 import type { AuditAction, AuditLog } from "./audit-log";
-import { all, first, transaction } from "./database";
+import { queryAll, queryFirst, runTransaction } from "./database";
 import type { Caller } from "./tenants";
 
 export interface VipSelection {
@@ -70,16 +70,16 @@ export class VipEmployeeStore {
     this.#exclusions = database.prepare("SELECT email FROM vip_exclusions WHERE tenant_id = ? ORDER BY email");
   }
 
-  page(tenantId: number, { q = "", sort, limit, offset }: VipSelection): Page<VipEmployeeRow> {
+  page(tenantId: number, { q = "", sort, limit, offset }: VipSelection): ResultPage<VipEmployeeRow> {
     const text = q.toLowerCase();
     return {
-      items: all<VipEmployeeRow>(this.#page[sort], tenantId, text, text, limit, offset),
-      total: first<{ total: number }>(this.#count, tenantId, text, text)?.total ?? 0,
+      items: queryAll<VipEmployeeRow>(this.#page[sort], tenantId, text, text, limit, offset),
+      total: queryFirst<{ total: number }>(this.#count, tenantId, text, text)?.total ?? 0,
     };
   }
 
   exclusions(tenantId: number): string[] {
-    return all<{ email: string }>(this.#exclusions, tenantId).map((row) => row.email);
+    return queryAll<{ email: string }>(this.#exclusions, tenantId).map((row) => row.email);
   }
 
   /** Adds VIPs: all of the mailboxes, or none if one of them isn't in the directory. */
@@ -90,7 +90,7 @@ export class VipEmployeeStore {
     comment: string,
     behaviour: Required<SandboxBehaviour>,
   ): AddVipResult {
-    return transaction(this.#database, () => {
+    return runTransaction(this.#database, () => {
       const result: AddVipResult = { added: [], already_vip: [], not_in_org: [] };
       const detectedEmails: string[] = [];
       for (const email of emails) {
@@ -120,10 +120,10 @@ export class VipEmployeeStore {
    * @throws Refusal 404 for any other mailbox: an auto-detected VIP has no stored row.
    */
   editComment(caller: Caller, at: string, email: string, comment: string): VipStoredRow {
-    return transaction(this.#database, () => {
+    return runTransaction(this.#database, () => {
       const source = this.#findEmployee(caller, email)?.source;
       if (source !== "manual") {
-        throw new Refusal(
+        throw new SandboxHttpError(
           404,
           source === "auto"
             ? `${email} was detected automatically and has no stored row; add it explicitly first`
@@ -139,7 +139,7 @@ export class VipEmployeeStore {
 
   /** Excludes mailboxes, whether or not they are VIPs or in the directory. Returns the number of new exclusions. */
   remove(caller: Caller, at: string, emails: string[]): number {
-    return transaction(this.#database, () => {
+    return runTransaction(this.#database, () => {
       const affected = emails.filter((email) => !this.#hasExclusion(caller, email));
       for (const email of affected) {
         this.#writeAudited(caller, at, "vip_employee.remove", email, () => {
@@ -155,11 +155,11 @@ export class VipEmployeeStore {
     caller: Caller,
     email: string,
   ): (Omit<VipStoredRow, "source"> & { source: VipStoredRow["source"] | null }) | undefined {
-    return first(this.#find, caller.tenantId, email);
+    return queryFirst(this.#find, caller.tenantId, email);
   }
 
   #hasExclusion(caller: Caller, email: string): boolean {
-    return first(this.#isExcluded, caller.tenantId, email) !== undefined;
+    return queryFirst(this.#isExcluded, caller.tenantId, email) !== undefined;
   }
 
   /** Runs a write and records the mailbox's states before and after it in the audit log. */

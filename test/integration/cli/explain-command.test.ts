@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { EXPLANATIONS, GROUPS } from "../../../provider/commands/explain/explanations";
+import { CODE_GROUPS, EXPLANATIONS } from "../../../provider/commands/explain/explanations";
 import { emailSecurity } from "../../support/command";
 
 /* `email-security explain`, as it is built. */
@@ -38,7 +38,7 @@ it("lists all codes by what they are about", async () => {
   const { code, stdout } = await emailSecurity(".", ["explain"]);
   expect(code).toBe(0);
   const listed = [...stdout.matchAll(/^ {2}(ERR_\w+|(?:allow|deny)-\S+) /gm)].map(([, one]) => one);
-  expect(listed.sort()).toEqual(GROUPS.flatMap(({ codes }) => [...codes]).sort());
+  expect(listed.sort()).toEqual(CODE_GROUPS.flatMap(({ codes }) => [...codes]).sort());
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
 });
 

@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { forEachVerb, pathOf, program } from "../../../provider/commands/program";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
+import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { added, writeRollout } from "../../support/written-rollouts";
 import { hasShell } from "../engine-setup/workshop";
@@ -17,7 +17,7 @@ let ids: readonly string[];
 
 beforeAll(async () => {
   fleet = await PlannedFleet.start();
-  const journal = await Journal.open(await openDatabase(join(fleet.folder, "j.db")), Date.now);
+  const journal = await Journal.open(await openJournalDatabase(join(fleet.folder, "j.db")), Date.now);
   ids = [
     await writeRollout(journal, { tenants: { t0: [added("evil.example")] } }),
     await writeRollout(journal, { tenants: { t0: [added("b.example")], t1: [added("b.example")] } }),
@@ -55,9 +55,9 @@ const WITH_ENGINE = ["rollout resume", "rollout rollback"];
 
 const WITH_JSON: readonly string[] = (() => {
   const paths: string[] = [];
-  forEachVerb(program(), (command) => {
+  forEachCommand(createProgram(), (command) => {
     const format = command.options.find(({ long }) => long === "--format");
-    if (format?.argChoices?.includes("json")) paths.push(pathOf(command).replace("email-security ", ""));
+    if (format?.argChoices?.includes("json")) paths.push(getCommandPath(command).replace("email-security ", ""));
   });
   return paths;
 })();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { columnsOf } from "../../../provider/render/columns";
+import { getTextWidth } from "../../../provider/render/text-width";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
@@ -91,7 +91,9 @@ afterAll(async () => {
 
 /** The lines that are too long although they have a space to break at, outside of a command in backticks. */
 function breakableLines(text: string): string[] {
-  return text.split("\n").filter((line) => columnsOf(line) > 80 && /\S\s+\S/.test(line.replace(/`[^`]+`/g, "command")));
+  return text
+    .split("\n")
+    .filter((line) => getTextWidth(line) > 80 && /\S\s+\S/.test(line.replace(/`[^`]+`/g, "command")));
 }
 
 const IN_FILE = ["--file", "settings/acme.yaml", "--dry-run"];

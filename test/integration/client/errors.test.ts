@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import * as client from "../../../provider/client";
-import { classify } from "../../../provider/client/response-classification";
+import { classifyResponse } from "../../../provider/client/response-classification";
 import { type Answerer, always, ENTRIES, failure, json, Service, TestClient, VIPS } from "./service";
 
 const read = (to: client.SettingsClient) => to.allowDenyEntries.list({ list: "deny", q: "secret-query" });
@@ -66,7 +66,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
         serviceMessage: "not\\u{1b}[2J today",
         message: `${method} ${ENTRIES} at ${url} answered ${status}: not\\u{1b}[2J today. ${advice}`,
         // Only where the service failed in the middle of a write may it have done it.
-        outcomeUnknown: method === "POST" && classify({ status }).outcomeUnknown,
+        outcomeUnknown: method === "POST" && classifyResponse({ status }).outcomeUnknown,
       });
       expect(error.body).toEqual({ error: "not\u001b[2J today\n" });
     }

@@ -51,14 +51,17 @@ class Repository extends Workshop {
     );
     this.write("provider/package.json", JSON.stringify({ type: "commonjs" }));
     this.write("provider/commands/main.ts", "export {};");
-    this.write("provider/commands/json-schemas.ts", "export const publishedSchemas = () => ({ 'small.json': {} });");
+    this.write(
+      "provider/commands/json-schemas.ts",
+      "export const buildPublishedSchemas = () => ({ 'small.json': {} });",
+    );
     this.write("examples/gitops/.gitignore", "node_modules");
     this.write("scripts/build-plugin.mts", "export const buildPlugin = async () => {};");
     this.write(
       "scripts/native-sdk.mts",
       'import { mkdirSync } from "node:fs";\nexport const buildNativeSdk = async (root) => mkdirSync(root + "/sdk/nodejs/bin", { recursive: true });',
     );
-    this.write("scripts/plugin-words.mts", "");
+    this.write("scripts/plugin-docs.mts", "");
     this.write("sdk/nodejs/index.ts", "export {};");
     this.write(
       "sdk/tsconfig.json",

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, it } from "vitest";
 import type { ErrorCode } from "../../../provider/commands/explain/explanations";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { Marks } from "../../../provider/rollout/locks/marks";
+import { PulumiLockStore } from "../../../provider/rollout/locks/pulumi-lock-store";
 import { Rollouts } from "../../../provider/rollout/rollouts";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { barePackage } from "../../support/bare-package";
 import { type CommandLine, commandLine } from "../../support/command-line";
@@ -96,7 +96,7 @@ function previewOf(entries: Record<string, string>): string {
 /** A journal with a rollout that has begun a tenant, and of whose plan nothing is known. */
 async function begunRollout(source = "tenants.yaml"): Promise<string> {
   write(".email-security/.gitignore", "*\n");
-  const database = await openDatabase(join(folder, ".email-security/rollouts.db"));
+  const database = await openJournalDatabase(join(folder, ".email-security/rollouts.db"));
   const journal = await Journal.open(database);
   const id = await journal.create(
     {
@@ -106,12 +106,12 @@ async function begunRollout(source = "tenants.yaml"): Promise<string> {
       waves: [{ name: "all", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["acme"] }],
       services: [],
       keyVariables: [],
-      backend: stateBackend(environment(), folder).fingerprint,
+      backend: resolveStateBackend(environment(), folder).fingerprint,
     },
     [target("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
   );
-  await journal.planned(id, [{ name: "acme", state: "pending", digest: "d" }]);
-  await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
+  await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d" }]);
+  await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
   await journal.start(id, { retry: false });
   await database.query("UPDATE rollout_tenants SET attempt = 1 WHERE rollout = $1", [id]);
   await journal.close();
@@ -375,7 +375,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   ERR_ROLLOUT_BUSY: async () => {
     const id = await begunRollout();
     return await refused(async (rollouts) => {
-      await rollouts.journal.database.hold(`rollout-${id}`, () => {});
+      await rollouts.journal.database.lock(`rollout-${id}`, () => {});
       return await rollouts.run(id, {
         retry: false,
         onEvent: () => {},
@@ -391,11 +391,11 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await told("rollout", "resume", id);
   },
   ERR_ROLLOUT_LOCKS: async () => {
-    using marks = new Marks(
+    using marks = new PulumiLockStore(
       environment({ PULUMI_BACKEND_URL: `file://${join(folder, "nowhere")}` }),
       `file://${join(folder, "nowhere")}`,
     );
-    return (await failure(marks.of("20261121-0800-7f3a91"))) as Exclude<Provoked, string>;
+    return (await failure(marks.get("20261121-0800-7f3a91"))) as Exclude<Provoked, string>;
   },
   ERR_PULUMI: async () => {
     write("preview.json", "error: no stack selected");

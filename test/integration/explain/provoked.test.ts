@@ -3,20 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { RunCancelled } from "../../../provider/client/permits";
+import { RunCancelledError } from "../../../provider/client/permits";
 import { type ErrorCode, EXPLANATIONS } from "../../../provider/commands/explain/explanations";
 import { requireEngine } from "../../../provider/engine";
-import { editSettings } from "../../../provider/files/edit";
 import { FileLocks } from "../../../provider/files/file-locks";
-import { exportSettings } from "../../../provider/gitops/export";
-import { observe } from "../../../provider/plan/observed";
+import { editSettings } from "../../../provider/files/settings-editor";
+import { exportSettings } from "../../../provider/gitops/export-settings";
+import { readObservedState } from "../../../provider/plan/observed-state";
 import { ProviderService } from "../../../provider/plugin/provider-service";
-import { connectedClient } from "../../../provider/resources/connected-client";
-import { frontOf } from "../../../provider/resources/front";
-import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
-import { ProviderSession } from "../../../provider/resources/session";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { layOut } from "../../../provider/rollout/planning/file-bundle";
+import { createTenantClient } from "../../../provider/resources/create-tenant-client";
+import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
+import { createProviderAdapter } from "../../../provider/resources/provider-adapter";
+import { ProviderSession } from "../../../provider/resources/provider-session";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { extractBundle } from "../../../provider/rollout/planning/file-bundle";
 import { readKey } from "../../../provider/rollout/targets/read-key";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { BY_ENGINE, BY_PROCESSES, BY_STORIES, expectExample, type Provocations } from "../../support/provoked";
@@ -96,8 +96,8 @@ const PROVOKED: Provocations<QuickCode> = {
   },
   ERR_CANCELLED: async () => {
     const cancelled = new AbortController();
-    cancelled.abort(new RunCancelled("the run was cancelled"));
-    const client = connectedClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, {}, cancelled.signal);
+    cancelled.abort(new RunCancelledError("the run was cancelled"));
+    const client = createTenantClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, {}, cancelled.signal);
     return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
   },
   ERR_CUSTOM_TIMEOUT: async () => {
@@ -110,14 +110,14 @@ const PROVOKED: Provocations<QuickCode> = {
       (name) => ({ "email-security:baseUrl": service.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
     );
     const entry = { list: "deny", value: "evil.example" };
-    const failure = await thrown(() => frontOf("AllowDenyEntry", session).create(entry, 1));
+    const failure = await thrown(() => createProviderAdapter("AllowDenyEntry", session).create(entry, 1));
     end.resolve(undefined);
     return failure;
   },
   ERR_NO_PERMIT: async (folder) => {
     // Nobody listens there any more.
     const environment = { EMAIL_SECURITY_PERMITS: join(folder, "gone"), EMAIL_SECURITY_PERMITS_TOKEN: "t" };
-    const client = connectedClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, environment);
+    const client = createTenantClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, environment);
     return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
   },
   ERR_HTML_RESPONSE: () =>
@@ -150,10 +150,10 @@ const PROVOKED: Provocations<QuickCode> = {
       session.configure(
         (name) => ({ "email-security:baseUrl": sandbox.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
       );
-      return vipEmployee.lookUp("Lena Hartmann", session.context());
+      return vipEmployeeLifecycle.lookUp("Lena Hartmann", session.getContext());
     }),
   ERR_SETTINGS_EDIT: () =>
-    thrown(() => editSettings("? deny\n: - a.example\n", [{ do: "remove", section: "deny", value: "a.example" }])),
+    thrown(() => editSettings("? deny\n: - a.example\n", [{ action: "remove", section: "deny", value: "a.example" }])),
   ERR_SETTINGS_LOCKED: async (folder) => {
     const before = process.cwd();
     process.chdir(folder);
@@ -166,7 +166,7 @@ const PROVOKED: Provocations<QuickCode> = {
   },
   ERR_EXPORT: () =>
     thrown(async () =>
-      exportSettings(await observe(acme), {
+      exportSettings(await readObservedState(acme), {
         host: "mail-security.example",
         // What calls it has read them, so that all are domains.
         ownDomains: ["acme.example", "no domain"],
@@ -181,11 +181,12 @@ const PROVOKED: Provocations<QuickCode> = {
         },
       }),
     ),
-  ERR_ROLLOUT_DATABASE: () => thrown(() => openDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
+  ERR_ROLLOUT_DATABASE: () =>
+    thrown(() => openJournalDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
   ERR_TEMPORARY_FOLDER: async (folder) => {
     vi.stubEnv("TMPDIR", join(folder, "nowhere"));
     try {
-      return await thrown(() => layOut({ bundle: new Map(), folder: "." }, "fleet", undefined));
+      return await thrown(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined));
     } finally {
       vi.unstubAllEnvs();
     }

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import {
   type BodyProblem,
-  classify,
-  type Observation,
+  classifyResponse,
   type ResponseClass,
+  type ResponseObservation,
 } from "../../../provider/client/response-classification";
-import { handlingOf } from "../../../provider/client/retry-policy";
+import { getFailureHandling } from "../../../provider/client/retry-policy";
 import type { Told } from "../../support/faulty-proxy";
 import { matrix, SEED } from "../../support/scale";
 import table from "./faults.json";
@@ -41,7 +41,7 @@ export const TRIES = ["first", "second", "every"] as const;
 export type Tries = (typeof TRIES)[number];
 
 export const FAULTS: readonly Fault[] = (table as readonly FaultRow[]).map((row) => {
-  const found = classify(observationOf(row));
+  const found = classifyResponse(observationOf(row));
   return { ...row, found, code: found.code };
 });
 
@@ -104,12 +104,12 @@ export function promiseOf({ fault, moment, endpoint, tries }: Case<Endpoint>): "
 }
 
 function promisedFor({ found }: Fault, { method }: Endpoint): Promised {
-  const handling = handlingOf(found, method);
+  const handling = getFailureHandling(found, method);
   const isPause = found.scope === "rate limit" || found.retryAfterMs !== undefined;
   return handling === "retry" && isPause ? "wait" : handling;
 }
 
-function observationOf({ told, body, door }: FaultRow): Observation {
+function observationOf({ told, body, door }: FaultRow): ResponseObservation {
   if (body !== undefined) return { body };
   if (door !== undefined) return { failure: door === "refused" ? "ECONNREFUSED" : "SELF_SIGNED_CERT_IN_CHAIN" };
   if (told === "half") return { body: "truncated" };

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import type { TenantFound } from "../../../provider/gitops/find/find-schema";
-import { findTenant, readMatching } from "../../../provider/gitops/find/find-tenant";
+import type { TenantMatches } from "../../../provider/gitops/find/find-schema";
+import { findTenantMatches, readMatchingRows } from "../../../provider/gitops/find/find-tenant-matches";
 import { Matcher } from "../../../provider/gitops/find/matcher";
-import { wantedOf } from "../../../provider/gitops/find/wanted";
+import { parseQueries } from "../../../provider/gitops/find/parse-queries";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { LintedFolder } from "../../support/linted-folder";
 
@@ -36,18 +36,18 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const find = async (values: readonly string[], options?: { below: boolean }): Promise<TenantFound> => {
-  const matcher = new Matcher(wantedOf(values), options);
+const find = async (values: readonly string[], options?: { below: boolean }): Promise<TenantMatches> => {
+  const matcher = new Matcher(parseQueries(values), options);
   sandbox.clearRequests();
-  return findTenant(matcher, {
+  return findTenantMatches(matcher, {
     name: "acme",
     file: folder.path("acme.yaml"),
-    tenant: { rows: await readMatching(client, matcher) },
-    reading: { today: "2026-11-20" },
+    tenant: { rows: await readMatchingRows(client, matcher) },
+    readOptions: { today: "2026-11-20" },
   });
 };
 
-const told = ({ found }: TenantFound): unknown[] =>
+const told = ({ found }: TenantMatches): unknown[] =>
   found.map(({ kind, how, value, state, there }) => [kind, how, value, state, there.map(({ by }) => by)]);
 
 it("finds a mailbox among VIPs, in files and at the tenant, beside its entries", async () => {

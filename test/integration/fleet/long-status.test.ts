@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
@@ -50,8 +50,8 @@ notify: { webhook: { changes: true } }
   });
   backend = `file://${folder.folder}`;
   await using journal = await fleetJournal(
-    await openDatabase(folder.path("j.db")),
-    stateBackend({ PULUMI_BACKEND_URL: backend }, folder.folder).fingerprint,
+    await openJournalDatabase(folder.path("j.db")),
+    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, folder.folder).fingerprint,
   );
   await journal.rollout(
     new Map(NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from(SETTINGS)])),

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
-import { evidenceOf, gatherEvidence } from "../../../provider/plan/evidence";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { collectEvidence, readMailHistory } from "../../../provider/plan/evidence";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
@@ -146,8 +146,8 @@ it("writes what all tenants have by one reading of each, and by the next run wha
 });
 
 it("tells of rollouts, wave by wave, and on a tenant's page of those that came to it", async () => {
-  const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
-  await using journal = await fleetJournal(await openDatabase(folder.path("j.db")), fingerprint);
+  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
+  await using journal = await fleetJournal(await openJournalDatabase(folder.path("j.db")), fingerprint);
   const files = new Map(
     Object.entries({
       "settings/baseline.yaml": BASELINE,
@@ -171,9 +171,9 @@ it("tells beside each entry what the tenant's own mail says, where that is asked
     scenario: { name: "mail", tenants: [{ ...tenant("acme", []), employees: [EMPLOYEE], threats: 30 }] },
   });
   const client = new SettingsClient({ baseUrl: service.url, apiKey: service.tenants[0]?.apiKeys.ci ?? "" });
-  const mail = await gatherEvidence({ client });
+  const mail = await readMailHistory({ client });
   const domain = mail.threats?.find(({ sender }) => sender.domains.length > 0)?.sender.domains[0] ?? "";
-  const many = evidenceOf(mail, { kind: "entry", value: domain })?.threats;
+  const many = collectEvidence(mail, { kind: "entry", value: domain })?.threats;
   folder.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
   folder.write("settings/acme.yaml", `version: 1\ndeny: [${domain}, unseen.example]\n`);
   service.clearRequests();

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type FleetStatus, statusSchema } from "../../../provider/fleet/status/status-schema";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { emailSecurity } from "../../support/command";
 import { COMMAND } from "../../support/command-line";
@@ -112,8 +112,8 @@ it.each([
   const former = "version: 1\ndeny: [evil.example]\nallow: [clicked.example]\n";
   if (backend === undefined) writeState("former", { "evil.example": "deny", "clicked.example": "allow" });
   else {
-    const { fingerprint } = stateBackend(about, folder.folder);
-    await using journal = await fleetJournal(await openDatabase(join(folder.folder, "j.db")), fingerprint);
+    const { fingerprint } = resolveStateBackend(about, folder.folder);
+    await using journal = await fleetJournal(await openJournalDatabase(join(folder.folder, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/former.yaml", Buffer.from(former)]]), { former: "unchanged" });
     const targets = readFileSync(folder.path("tenants.yaml"), "utf8");
     folder.write("tenants.yaml", targets.replace("settings/acme", "settings/former"));

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer as createSilent } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FleetStatus, statusSchema } from "../../../provider/fleet/status/status-schema";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
@@ -228,8 +228,8 @@ it("takes what a first rollout has still to bring for behind, and not for somebo
     "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\n",
   });
   {
-    const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: backend }, other.folder);
-    await using journal = await fleetJournal(await openDatabase(join(other.folder, "j.db")), fingerprint);
+    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, other.folder);
+    await using journal = await fleetJournal(await openJournalDatabase(join(other.folder, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/baseline.yaml", Buffer.from(baseline)]]), { acme: "pending" });
   }
   const { stdout } = await emailSecurity(
@@ -254,8 +254,8 @@ it("tells what the last rollout left from what the files say since, and which ro
       }).map(([path, text]) => [path, Buffer.from(text)]),
     );
   await using journal = await fleetJournal(
-    await openDatabase(join(folder.folder, "j.db")),
-    stateBackend({ PULUMI_BACKEND_URL: backend }, folder.folder).fingerprint,
+    await openJournalDatabase(join(folder.folder, "j.db")),
+    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, folder.folder).fingerprint,
   );
   const first = await journal.rollout(files(BASELINE), { acme: "unchanged", hooli: "unchanged" });
   const second = await journal.rollout(files(brought), { acme: "pending", hooli: "pending" });

@@ -1,7 +1,7 @@
 import { copyFileSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
@@ -34,7 +34,7 @@ waves: [{ name: all }]
 `,
     "acme.yaml": SETTINGS,
   });
-  const journal = await fleetJournal(await openDatabase(folder.path("live.db")), fingerprint());
+  const journal = await fleetJournal(await openJournalDatabase(folder.path("live.db")), fingerprint());
   rollout = await journal.rollout(new Map([["acme.yaml", Buffer.from(SETTINGS)]]), { acme: "unchanged" });
   // As a killed run leaves it, or a backup: the last commits are in the log beside the file.
   for (const end of ["", "-wal"]) copyFileSync(folder.path(`live.db${end}`), folder.path(`killed.db${end}`));
@@ -48,7 +48,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const fingerprint = (): string => stateBackend(backend(), folder.folder).fingerprint;
+const fingerprint = (): string => resolveStateBackend(backend(), folder.folder).fingerprint;
 const backend = () => ({ PULUMI_BACKEND_URL: `file://${folder.folder}` });
 
 describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", (disk) => {

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Observation, Patient } from "../../../provider/commands/doctor/check";
+import type { CheckContext, CheckOutcome } from "../../../provider/commands/doctor/check";
 import { pluginChecks } from "../../../provider/commands/doctor/plugin-check";
 import manifest from "../../../provider/package.json";
 import { EmptyFolder } from "../../support/packed-package";
@@ -45,9 +45,9 @@ class Project implements AsyncDisposable {
   async look(
     environment: NodeJS.ProcessEnv = {},
     { folder = ".", packageVersion = manifest.version } = {},
-  ): Promise<Observation> {
+  ): Promise<CheckOutcome> {
     const [check] = pluginChecks;
-    const patient: Patient = {
+    const patient: CheckContext = {
       environment: {
         ...runEnvironment(),
         PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
@@ -55,12 +55,12 @@ class Project implements AsyncDisposable {
         ...environment,
       },
       packageVersion,
-      folder: join(this.folder.path, folder),
+      directory: join(this.folder.path, folder),
       files: undefined,
       now: Date.now,
-      contact: () => Promise.reject(new Error("nothing is asked of the service")),
+      probeService: () => Promise.reject(new Error("nothing is asked of the service")),
     };
-    return (await check?.look(patient)) as Observation;
+    return (await check?.run(patient)) as CheckOutcome;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -5,7 +5,7 @@ import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { installationName } from "../../../provider/engine/installed-engines";
+import { getInstallationName } from "../../../provider/engine/installed-engines";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { EmptyFolder } from "../../support/packed-package";
 import { makeCertificate } from "../client/certificate";
@@ -266,7 +266,7 @@ describe("email-security doctor", () => {
   it("says where an engine is that is not on PATH, and how it comes there", async () => {
     await using cache = await EmptyFolder.create();
     const cacheDir = join(cache.path, "it's here");
-    const bin = join(cacheDir, "engine", installationName(VERSION), "bin");
+    const bin = join(cacheDir, "engine", getInstallationName(VERSION), "bin");
     await mkdir(bin, { recursive: true });
     await writeFile(join(bin, "pulumi"), "#!/bin/sh\necho '{}'\n", { mode: 0o755 });
     await writeFile(join(bin, "../engine.json"), JSON.stringify({ version: VERSION }));

@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { type EvidenceOptions, evidenceOf, evidenceSummary, gatherEvidence } from "../../../provider/plan/evidence";
-import { mailEvidence } from "../../../provider/plan/mail-evidence";
+import {
+  collectEvidence,
+  type EvidenceOptions,
+  getEvidenceSummary,
+  readMailHistory,
+} from "../../../provider/plan/evidence";
+import { buildMailEvidence } from "../../../provider/plan/mail-evidence";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../../provider/sandbox";
 
 const NOW = new Date("2026-11-21T12:00:00.000Z");
@@ -21,7 +26,7 @@ describe("evidence of a tenant", () => {
       .phishingReports("acme")
       .filter(({ report_date }) => report_date >= "2026-10-22T12:00:00.000Z");
     expect(window.length).toBeGreaterThan(100);
-    expect(evidenceSummary(base)).toEqual({
+    expect(getEvidenceSummary(base)).toEqual({
       days: 30,
       threats: window.length,
       reports: reports.length,
@@ -42,7 +47,7 @@ describe("evidence of a tenant", () => {
     const domains = new Set(window.map(({ sender_domain }) => sender_domain));
     for (const domain of domains) {
       const threats = window.filter(({ sender_domain }) => `.${sender_domain}`.endsWith(`.${domain}`));
-      const of = evidenceOf(base, { kind: "entry", value: domain, entryType: "domain" });
+      const of = collectEvidence(base, { kind: "entry", value: domain, entryType: "domain" });
       expect(of).toMatchObject({
         threats: threats.length,
         last: threats
@@ -59,7 +64,7 @@ describe("evidence of a tenant", () => {
       entryType: "domain" as const,
       verdictScope: "global",
     }));
-    const replayed = mailEvidence(base).backtest(
+    const replayed = buildMailEvidence(base).runBacktest(
       entries,
       entries.map((entry) => ({ ...entry, kind: "entry" as const, key: entry.value })),
     );
@@ -76,7 +81,7 @@ describe("evidence of a tenant", () => {
     const { sandbox, gather } = await tenant();
     const base = await gather({ maxPages: 1 });
     const all = sandbox.threats("acme").filter(({ time }) => time >= "2026-10-22T12:00:00.000Z");
-    expect(evidenceSummary(base)).toMatchObject({
+    expect(getEvidenceSummary(base)).toMatchObject({
       threats: 100,
       from: all[99]?.time,
       complete: false,
@@ -90,7 +95,7 @@ describe("evidence of a tenant", () => {
         "page_size" in query ? { status: 400, body: { error: "unknown parameter" } } : undefined,
     });
     const base = await gather({});
-    expect(evidenceSummary(base)).toMatchObject({ complete: true, missing: [] });
+    expect(getEvidenceSummary(base)).toMatchObject({ complete: true, missing: [] });
     const lines = requestsOf(sandbox).filter((line) => line.startsWith("/threats"));
     expect(lines.slice(0, 3)).toEqual([
       "/threats?minutes_ago=43200&page=1&page_size=100 400",
@@ -105,24 +110,24 @@ describe("evidence of a tenant", () => {
         path.endsWith("/threats") ? { status: 403, body: { error: "no access \u001b[2J" } } : undefined,
     });
     const base = await gather({});
-    const { threats, reports, complete, missing } = evidenceSummary(base);
+    const { threats, reports, complete, missing } = getEvidenceSummary(base);
     expect({ threats, complete }).toEqual({ threats: 0, complete: false });
     expect(reports).toBeGreaterThan(0);
     expect(missing).toHaveLength(1);
     expect(missing[0]).toMatch(/^The threats could not be read\. GET \/api\/v1\/threats .*403/);
     expect(missing[0]).not.toContain("\u001b");
     expect(missing[0]).not.toContain("sandbox-acme-ci");
-    expect(evidenceOf(base, { kind: "entry", value: "evil.example" })).toMatchObject({ threats: 0 });
-    expect(mailEvidence(base).backtest([], [])).toBeUndefined();
+    expect(collectEvidence(base, { kind: "entry", value: "evil.example" })).toMatchObject({ threats: 0 });
+    expect(buildMailEvidence(base).runBacktest([], [])).toBeUndefined();
   });
 
   it("is none where neither can be read", async () => {
     const { sandbox, gather } = await tenant();
     await sandbox.close();
     const base = await gather({});
-    expect(evidenceSummary(base).missing).toHaveLength(2);
-    expect(evidenceSummary(base)).not.toHaveProperty("from");
-    expect(evidenceOf(base, { kind: "entry", value: "evil.example" })).toBeUndefined();
+    expect(getEvidenceSummary(base).missing).toHaveLength(2);
+    expect(getEvidenceSummary(base)).not.toHaveProperty("from");
+    expect(collectEvidence(base, { kind: "entry", value: "evil.example" })).toBeUndefined();
   });
 
   it("waits for no answer once its time is up", async () => {
@@ -149,7 +154,7 @@ describe("evidence of a tenant", () => {
     });
     expect(asked).toEqual([1234]);
     expect(base.threats).toHaveLength(100);
-    expect(evidenceSummary(base).missing[0]).toMatch(
+    expect(getEvidenceSummary(base).missing[0]).toMatch(
       /^Of the threats, only the newest 100 of \d+ were read\. The time for it was up\.$/,
     );
     release();
@@ -158,7 +163,7 @@ describe("evidence of a tenant", () => {
 
 interface Tenant {
   readonly sandbox: Sandbox;
-  gather(options: Omit<EvidenceOptions, "client">): ReturnType<typeof gatherEvidence>;
+  gather(options: Omit<EvidenceOptions, "client">): ReturnType<typeof readMailHistory>;
 }
 
 async function tenant(options: SandboxOptions = {}): Promise<Tenant> {
@@ -166,7 +171,7 @@ async function tenant(options: SandboxOptions = {}): Promise<Tenant> {
   open.push(sandbox);
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", retries: false });
   open.push(client);
-  return { sandbox, gather: (more) => gatherEvidence({ client, now: NOW, ...more }) };
+  return { sandbox, gather: (more) => readMailHistory({ client, now: NOW, ...more }) };
 }
 
 function requestsOf({ requests }: Sandbox): string[] {

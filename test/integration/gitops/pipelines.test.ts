@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { ADDRESSES, SECRET } from "../../../provider/rollout/notify/receivers";
+import { RECEIVER_ADDRESS_VARIABLES, WEBHOOK_SECRET_VARIABLE } from "../../../provider/rollout/notify/receivers";
 import { actionlint } from "../../support/actionlint";
 import { EmptyFolder } from "../../support/packed-package";
 import {
@@ -176,7 +176,7 @@ describe("the pipeline for GitLab", () => {
       readonly id_tokens: object;
       readonly variables: Record<string, string>;
     };
-    const addresses = name === "gitops" ? [] : [...Object.values(ADDRESSES), SECRET];
+    const addresses = name === "gitops" ? [] : [...Object.values(RECEIVER_ADDRESS_VARIABLES), WEBHOOK_SECRET_VARIABLE];
     const named = { ...job.id_tokens, ...(job.secrets as object), ...(rollout?.secrets as object) };
     const secrets = [...Object.keys(named), "GITLAB_TOKEN", "CI_JOB_TOKEN", ...addresses];
     const install = job.before_script?.find((script) => script.includes("npm ci")) ?? "";

@@ -2,17 +2,17 @@ import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { entryArguments, memberArguments } from "../../../provider/files/declared";
+import { toEntryArguments, toMemberArguments } from "../../../provider/files/declaration-parser";
 import { readSettings } from "../../../provider/files/read-settings";
 import type { Settings } from "../../../provider/files/settings";
-import { hostOf } from "../../../provider/gitops/plan-tenant";
-import { desiredOf, type KnownList, type KnownLists } from "../../../provider/plan/desired";
-import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { getHost } from "../../../provider/gitops/plan-tenant";
+import { buildDesiredState, type StackList, type StackLists } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
-import { observe } from "../../../provider/plan/observed";
-import type { Change, Plan, Standing } from "../../../provider/plan/plan";
-import { planJson } from "../../../provider/plan/render/json";
-import { parsePattern } from "../../../provider/settings/pattern";
+import { readObservedState } from "../../../provider/plan/observed-state";
+import type { Plan, PlanChange, PlanEntryState } from "../../../provider/plan/plan";
+import { formatPlanJson } from "../../../provider/plan/render/plan-json";
+import { parseListPattern } from "../../../provider/settings/pattern";
 import { ManagedResource, type ServesRuns, type Up } from "../../support/managed-resource";
 import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model/colleague";
 import { Companies, type Company } from "../../support/model/company";
@@ -256,7 +256,7 @@ class Scene {
       const [kind = "", key = ""] = name.split(" ");
       const target = kind === "vip" ? { value: key } : { value: key, list: text.split(":")[0] as "deny" };
       return (lists[kind === "vip" ? "vips" : "entries"]?.ignore ?? []).some((one) => {
-        const pattern = parsePattern(one);
+        const pattern = parseListPattern(one);
         return pattern.ok && pattern.value.matches(target);
       });
     };
@@ -278,7 +278,7 @@ class Scene {
     const later = plan.findings
       .filter(({ code }) => code === "exclusive-later")
       .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) at the tenant/.exec(message)?.[1]));
-    const isLater = ({ sign }: Change): boolean => sign === "remove";
+    const isLater = ({ sign }: PlanChange): boolean => sign === "remove";
     expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, one) => sum + one, 0));
     if (later.length === 0) expect(next.guards.map(({ message }) => message)).toEqual([]);
     const more = next.changes.filter((change) => !isLater(change));
@@ -313,7 +313,7 @@ class Scene {
   }
 
   /** Makes of a thing that a plan changes something else than the plan has seen; answers whether that could be done. */
-  async #changedInConsole({ kind, key, value, verdictScope, after }: Change): Promise<boolean> {
+  async #changedInConsole({ kind, key, value, verdictScope, after }: PlanChange): Promise<boolean> {
     const comment = `in the meantime, ${this.told.length}`;
     const company = this.#company;
     const isDone = (status: number): boolean => status < 300;
@@ -330,25 +330,25 @@ class Scene {
   }
 
   async #plan(read: Settings): Promise<Plan> {
-    const observed = await observe(this.#client);
+    const observed = await readObservedState(this.#client);
     return makePlan({
-      desired: desiredOf(read, this.#known()),
+      desired: buildDesiredState(read, this.#known()),
       observed,
-      tenant: { host: hostOf(this.#client), name: "acme" },
+      tenant: { host: getHost(this.#client), name: "acme" },
       source: { kind: "files", files: ["acme.yaml"] },
-      mail: withoutEvidence(observed.at, "not asked"),
+      mail: buildEmptyEvidence(observed.readAt, "not asked"),
     });
   }
 
   /** What the state holds, as it is read from an exported stack. */
-  #known(): KnownLists {
-    const of = (kind: Kind, property: string): KnownList => {
+  #known(): StackLists {
+    const of = (kind: Kind, property: string): StackList => {
       const { properties, inputs } = this.#lists[kind];
       const { confirmRemovals } = inputs as { confirmRemovals?: number };
       return {
-        content: (properties?.[property] ?? {}) as KnownList["content"],
-        isThere: properties !== undefined,
-        ...(confirmRemovals === undefined ? {} : { confirmedBefore: confirmRemovals }),
+        content: (properties?.[property] ?? {}) as StackList["content"],
+        exists: properties !== undefined,
+        ...(confirmRemovals === undefined ? {} : { lastConfirmedRemovals: confirmRemovals }),
         ...(properties === undefined ? {} : { options: properties }),
       };
     };
@@ -360,15 +360,15 @@ class Scene {
     const environment: Record<string, string> = {};
     if (plan !== undefined) {
       environment["EMAIL_SECURITY_PLAN"] = this.#folder.at("plan.json");
-      writeFileSync(this.#folder.at("plan.json"), planJson(plan));
+      writeFileSync(this.#folder.at("plan.json"), formatPlanJson(plan));
     }
     await using provider = await this.#begin(this.#company, environment);
     this.#run.provider = provider;
     await this.#refreshAll();
     const { entries, vips } = read.lists;
     const [entry, vip] = await Promise.all([
-      this.#lists.entry.up({ ...entries, entries: read.entries.map(entryArguments) }),
-      this.#lists.vip.up({ ...vips, members: read.vips.map(memberArguments) }),
+      this.#lists.entry.up({ ...entries, entries: read.entries.map(toEntryArguments) }),
+      this.#lists.vip.up({ ...vips, members: read.vips.map(toMemberArguments) }),
     ]);
     for (const { outcome, failures, reasons } of [entry, vip])
       this.told.push(`run: ${outcome} ${[...Object.entries(failures).flat(), ...reasons].join("\n")}`);
@@ -407,8 +407,8 @@ function told(kind: string, one: { readonly list?: string; readonly comment?: st
   return [kind === "vip" ? "VIP" : one.list, one.comment].filter(Boolean).join(": ");
 }
 
-function changeLine({ kind, key, before, after }: Change): string {
-  const as = (standing: Standing | undefined): string => told(kind, standing);
+function changeLine({ kind, key, before, after }: PlanChange): string {
+  const as = (standing: PlanEntryState | undefined): string => told(kind, standing);
   return `${kind} ${key}: ${as(before)} -> ${as(after)}`;
 }
 

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
-import { planText } from "../../../provider/plan/render/text";
+import { renderPlanText } from "../../../provider/plan/render/plan-text";
 import { startSandbox } from "../../../provider/sandbox";
 import { settingsFolder } from "../../support/settings-folder";
 import { terminalPicture } from "../../support/terminal-picture";
@@ -34,7 +34,7 @@ it("the README's picture is what a plan prints", async () => {
   });
   await client.close();
   const shown = { ...plan, tenant: { ...plan.tenant, host: "mail-security.example" } };
-  const text = planText(shown, { color: true, width: 92 }).replaceAll(`${dirname(folder.at("settings"))}/`, "");
+  const text = renderPlanText(shown, { color: true, width: 92 }).replaceAll(`${dirname(folder.at("settings"))}/`, "");
   const [whatChanges = ""] = text.split(/\n.*Left alone/);
   await expect(
     terminalPicture(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),

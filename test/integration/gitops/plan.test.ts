@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AllowDenyEntryRow, SettingsClient } from "../../../provider/client";
-import { movedSince } from "../../../provider/commands/apply/compare-plans";
+import { findStaleReason } from "../../../provider/commands/apply/compare-plans";
 import { readSettings } from "../../../provider/files/read-settings";
-import { driftOf } from "../../../provider/gitops/drift";
+import { detectDrift } from "../../../provider/gitops/detect-drift";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
-import { desiredOf, type KnownLists } from "../../../provider/plan/desired";
-import { gatherEvidence } from "../../../provider/plan/evidence";
-import { mailEvidence, withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { buildDesiredState, type StackLists } from "../../../provider/plan/desired-state";
+import { readMailHistory } from "../../../provider/plan/evidence";
+import { buildEmptyEvidence, buildMailEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
-import { observe, observedFrom } from "../../../provider/plan/observed";
-import type { Change, Plan } from "../../../provider/plan/plan";
+import { buildObservedState, readObservedState } from "../../../provider/plan/observed-state";
+import type { Plan, PlanChange } from "../../../provider/plan/plan";
 import { readPlanFile } from "../../../provider/resources/lifecycle/reviewed-plan";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
@@ -18,7 +18,7 @@ import { runEnvironment } from "../../support/run-environment";
 import { settingsFolder } from "../../support/settings-folder";
 
 const TODAY = "2026-11-21";
-const NOTHING: KnownLists = { entries: { content: {} }, vips: { content: {} } };
+const NOTHING: StackLists = { entries: { content: {} }, vips: { content: {} } };
 
 /** A tenant of the sandbox, without mail, and what the files below it come to. */
 async function tenant(rows: readonly object[] = [], vips: readonly string[] = []) {
@@ -31,16 +31,16 @@ async function tenant(rows: readonly object[] = [], vips: readonly string[] = []
   return {
     sandbox,
     console,
-    async plan(text: string, known?: KnownLists, stack?: string): Promise<Plan> {
+    async plan(text: string, known?: StackLists, stack?: string): Promise<Plan> {
       using folder = settingsFolder({ "acme.yaml": text });
       const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
-      const observed = await observe(client);
+      const observed = await readObservedState(client);
       return makePlan({
-        desired: desiredOf(settings, known),
+        desired: buildDesiredState(settings, known),
         observed,
         tenant: { host: "sandbox", name: "acme" },
         source: { kind: "files", files: ["acme.yaml"], ...(stack === undefined ? {} : { stack }) },
-        mail: withoutEvidence(observed.at, "not asked"),
+        mail: buildEmptyEvidence(observed.readAt, "not asked"),
       });
     },
     async [Symbol.asyncDispose]() {
@@ -110,7 +110,7 @@ allow:
       entry("deny", "console.example"),
       entry("deny", "stays.example"),
     ]);
-    const known: KnownLists = {
+    const known: StackLists = {
       entries: {
         content: {
           "gone.example": "deny",
@@ -160,7 +160,7 @@ deny: []
       ...values.map((value) => entry("deny", value)),
       entry("allow", "there.example", "x"),
     ]);
-    const known: KnownLists = {
+    const known: StackLists = {
       entries: { content: Object.fromEntries(values.map((value) => [value, "deny"])) },
       vips: { content: {} },
     };
@@ -176,13 +176,13 @@ deny: []
 
   it("says that the first run of an exclusive list removes nothing, and that a VIP by `keep` stays", async () => {
     await using acme = await tenant([entry("deny", "a.example")], ["mei.chen@acme.example"]);
-    const isThere = false;
+    const exists = false;
     const text = `version: 1
 lists: { entries: { mode: exclusive, maxRemovalFraction: 1 }, vips: { onDelete: keep } }
 deny: []
 `;
-    const known: KnownLists = {
-      entries: { content: {}, isThere },
+    const known: StackLists = {
+      entries: { content: {}, exists },
       vips: { content: { "mei.chen@acme.example": "by hand" } },
     };
     const plan = await acme.plan(text, known);
@@ -212,7 +212,7 @@ deny: []
     await using acme = await tenant([entry("allow", "late.example", "fair"), entry("allow", "ours.example")]);
     const text =
       "version: 1\nallow: [{ value: late.example, expires: 2026-10-31 }, { value: ours.example, expires: 2026-10-31 }, stays.example]\n";
-    const known: KnownLists = {
+    const known: StackLists = {
       entries: { content: { "ours.example": "allow", "stays.example": "allow" } },
       vips: { content: {} },
     };
@@ -228,10 +228,10 @@ deny: []
     using folder = settingsFolder({ "acme.yaml": text });
     const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
     const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
-    const observed = await observe(client);
+    const observed = await readObservedState(client);
     await client.close();
-    const told = (state?: KnownLists) =>
-      driftOf(settings, observed, "sandbox", state)
+    const told = (state?: StackLists) =>
+      detectDrift(settings, observed, "sandbox", state)
         .items.filter(({ what }) => what !== "missing")
         .map(({ what, key, why }) => [what, key, why]);
     expect(told(known)).toEqual([
@@ -252,7 +252,7 @@ deny: []
   it("asks whose key it is when nothing that the stack declared is there", async () => {
     await using acme = await tenant();
     const values = ["a", "b", "c", "d", "e"].map((name) => `${name}.example`);
-    const known: KnownLists = {
+    const known: StackLists = {
       entries: { content: Object.fromEntries(values.map((value) => [value, "deny"])) },
       vips: { content: {} },
     };
@@ -319,26 +319,26 @@ describe("the digest of a plan", () => {
     await using acme = await tenant([entry("deny", "one.example", "old")]);
     const [one, other] = [await acme.plan(TEXT, NOTHING, "prod"), await acme.plan(TEXT, NOTHING, "prod")];
     expect(other.digest).toBe(one.digest);
-    expect(movedSince(one.digest, other)).toBeUndefined();
+    expect(findStaleReason(one.digest, other)).toBeUndefined();
     // A colleague's other entries are none of it.
     await acme.console.allowDenyEntries.create(entry("deny", "three.example") as never);
-    expect(movedSince(one.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
+    expect(findStaleReason(one.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
   });
 
   it("tells a tenant, files and a tenant's entries that moved, and which", async () => {
     await using acme = await tenant([entry("deny", "one.example", "old")]);
-    const known: KnownLists = { entries: { content: { "one.example": "deny: old" } }, vips: { content: {} } };
+    const known: StackLists = { entries: { content: { "one.example": "deny: old" } }, vips: { content: {} } };
     const reviewed = await acme.plan(TEXT, known, "prod");
     const { digest } = reviewed;
-    expect(movedSince(digest, await acme.plan(TEXT, known, "test"), reviewed)?.what).toBe("tenant");
+    expect(findStaleReason(digest, await acme.plan(TEXT, known, "test"), reviewed)?.part).toBe("tenant");
     const others = await acme.plan(TEXT.replace("two", "three"), known, "prod");
-    expect(movedSince(digest, others)).toMatchObject({ what: "desired", details: [] });
-    expect(movedSince(digest, others, reviewed)?.details.join()).toContain("deny three.example");
+    expect(findStaleReason(digest, others)).toMatchObject({ part: "desired", details: [] });
+    expect(findStaleReason(digest, others, reviewed)?.details.join()).toContain("deny three.example");
 
     const [row] = acme.sandbox.allowDenyEntries("acme");
     await acme.console.allowDenyEntries.update(row?.id ?? "", { list: "allow", comment: "let it in" });
-    const moved = movedSince(digest, await acme.plan(TEXT, known, "prod"), reviewed);
-    expect(moved?.what).toBe("observed");
+    const moved = findStaleReason(digest, await acme.plan(TEXT, known, "prod"), reviewed);
+    expect(moved?.part).toBe("observed");
     expect(moved?.details).toEqual([
       '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console); who changed it since, the service does not tell',
     ]);
@@ -349,20 +349,20 @@ describe("the digest of a plan", () => {
     const reviewed = await acme.plan(TEXT, NOTHING, "prod");
     await acme.console.allowDenyEntries.create(entry("deny", "two.example") as never);
     const now = await acme.plan(TEXT, NOTHING, "prod");
-    expect(movedSince(reviewed.digest, now, reviewed)).toBeUndefined();
-    expect(movedSince(reviewed.digest, now)?.what).toBe("observed");
+    expect(findStaleReason(reviewed.digest, now, reviewed)).toBeUndefined();
+    expect(findStaleReason(reviewed.digest, now)?.part).toBe("observed");
   });
 
   it("does not take a removal for done when the entry is there under another scope", async () => {
     await using acme = await tenant([entry("allow", "gone.example")]);
-    const known: KnownLists = {
+    const known: StackLists = {
       entries: { content: { "gone.example": "allow", "one.example": "deny: INC-1" } },
       vips: { content: {} },
     };
     const reviewed = await acme.plan(TEXT, known, "prod");
     const [row] = acme.sandbox.allowDenyEntries("acme");
     await acme.console.allowDenyEntries.update(row?.id ?? "", { verdict_scope: "graymail" });
-    const moved = movedSince(reviewed.digest, await acme.plan(TEXT, known, "prod"), reviewed);
+    const moved = findStaleReason(reviewed.digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.details).toEqual([
       "  allow gone.example: was to be removed, and is there as gone.example (graymail) now, allow without a comment",
     ]);
@@ -370,7 +370,7 @@ describe("the digest of a plan", () => {
 
   it("is over all that a plan shows: what the files say beside an entry, their rules, and who made what is there", async () => {
     await using acme = await tenant([entry("deny", "gone.example", "old")]);
-    const known: KnownLists = {
+    const known: StackLists = {
       entries: { content: { "gone.example": "deny: old" } },
       vips: { content: {} },
     };
@@ -378,8 +378,8 @@ describe("the digest of a plan", () => {
       `version: 1\nlists: { entries: { maxRemovalFraction: 1 } }\n${rest}allow:\n  - { value: partner.example, comment: c, ticket: CHG-1, owner: Dana, approvedBy: Tom, expires: 2026-12-31${more} }\n`;
     const reviewed = await acme.plan(text(), known, "prod");
     const movedBy = async (other: string): Promise<readonly string[]> => {
-      const moved = movedSince(reviewed.digest, await acme.plan(other, known, "prod"), reviewed);
-      expect(moved?.what).toBe("desired");
+      const moved = findStaleReason(reviewed.digest, await acme.plan(other, known, "prod"), reviewed);
+      expect(moved?.part).toBe("desired");
       return moved?.details ?? [];
     };
     const called = "  allow partner.example:";
@@ -402,15 +402,15 @@ describe("the digest of a plan", () => {
     expect(await movedBy(`${text()}deny: [{ value: late.example, expires: 2026-10-31 }]\n`)).toHaveLength(1);
     // The digest says it without the plan, too.
     const never = await acme.plan(text().replace("2026-12-31", "never"), known, "prod");
-    expect(movedSince(reviewed.digest, never)?.what).toBe("desired");
+    expect(findStaleReason(reviewed.digest, never)?.part).toBe("desired");
     // The same entry, made anew by somebody: to remove that was not reviewed.
     const [row] = acme.sandbox.allowDenyEntries("acme");
     await acme.console.allowDenyEntries.delete(row?.id ?? "");
     const other = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
     await other.allowDenyEntries.create(entry("deny", "gone.example", "old") as never);
     await other.close();
-    const anew = movedSince(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
-    expect(anew?.what).toBe("observed");
+    const anew = findStaleReason(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
+    expect(anew?.part).toBe("observed");
     expect(anew?.details[0]).toMatch(
       /^ {2}deny gone\.example: was made by Dana Reyes \(console\) on .* another one now, made by /,
     );
@@ -426,8 +426,8 @@ describe("the digest of a plan", () => {
     const [row] = acme.sandbox.allowDenyEntries("acme");
     await acme.console.allowDenyEntries.update(row?.id ?? "", { comment: "do not touch" });
     const now = await acme.plan(text, NOTHING, "prod");
-    expect(movedSince(reviewed.digest, now)?.what).toBe("observed");
-    expect(movedSince(reviewed.digest, now, reviewed)?.details).toEqual([
+    expect(findStaleReason(reviewed.digest, now)?.part).toBe("observed");
+    expect(findStaleReason(reviewed.digest, now, reviewed)?.details).toEqual([
       '  deny one.example: may take the place of one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
     ]);
     // What is declared itself, or goes, is nobody's to take over.
@@ -440,8 +440,8 @@ describe("the digest of a plan", () => {
     await using acme = await tenant();
     const plan = await acme.plan(TEXT, NOTHING, "prod");
     const old = plan.digest.replace(/^v2/, "v1");
-    expect(movedSince(old, plan)).toMatchObject({
-      what: "digest",
+    expect(findStaleReason(old, plan)).toMatchObject({
+      part: "digest",
       message: expect.stringContaining("earlier release"),
     });
     using folder = settingsFolder({ "plan.json": JSON.stringify({ ...plan, digest: old }) });
@@ -455,8 +455,8 @@ describe("the digest of a plan", () => {
     const plan = await acme.plan(TEXT, NOTHING, "prod");
     const [first] = plan.changes;
     const forged = { ...plan, changes: [{ ...first, after: { list: "allow" } } as never] };
-    expect(movedSince(plan.digest, plan, forged)?.what).toBe("digest");
-    expect(movedSince("v1-nonsense", plan)?.what).toBe("digest");
+    expect(findStaleReason(plan.digest, plan, forged)?.part).toBe("digest");
+    expect(findStaleReason("v1-nonsense", plan)?.part).toBe("digest");
   });
 });
 
@@ -537,31 +537,31 @@ describe("a plan with evidence", () => {
             verdict === "malicious" && Date.parse(detection_time) > since && /@(?!acme)/.test(sender_email),
         )?.sender_email ?? "";
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
-    const base = await gatherEvidence({ client });
-    const observed = observedFrom(
+    const base = await readMailHistory({ client });
+    const observed = buildObservedState(
       "2026-11-21T00:00:00Z",
       [{ id: "1", list: "deny", entry_type: "email_address", value: sender } as AllowDenyEntryRow],
       [],
     );
     await client.close();
-    const known: KnownLists = { entries: { content: { [sender]: "deny" } }, vips: { content: {} } };
-    const alarmOf = (text: string): Partial<Change> => {
+    const known: StackLists = { entries: { content: { [sender]: "deny" } }, vips: { content: {} } };
+    const alarmOf = (text: string): Partial<PlanChange> => {
       using folder = settingsFolder({
         "acme.yaml": `version: 1\nlists: { entries: { maxRemovals: 1, maxRemovalFraction: 1 } }\n${text}`,
       });
       const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
       const { changes } = makePlan({
-        desired: desiredOf(settings, known),
+        desired: buildDesiredState(settings, known),
         observed,
         tenant: { host: "sandbox", name: "acme" },
         source: { kind: "files", files: ["acme.yaml"] },
-        mail: mailEvidence(base),
+        mail: buildMailEvidence(base),
       });
       return {
         sign: changes[0]?.sign,
         alarm: changes[0]?.alarm,
         accepted: changes[0]?.accepted,
-      } as Partial<Change>;
+      } as Partial<PlanChange>;
     };
     expect(alarmOf("")).toEqual({ sign: "remove", alarm: "danger", accepted: undefined });
     expect(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { Properties } from "../../support/provider-call";
 import { ProviderProcess, type ProviderResource } from "../../support/provider-process";
 import { stories } from "../../support/scale";

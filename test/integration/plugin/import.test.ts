@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { InitFailed } from "../../support/provider-call";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 

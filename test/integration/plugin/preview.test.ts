@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/settings/unknown";
 import type { Properties } from "../../support/provider-call";
 import { sharedTenant } from "../../support/sandbox-tenant";

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { placeNode } from "#scripts/node-programs";
+import { installNode } from "#scripts/node-programs";
 import { EmptyFolder } from "../../support/packed-package";
 
 afterEach(() => {
@@ -18,7 +18,7 @@ it.skipIf(process.platform === "win32")("uses no Node.js but the one that is pin
   vi.stubEnv("EMAIL_SECURITY_CACHE_DIR", cache);
   vi.stubEnv("PATH", [commands, process.env["PATH"]].join(delimiter));
 
-  await expect(placeNode("windows-arm64", folder.path)).rejects.toThrow(
+  await expect(installNode("windows-arm64", folder.path)).rejects.toThrow(
     /win_arm64\.whl has the SHA-256 [0-9a-f]{64}, and node-programs\.json says [0-9a-f]{64}: it is not used/,
   );
 

@@ -2,10 +2,15 @@ import { globSync } from "node:fs";
 import { cp, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { TEXTS, versionOf, writeVersion } from "#scripts/version";
+import { readPackageVersion, VERSIONED_FILES, writeVersion } from "#scripts/version";
 import { EmptyFolder } from "../../support/packed-package";
 
-const FILES = ["provider/package.json", "package-lock.json", ...TEXTS, ...globSync("examples/*/package.json")];
+const FILES = [
+  "provider/package.json",
+  "package-lock.json",
+  ...VERSIONED_FILES,
+  ...globSync("examples/*/package.json"),
+];
 
 it("is that of the package, what the examples ask for, and what npm has locked of these, and nothing else changes", async () => {
   await using folder = await EmptyFolder.create();
@@ -13,9 +18,9 @@ it("is that of the package, what the examples ask for, and what npm has locked o
     await mkdir(dirname(join(folder.path, file)), { recursive: true });
     await cp(file, join(folder.path, file));
   }
-  const before = versionOf(folder.path);
+  const before = readPackageVersion(folder.path);
   writeVersion(folder.path, "9.8.7");
-  expect(versionOf(folder.path)).toBe("9.8.7");
+  expect(readPackageVersion(folder.path)).toBe("9.8.7");
   for (const file of FILES) {
     const old = (await readFile(file, "utf8")).split("\n");
     const lines = (await readFile(join(folder.path, file), "utf8")).split("\n");

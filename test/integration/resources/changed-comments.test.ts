@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { ManagedResource } from "../../support/managed-resource";
 import type { Properties } from "../../support/provider-call";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { ServiceRequest } from "../../../provider/sandbox";
 import { holdsOf } from "../../support/holds-of";
 import { ManagedResource, type Up } from "../../support/managed-resource";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import type { Properties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
-import { allowDenyList } from "../../../provider/resources/lifecycle/allow-deny-list";
-import type { Context } from "../../../provider/resources/lifecycle/lifecycle";
-import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
-import { vipList } from "../../../provider/resources/lifecycle/vip-list";
+import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import { allowDenyListLifecycle } from "../../../provider/resources/lifecycle/allow-deny-list";
+import type { LifecycleContext } from "../../../provider/resources/lifecycle/lifecycle";
+import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
+import { vipListLifecycle } from "../../../provider/resources/lifecycle/vip-list";
 import {
   type Sandbox,
   type SandboxOptions,
@@ -15,14 +15,14 @@ import {
   startSandbox,
 } from "../../../provider/sandbox";
 import { OwnDomains } from "../../../provider/settings/own-domains";
-import { Tenant } from "../../../provider/tenant";
+import { TenantCache } from "../../../provider/tenant";
 import { answering } from "../../support/answering";
 import { laggingLists } from "../../support/lagging-lists";
 
 /** One provider process on a tenant, and what went over the wire. */
 interface Process extends AsyncDisposable {
   readonly sandbox: Sandbox;
-  readonly context: Context;
+  readonly context: LifecycleContext;
   readonly said: readonly string[];
   /** The requests since the last call, as `GET deny 1`: the list and its page. */
   trace(): string[];
@@ -36,13 +36,13 @@ async function processOn(options: SandboxOptions, ownDomains: readonly string[] 
     sandbox,
     said,
     context: {
-      tenant: new Tenant({ client }),
-      say: (sentence) => said.push(sentence),
+      tenant: new TenantCache({ client }),
+      log: (sentence) => said.push(sentence),
       isDeclared: () => false,
-      hold: () => undefined,
+      shareManagedIds: () => undefined,
       confirmTenant: async () => undefined,
-      isHeldElsewhere: () => false,
-      ownDomains: () => new OwnDomains(ownDomains),
+      isManagedElsewhere: () => false,
+      getOwnDomains: () => new OwnDomains(ownDomains),
     },
     trace() {
       const lines = sandbox.requests.map(
@@ -113,19 +113,21 @@ describe("an import of thousands, asked for at once", () => {
     await using process = await processOn({
       scenario: scenario([...EVIL, { list: "allow", value: "a.example" }]),
     });
-    const found = await Promise.all(EVIL.map(({ value }) => allowDenyEntry.lookUp(`deny:${value}`, process.context)));
+    const found = await Promise.all(
+      EVIL.map(({ value }) => allowDenyEntryLifecycle.lookUp(`deny:${value}`, process.context)),
+    );
     expect(process.trace()).toEqual(pages("deny", 25));
     const rows = process.sandbox.allowDenyEntries("acme").filter(({ list }) => list === "deny");
     expect(found.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
     expect(found[7]?.inputs).toEqual({ list: "deny", value: evil(7), comment: "INC-7" });
 
     // Ids tell nothing of the list; the one that was read is not read again.
-    const byId = await Promise.all(rows.map(({ id }) => allowDenyEntry.lookUp(id, process.context)));
+    const byId = await Promise.all(rows.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, process.context)));
     expect(process.trace()).toEqual(pages("allow", 1));
     expect(byId.map((one) => one?.state.value)).toEqual(rows.map(({ value }) => value));
     // One that is missing is read again as long as lists may lag, once for all that are missing.
     const gone = await Promise.all(
-      [0, 1, 2].map((at) => allowDenyEntry.lookUp(`deny:gone-${at}.example`, process.context)),
+      [0, 1, 2].map((at) => allowDenyEntryLifecycle.lookUp(`deny:gone-${at}.example`, process.context)),
     );
     expect(gone).toEqual([undefined, undefined, undefined]);
     const again = process.trace();
@@ -137,7 +139,10 @@ describe("an import of thousands, asked for at once", () => {
     await using process = await processOn({ scenario: scenario([], 450) });
     const found = await Promise.all(
       Array.from({ length: 450 }, (_, at) =>
-        vipEmployee.lookUp(at % 2 === 0 ? `vip-${at}@acme.example` : `VIP-${at}@Acme.Example`, process.context),
+        vipEmployeeLifecycle.lookUp(
+          at % 2 === 0 ? `vip-${at}@acme.example` : `VIP-${at}@Acme.Example`,
+          process.context,
+        ),
       ),
     );
     expect(process.trace()).toEqual(pages("vip_employees", 3));
@@ -147,17 +152,17 @@ describe("an import of thousands, asked for at once", () => {
       inputs: { email: "vip-3@acme.example", comment: "Talks to\nthe press: daily" },
     });
     expect(found[4]?.inputs).toEqual({ email: "vip-4@acme.example" });
-    const automatic = await vipEmployee.lookUp("ruth.castellan@acme.example", process.context);
+    const automatic = await vipEmployeeLifecycle.lookUp("ruth.castellan@acme.example", process.context);
     expect(automatic).toMatchObject({
       inputs: { email: "ruth.castellan@acme.example" },
       state: { source: "auto" },
     });
     expect(process.trace()).toEqual([]);
-    expect(await vipEmployee.lookUp("nobody@acme.example", process.context)).toBeUndefined();
+    expect(await vipEmployeeLifecycle.lookUp("nobody@acme.example", process.context)).toBeUndefined();
     const again = process.trace();
     expect(new Set(again)).toEqual(new Set(pages("vip_employees", 3)));
     expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 3);
-    expect(await reasonOf(vipEmployee.lookUp("Ruth Castellan", process.context))).toBe(
+    expect(await reasonOf(vipEmployeeLifecycle.lookUp("Ruth Castellan", process.context))).toBe(
       '"Ruth Castellan" names no VIP: "Ruth Castellan" is not a mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported. [ERR_IMPORT]',
     );
     expect(process.trace()).toEqual([]);
@@ -173,7 +178,7 @@ describe("an import of thousands, asked for at once", () => {
       lists.hide("vips", 3);
       const isVip = name.startsWith("VIP");
       const given = name === "its id" ? (row?.id ?? "") : name;
-      const lifecycle = isVip ? vipEmployee : allowDenyEntry;
+      const lifecycle = isVip ? vipEmployeeLifecycle : allowDenyEntryLifecycle;
       expect(await lifecycle.lookUp(given, process.context)).toMatchObject({
         id: isVip ? "vip-0@acme.example" : row?.id,
       });
@@ -189,7 +194,7 @@ describe("an import of thousands, asked for at once", () => {
       return { ...response, body: JSON.parse(text.replace(`"${evil(3)}"`, '"another.example"')) };
     };
     await using process = await processOn({ scenario: scenario(EVIL.slice(0, 250)), afterHandle: shift });
-    const found = await allowDenyEntry.lookUp(`deny:${evil(3)}`, process.context);
+    const found = await allowDenyEntryLifecycle.lookUp(`deny:${evil(3)}`, process.context);
     expect([found?.state.value, hidden]).toEqual([evil(3), 0]);
   });
 });
@@ -223,7 +228,7 @@ describe("the import of an entry", () => {
   it("takes an id before a name, and a name in any spelling", async () => {
     await using process = await processOn(answering(ODD, []));
     const idOf = async (name: string): Promise<string | undefined> => {
-      const found = await allowDenyEntry.lookUp(name, process.context);
+      const found = await allowDenyEntryLifecycle.lookUp(name, process.context);
       return found === undefined ? undefined : (found.state.entryId ?? found.id);
     };
     for (const [name, id] of [
@@ -249,7 +254,7 @@ describe("the import of an entry", () => {
     for (const name of ["deny:mail.example", "allow:mail.example (global)", "gone.example"]) {
       expect([name, await idOf(name)]).toEqual([name, undefined]);
     }
-    const { id, state, inputs } = (await allowDenyEntry.lookUp("red.example", process.context)) ?? {};
+    const { id, state, inputs } = (await allowDenyEntryLifecycle.lookUp("red.example", process.context)) ?? {};
     expect([id, state?.comment, inputs]).toEqual([
       "\\u{1b}[31m",
       "\\u{1b}[31mred",
@@ -259,7 +264,7 @@ describe("the import of an entry", () => {
 
   it("says of what names several how to write each, and of what names none what can be written", async () => {
     await using process = await processOn(answering(ODD, []));
-    const reason = (name: string) => reasonOf(allowDenyEntry.lookUp(name, process.context));
+    const reason = (name: string) => reasonOf(allowDenyEntryLifecycle.lookUp(name, process.context));
     const SEVERAL =
       "and an import is of one. Nothing was imported. Write what stands first on the line of the one that is meant:";
     expect(await reason("evil.example")).toBe(
@@ -290,14 +295,14 @@ describe("the import of an entry", () => {
     ] as const;
     const acceptRisk = "It stood at the service before the import, and is to be reviewed.";
     await using process = await processOn({ scenario: scenario(entries) }, ["acme.example"]);
-    const gmail = await allowDenyEntry.lookUp("allow:gmail.com", process.context);
-    const own = await allowDenyEntry.lookUp("deny:acme.example", process.context);
+    const gmail = await allowDenyEntryLifecycle.lookUp("allow:gmail.com", process.context);
+    const own = await allowDenyEntryLifecycle.lookUp("deny:acme.example", process.context);
     expect([gmail?.inputs, gmail?.state.acceptRisk]).toEqual([
       { list: "allow", value: "gmail.com", comment: "Applicants", acceptRisk },
       acceptRisk,
     ]);
     expect(own?.inputs).toEqual({ list: "deny", value: "acme.example", acceptRisk });
-    expect((await allowDenyList.lookUp("allow-deny-list", process.context))?.inputs).toEqual({
+    expect((await allowDenyListLifecycle.lookUp("allow-deny-list", process.context))?.inputs).toEqual({
       entries: {
         "acme.example": `deny (risk accepted: ${acceptRisk})`,
         "gmail.com": `allow (risk accepted: ${acceptRisk}): Applicants`,
@@ -309,17 +314,17 @@ describe("the import of an entry", () => {
     await using process = await processOn({
       intercept: () => ({ status: 403, body: { error: "The key was revoked." } }),
     });
-    expect(await reasonOf(allowDenyEntry.lookUp("deny:evil.example", process.context))).toMatch(
+    expect(await reasonOf(allowDenyEntryLifecycle.lookUp("deny:evil.example", process.context))).toMatch(
       /The key was revoked\..*\[ERR_AUTH\]$/s,
     );
-    expect(await reasonOf(vipList.lookUp("vip-list", process.context))).toMatch(/\[ERR_AUTH\]$/);
+    expect(await reasonOf(vipListLifecycle.lookUp("vip-list", process.context))).toMatch(/\[ERR_AUTH\]$/);
   });
 });
 
 describe("the import of a whole list", () => {
   it("declares all that can be, reads each list once, and says what it left out", async () => {
     await using process = await processOn(answering(ODD, []));
-    const found = await allowDenyList.lookUp("allow-deny-list", process.context);
+    const found = await allowDenyListLifecycle.lookUp("allow-deny-list", process.context);
     expect(process.trace()).toEqual(["GET allow 1", "GET deny 1"]);
     const entries = {
       "both.example": "deny: Stays",
@@ -346,20 +351,20 @@ describe("the import of a whole list", () => {
 
   it("declares one of the two lists by its name, and reads no other", async () => {
     await using process = await processOn(answering(ODD, []));
-    const found = await allowDenyList.lookUp("allow", process.context);
+    const found = await allowDenyListLifecycle.lookUp("allow", process.context);
     expect([found?.id, found?.inputs]).toEqual([
       "allow-deny-list",
       { entries: { "both.example": "allow: Goes?", "mail.example (graymail)": "allow" } },
     ]);
     expect(process.trace()).toEqual(["GET allow 1"]);
-    expect(await reasonOf(allowDenyList.lookUp("deny-list", process.context))).toBe(
+    expect(await reasonOf(allowDenyListLifecycle.lookUp("deny-list", process.context))).toBe(
       '"deny-list" names no whole list; it is imported by the id allow-deny-list, or allow or deny for what is on one of the two. Nothing was imported. [ERR_IMPORT]',
     );
   });
 
   it("leaves VIPs by automatic detection to it, and says so", async () => {
     await using process = await processOn({ scenario: scenario([], 2) });
-    const found = await vipList.lookUp("vip-list", process.context);
+    const found = await vipListLifecycle.lookUp("vip-list", process.context);
     expect(found?.inputs).toEqual({
       members: { "vip-0@acme.example": "", "vip-1@acme.example": "Talks to\nthe press: daily" },
     });
@@ -371,6 +376,8 @@ describe("the import of a whole list", () => {
 
   it("is of an empty list too", async () => {
     await using process = await processOn({ scenario: scenario([]) });
-    expect((await allowDenyList.lookUp("allow-deny-list", process.context))?.inputs).toEqual({ entries: {} });
+    expect((await allowDenyListLifecycle.lookUp("allow-deny-list", process.context))?.inputs).toEqual({
+      entries: {},
+    });
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
 import { holdsOf } from "../../support/holds-of";

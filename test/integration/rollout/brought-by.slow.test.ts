@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { broughtBy } from "../../../provider/rollout/journal/brought-by";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { journalAt } from "../../support/bringing-rollout";
 import { commandLine } from "../../support/command-line";
@@ -12,8 +12,8 @@ import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history
 it("names the same of a journal in PostgreSQL", async () => {
   await using server = await startPostgres();
   const rollout = await journalAt(server.url);
-  const database = await openDatabase(server.url);
-  expect(await broughtBy(database, "acme", "flood.example")).toEqual([
+  const database = await openJournalDatabase(server.url);
+  expect(await findValueChanges(database, "acme", "flood.example")).toEqual([
     {
       rollout,
       wave: "canary",
@@ -26,7 +26,7 @@ it("names the same of a journal in PostgreSQL", async () => {
       at: "2026-11-02T09:00:00.000Z",
     },
   ]);
-  expect(await broughtBy(database, "globex", "flood.example")).toEqual([]);
+  expect(await findValueChanges(database, "globex", "flood.example")).toEqual([]);
   await database.close();
 });
 
@@ -51,7 +51,7 @@ it("asks a tenant of the targets file with its own key, and says where there is 
     expect(without.code).toBe(2);
 
     // The limit of the address is shared with rollouts, which takes a journal.
-    const shared = await openDatabase(join(folder.path, ".email-security/rollouts.db"));
+    const shared = await openJournalDatabase(join(folder.path, ".email-security/rollouts.db"));
     expect(await shared.query("SELECT address FROM rollout_addresses")).toEqual([{ address: sandbox.url }]);
     await shared.close();
 

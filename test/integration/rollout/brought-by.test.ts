@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { broughtBy } from "../../../provider/rollout/journal/brought-by";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
 import { journalAt } from "../../support/bringing-rollout";
 import { settingsHistory } from "../../support/settings-history";
 
@@ -9,8 +9,8 @@ it("names the rollout, wave and digests that brought a value to a tenant, and no
   using folder = settingsHistory();
   const file = join(folder.path, "rollouts.db");
   const rollout = await journalAt(file);
-  const database = await openDatabase(file);
-  const acme = await broughtBy(database, "acme", "flood.example");
+  const database = await openJournalDatabase(file);
+  const acme = await findValueChanges(database, "acme", "flood.example");
   expect(acme).toEqual([
     {
       rollout,
@@ -24,11 +24,11 @@ it("names the rollout, wave and digests that brought a value to a tenant, and no
       at: "2026-11-02T09:00:00.000Z",
     },
   ]);
-  expect(await broughtBy(database, "acme", "other.example")).toEqual([]);
-  expect(await broughtBy(database, "globex", "flood.example")).toEqual([]);
+  expect(await findValueChanges(database, "acme", "other.example")).toEqual([]);
+  expect(await findValueChanges(database, "globex", "flood.example")).toEqual([]);
   // By the stack: a tenant may have had another name then, and its name another tenant.
   await database.query("UPDATE rollout_tenants SET name = 't001' WHERE name = 'acme'");
-  expect(await broughtBy(database, "acme", "flood.example")).toEqual(acme);
-  expect(await broughtBy(database, "t001", "flood.example")).toEqual([]);
+  expect(await findValueChanges(database, "acme", "flood.example")).toEqual(acme);
+  expect(await findValueChanges(database, "t001", "flood.example")).toEqual([]);
   await database.close();
 });

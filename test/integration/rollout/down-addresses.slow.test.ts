@@ -4,14 +4,14 @@ import { createServer as createPlainServer, type Server as PlainServer, type Soc
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FREE_PERMITS } from "../../../provider/client/permits";
+import { UNLIMITED_PERMITS } from "../../../provider/client/permits";
 import { requireEngine } from "../../../provider/engine";
 import { checkHealth } from "../../../provider/rollout/execution/health";
 import type { TenantRecord } from "../../../provider/rollout/journal/rollout-record";
-import { PlanningEndedError } from "../../../provider/rollout/model/errors";
+import { PlanningFailedError } from "../../../provider/rollout/model/rollout-error";
 import type { Target } from "../../../provider/rollout/model/target";
 import { AddressHealth } from "../../../provider/rollout/probing/address-health";
-import { lookWith, type Reach } from "../../../provider/rollout/probing/target-client";
+import { createProbe, type RequestContext } from "../../../provider/rollout/probing/target-client";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { target } from "../../support/rollout-target";
 
@@ -132,10 +132,10 @@ ${tenants.join("")}waves:
     const planned = await rollouts.plan({ file: join(folder, "tenants.yaml"), maxConcurrent: 2 });
     const { tenants: reported } = await rollouts.report(planned.id);
     const became = new Map(reported.map(({ name, state, error }) => [name, { state, error }]));
-    await rollouts.forget(planned.id);
-    return { became, left: await rollouts.journal.records() };
+    await rollouts.deletePlanned(planned.id);
+    return { became, left: await rollouts.journal.listRollouts() };
   } catch (error) {
-    expect(await rollouts.journal.records()).toEqual([]);
+    expect(await rollouts.journal.listRollouts()).toEqual([]);
     throw error;
   } finally {
     await rollouts.close();
@@ -215,8 +215,8 @@ it("ends the planning once more have failed than is tolerated, with the cause fi
     { url: slow.url, tenants: named("l", 400) },
   ];
   const refusal = await plan(groups, "2").catch((error: unknown) => error);
-  expect(refusal).toBeInstanceOf(PlanningEndedError);
-  const { message, code, report } = refusal as PlanningEndedError;
+  expect(refusal).toBeInstanceOf(PlanningFailedError);
+  const { message, code, report } = refusal as PlanningFailedError;
   const [cause, rest, next, ...more] = message.split("\n");
   expect(code).toBe("ERR_ROLLOUT_PLAN");
   expect(cause).toMatch(
@@ -298,13 +298,13 @@ describe("a health check of threats", () => {
       results: { items: [] },
       pagination: { page: 1, page_size: 1, total: 0 },
     }));
-    const reach: Reach = {
+    const requestContext: RequestContext = {
       environment: {
         ...Object.fromEntries([...named("s", 40), "l"].map((name) => [`${name}_KEY`, name])),
         EMAIL_SECURITY_KEY_VARIABLES: [...named("s", 40), "l"].map((name) => `${name}_KEY`).join(","),
         EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
       },
-      permits: () => FREE_PERMITS,
+      getTokens: () => UNLIMITED_PERMITS,
     };
     const changed = (one: Target) => ({ name: one.name, target: one, finishedAtMs: 0 }) as TenantRecord;
     const tenants = [
@@ -324,8 +324,8 @@ describe("a health check of threats", () => {
       tenants,
       {
         rollout: "r",
-        reach,
-        addresses: new AddressHealth({ look: lookWith(reach) }),
+        requestContext,
+        addressHealth: new AddressHealth({ probe: createProbe(requestContext) }),
         now: () => 60_000,
       },
     );

@@ -5,13 +5,13 @@ import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
 import type { Database } from "../../../provider/rollout/database/database";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
-import { conduct } from "../../../provider/rollout/execution/coordinator";
+import { runRollout } from "../../../provider/rollout/execution/coordinator";
 import type { HealthContext } from "../../../provider/rollout/execution/health";
-import { type Change, journaledJob } from "../../../provider/rollout/execution/journaled-job";
+import { createJournaledJob, type TenantChangeHandler } from "../../../provider/rollout/execution/journaled-job";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
-import { LocalLane } from "../../../provider/rollout/queue/local-lane";
+import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
 import { FailingDatabase, type Failure } from "../../support/failing-database";
 import { targetOf } from "../../support/journal-story";
 import { stories, timeLimit } from "../../support/scale";
@@ -48,7 +48,7 @@ class Tenants {
     this.failing = new Set(failing);
   }
 
-  readonly change: Change = async ({ target: { name } }) => {
+  readonly change: TenantChangeHandler = async ({ target: { name } }) => {
     await turn();
     const before = this.changes.get(name) ?? 0;
     await turn();
@@ -88,13 +88,13 @@ async function run(
   { stopping, aborted }: Asked = NOBODY_ASKS,
 ): Promise<Ended> {
   const events: RolloutEvent[] = [];
-  const job = journaledJob({ journal, worker: "host:1", environment: {} }, change);
+  const job = createJournaledJob({ journal, worker: "host:1", environment: {} }, change);
   // No wave is checked.
   const health = { rollout: id, now: Date.now } as unknown as HealthContext;
   try {
-    const state = await conduct(id, {
+    const state = await runRollout(id, {
       journal,
-      lane: new LocalLane(job, aborted),
+      queue: new LocalQueue(job, aborted),
       health,
       capacity: 9,
       onEvent: (event) => events.push(event),
@@ -115,11 +115,11 @@ async function plan(database: Database): Promise<string> {
     SPEC,
     NAMES.map((name) => targetOf(name, "https://a.example")),
   );
-  await journal.planned(
+  await journal.recordPlans(
     id,
     NAMES.map((name) => ({ name, state: "pending" as const, digest: "d", plan: "{}" })),
   );
-  await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
+  await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
   return id;
 }
 
@@ -174,7 +174,7 @@ it(
             await healthy.reclaim(id);
             await healthy.start(id, { retry: true });
             expect(await run(healthy, id, tenants)).toMatchObject({ state: "done" });
-            for (const { name, state } of await healthy.tenants(id)) expect(state, name).toBe("done");
+            for (const { name, state } of await healthy.listTenants(id)) expect(state, name).toBe("done");
             expect([...tenants.changes].sort()).toEqual(NAMES.map((name) => [name, 1]));
           } finally {
             await storage.close();
@@ -191,7 +191,7 @@ it(
 
 async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: Ended): Promise<void> {
   const { state, said, events } = ended;
-  const written = new Map((await healthy.tenants(id)).map((tenant) => [tenant.name, tenant.state]));
+  const written = new Map((await healthy.listTenants(id)).map((tenant) => [tenant.name, tenant.state]));
   const told = saidOf(said);
   for (const name of NAMES) {
     const isChanged = tenants.isChanged(name);
@@ -208,7 +208,7 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
     expect(tenants.isChanged(event.tenant), event.tenant).toBe(event.state === "done");
   }
   if (state === "done") expect([...written.values()].every((one) => one === "done" || one === "failed")).toBe(true);
-  if (state !== undefined) expect((await healthy.record(id)).state).toBe(state);
+  if (state !== undefined) expect((await healthy.getRollout(id)).state).toBe(state);
   else {
     expect(said).toMatch(/^This run of the rollout \S+ has ended, since its journal failed: The disk is full\./);
     expect(said).toContain(`\`email-security rollout resume ${id}\``);

@@ -3,20 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020";
 import { afterAll, expect, it } from "vitest";
-import { publishedSchemas } from "../../../provider/commands/json-schemas";
+import { buildPublishedSchemas } from "../../../provider/commands/json-schemas";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
-import { differenceOf } from "../../../provider/rollout/history/difference";
-import { differencePage } from "../../../provider/rollout/history/difference-page";
-import { type HistoryRequest, historyOf } from "../../../provider/rollout/history/history";
-import { historyText } from "../../../provider/rollout/history/history-text";
+import { buildDifferencePage } from "../../../provider/rollout/history/difference-page";
+import { renderHistoryText } from "../../../provider/rollout/history/history-text";
+import { renderPageMarkdown, renderPageText } from "../../../provider/rollout/history/page-view";
 import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
-import { shownRollout } from "../../../provider/rollout/history/shown";
-import { shownPage } from "../../../provider/rollout/history/shown-page";
-import { toldMarkdown, toldText } from "../../../provider/rollout/history/told-page";
+import { readRolloutDetails } from "../../../provider/rollout/history/rollout-details";
+import { buildRolloutDifference } from "../../../provider/rollout/history/rollout-difference";
+import { type HistoryRequest, readRolloutHistory } from "../../../provider/rollout/history/rollout-history";
+import { buildRolloutPage } from "../../../provider/rollout/history/rollout-page";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { RolloutCommands } from "../../../provider/rollout/model/commands";
-import { historyJson } from "../../../provider/rollout/model/history-schema";
-import { reportOf } from "../../../provider/rollout/report/report-of";
+import { formatHistoryJson } from "../../../provider/rollout/model/history-schema";
+import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
+import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { added, writeRollout } from "../../support/written-rollouts";
 
@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
 const ORIGIN = { user: "dana", host: "build-7", revision: "3f2a91c0aa12b4c5", isChanged: true } as const;
 const ajv = new Ajv2020({ strict: true, allErrors: true });
-const schemas = publishedSchemas();
+const schemas = buildPublishedSchemas();
 const isValid = (name: string, json: string): boolean => {
   const validate = ajv.getSchema(String(schemas[name]?.["$id"])) ?? ajv.compile(schemas[name] ?? {});
   return validate(JSON.parse(json)) === true;
@@ -80,12 +80,12 @@ async function written(text = "") {
 }
 
 const told = async (journal: Journal, id: string) =>
-  await shownRollout(journal, await reportOf(journal, id, false, new RolloutCommands()));
+  await readRolloutDetails(journal, await buildRolloutReport(journal, id, false, new RolloutCommands()));
 
 it("tells the newest first: who, when, of which commit, and what they changed; of a tenant, and of some days", async () => {
   const { journal, ids } = await written();
   const history = async (request: Partial<HistoryRequest> = {}) =>
-    await historyOf(journal, { limit: 20, ...request }, async () => false);
+    await readRolloutHistory(journal, { limit: 20, ...request }, async () => false);
   const all = await history();
   expect(all.rollouts.map(({ id }) => id)).toEqual(ids.toReversed());
   expect(all.rollouts[2]).toMatchObject({
@@ -115,7 +115,7 @@ it("tells the newest first: who, when, of which commit, and what they changed; o
 it("compares what two declared, by the files that each kept: lists, comments, tickets and ends", async () => {
   const { journal, ids } = await written();
   const [first, second, third] = ids;
-  expect(await differenceOf(journal, first, second)).toMatchObject({
+  expect(await buildRolloutDifference(journal, first, second)).toMatchObject({
     from: { id: first },
     to: { id: second },
     same: 0,
@@ -146,13 +146,13 @@ it("compares what two declared, by the files that each kept: lists, comments, ti
       { name: "idle", only: "from", changes: [] },
     ],
   });
-  const page = toldText(differencePage(await differenceOf(journal, first, second)));
+  const page = renderPageText(buildDifferencePage(await buildRolloutDifference(journal, first, second)));
   expect(page).toContain("+  deny shared.example in all 2\n");
   expect(page).toContain("~  allow → deny a.example in acme\n      ends never → none\n");
   expect(page).toContain(`!  globex by ${first}: failed\n`);
-  expect(await differenceOf(journal, first, first)).toMatchObject({ same: 3, tenants: [] });
+  expect(await buildRolloutDifference(journal, first, first)).toMatchObject({ same: 3, tenants: [] });
   await pruneRollout(journal.database, second, nowMs);
-  await expect(differenceOf(journal, third, second)).rejects.toMatchObject({
+  await expect(buildRolloutDifference(journal, third, second)).rejects.toMatchObject({
     code: "ERR_ROLLOUT_NOT_KNOWN",
     message: expect.stringContaining(`The rollout ${second} was pruned`),
   });
@@ -169,7 +169,7 @@ it("reads no file beside those that the rollout kept, and says what of them it c
   }
   const [beyond = "", gone = "", fine = ""] = ids;
   for (const id of [beyond, gone]) {
-    const { tenants: found, same } = await differenceOf(journal, fine, id);
+    const { tenants: found, same } = await buildRolloutDifference(journal, fine, id);
     expect([same, found[0]?.changes]).toEqual([0, []]);
     expect(found[0]?.unreadable).toContain("the rollout kept no such file");
   }
@@ -179,24 +179,24 @@ it("reads no file beside those that the rollout kept, and says what of them it c
 it("is nothing but text on a terminal and in Markdown, and JSON as its schema has it", async () => {
   const { journal, ids } = await written(HOSTILE_TEXT);
   const [first, second] = ids;
-  const history = await historyOf(journal, { limit: 9, tenant: "hooli" }, async () => false);
+  const history = await readRolloutHistory(journal, { limit: 9, tenant: "hooli" }, async () => false);
   const shown = await told(journal, first);
-  const difference = await differenceOf(journal, first, second);
+  const difference = await buildRolloutDifference(journal, first, second);
   const texts = [
-    historyText(history, { tenant: HOSTILE_TEXT }),
-    historyText({ ...history, rollouts: [] }, { tenant: HOSTILE_TEXT }),
-    toldText(shownPage(shown)),
-    toldText(differencePage(difference)),
-    historyJson(history),
-    historyJson(shown),
-    historyJson(difference),
+    renderHistoryText(history, { tenant: HOSTILE_TEXT }),
+    renderHistoryText({ ...history, rollouts: [] }, { tenant: HOSTILE_TEXT }),
+    renderPageText(buildRolloutPage(shown)),
+    renderPageText(buildDifferencePage(difference)),
+    formatHistoryJson(history),
+    formatHistoryJson(shown),
+    formatHistoryJson(difference),
   ];
   for (const text of texts) expect(commandsIn(text)).toEqual([]);
-  expect(toldText(shownPage(shown))).toContain("ticket INC-7");
-  expect(isValid("rollout-history.schema.json", historyJson(history))).toBe(true);
-  expect(isValid("rollout-show.schema.json", historyJson(shown))).toBe(true);
-  expect(isValid("rollout-diff.schema.json", historyJson(difference))).toBe(true);
-  expect(isValid("rollout-diff.schema.json", historyJson({ ...difference, same: -1 }))).toBe(false);
+  expect(renderPageText(buildRolloutPage(shown))).toContain("ticket INC-7");
+  expect(isValid("rollout-history.schema.json", formatHistoryJson(history))).toBe(true);
+  expect(isValid("rollout-show.schema.json", formatHistoryJson(shown))).toBe(true);
+  expect(isValid("rollout-diff.schema.json", formatHistoryJson(difference))).toBe(true);
+  expect(isValid("rollout-diff.schema.json", formatHistoryJson({ ...difference, same: -1 }))).toBe(false);
   const many = {
     ...difference,
     tenants: difference.tenants.map((one) => ({
@@ -214,7 +214,7 @@ it("is nothing but text on a terminal and in Markdown, and JSON as its schema ha
       ),
     })),
   };
-  const markdown = toldMarkdown(differencePage(many));
+  const markdown = renderPageMarkdown(buildDifferencePage(many));
   expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(65_536);
   expect(markdown).toMatch(/… and [\d,]+ more\.\n/);
   expect(markdown).toContain(`Only in \`${second}\``);

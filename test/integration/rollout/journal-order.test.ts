@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
-import { VERSION } from "../../../provider/rollout/database/tables";
-import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
-import { broughtBy } from "../../../provider/rollout/journal/brought-by";
+import { JOURNAL_VERSION } from "../../../provider/rollout/database/tables";
+import { readRecentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { reachedIn } from "../../../provider/rollout/journal/reached";
-import { withoutUndefined } from "../../../provider/settings/without-undefined";
+import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
+import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
+import { omitUndefined } from "../../../provider/settings/omit-undefined";
 import { targetOf } from "../../support/journal-story";
 import { type Postgres, startPostgres } from "../../support/postgres";
 
@@ -43,10 +43,10 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
       now = NOON - behindMs;
       const hotfix = await applyRollout(journal);
 
-      expect((await journal.records()).map(({ id }) => id)).toEqual([hotfix, first]);
-      expect((await journal.since(first)).map(({ rollout }) => rollout)).toEqual([hotfix]);
-      expect(await journal.since(hotfix)).toEqual([]);
-      const { startedAtMs, finishedAtMs } = await journal.record(hotfix);
+      expect((await journal.listRollouts()).map(({ id }) => id)).toEqual([hotfix, first]);
+      expect((await journal.listLaterChanges(first)).map(({ rollout }) => rollout)).toEqual([hotfix]);
+      expect(await journal.listLaterChanges(hotfix)).toEqual([]);
+      const { startedAtMs, finishedAtMs } = await journal.getRollout(hotfix);
       expect(finishedAtMs).toBe(startedAtMs);
     } finally {
       await journal.close();
@@ -72,31 +72,31 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
       const newest = [second, third].sort().at(-1);
 
       // Whoever only reads leaves the journal as it is.
-      const reached = await reachedIn(database, { project: "p", backend: "b", stacks: ["acme"] });
-      expect(reached.stacks.get("acme")?.last?.rollout).toBe(newest);
-      expect(await broughtBy(database, "acme", "evil.example")).toEqual([]);
-      expect((await recentRollouts(database, { project: "p" })).rollouts[0]?.report.id).toBe(newest);
+      const reached = await readLastApplied(database, { project: "p", backend: "b", stacks: ["acme"] });
+      expect(reached.stacks.get("acme")?.applied?.rollout).toBe(newest);
+      expect(await findValueChanges(database, "acme", "evil.example")).toEqual([]);
+      expect((await readRecentRollouts(database, { project: "p" })).rollouts[0]?.report.id).toBe(newest);
       expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 2 }]);
 
       const migrated = await Journal.open(database, () => now);
-      expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: VERSION }]);
+      expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);
       expect(await numbers(migrated)).toEqual({
         [first]: undefined,
         [second]: undefined,
         [third]: undefined,
       });
-      expect((await migrated.since(first)).map(({ rollout }) => rollout)).toEqual([second, third].sort());
-      expect((await migrated.records())[0]?.id).toBe(newest);
+      expect((await migrated.listLaterChanges(first)).map(({ rollout }) => rollout)).toEqual([second, third].sort());
+      expect((await migrated.listRollouts())[0]?.id).toBe(newest);
       // Nobody knows which of the two was first: neither is rolled back past the other.
-      expect((await migrated.since(second)).map(({ rollout }) => rollout)).toEqual([third]);
-      expect((await migrated.since(third)).map(({ rollout }) => rollout)).toEqual([second]);
+      expect((await migrated.listLaterChanges(second)).map(({ rollout }) => rollout)).toEqual([third]);
+      expect((await migrated.listLaterChanges(third)).map(({ rollout }) => rollout)).toEqual([second]);
 
       now -= 3_600_000;
       const next = await applyRollout(migrated);
-      expect((await migrated.record(next)).seq).toBe(1);
-      expect((await migrated.records())[0]?.id).toBe(next);
-      expect((await migrated.since(second)).map(({ rollout }) => rollout)).toEqual([third, next]);
-      expect(await migrated.since(next)).toEqual([]);
+      expect((await migrated.getRollout(next)).seq).toBe(1);
+      expect((await migrated.listRollouts())[0]?.id).toBe(next);
+      expect((await migrated.listLaterChanges(second)).map(({ rollout }) => rollout)).toEqual([third, next]);
+      expect(await migrated.listLaterChanges(next)).toEqual([]);
     } finally {
       await journal.close();
     }
@@ -109,7 +109,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
       const second = await applyRollout(journal, 3);
       expect(await numbers(journal)).toEqual({ [first]: 8, [second]: 9 });
       await journal.start(first, { retry: true, seq: 40 });
-      expect((await journal.record(first)).seq).toBe(8);
+      expect((await journal.getRollout(first)).seq).toBe(8);
     } finally {
       await journal.close();
     }
@@ -117,7 +117,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
 });
 
 async function numbers(journal: Journal): Promise<Record<string, number | undefined>> {
-  return Object.fromEntries((await journal.records()).map(({ id, seq }) => [id, seq]));
+  return Object.fromEntries((await journal.listRollouts()).map(({ id, seq }) => [id, seq]));
 }
 
 async function applyRollout(journal: Journal, seq?: number): Promise<string> {
@@ -126,10 +126,10 @@ async function applyRollout(journal: Journal, seq?: number): Promise<string> {
     { source: "tenants.yaml", project: "p", today: "2026-11-26", waves: [wave], services: [], backend: "b" },
     [targetOf("acme", "https://a.example")],
   );
-  await journal.planned(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}", summary: SUMMARY }]);
-  await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
-  await journal.start(id, { retry: false, ...withoutUndefined({ seq }) });
-  await journal.release(id, 0, ["acme"], { handOut: async () => {}, start: () => {} } as never);
+  await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}", summary: SUMMARY }]);
+  await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
+  await journal.start(id, { retry: false, ...omitUndefined({ seq }) });
+  await journal.release(id, 0, ["acme"], { enqueue: async () => {}, start: () => {} } as never);
   const claimed = await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "runner:1");
   if (claimed === undefined) throw new Error("The tenant could not be begun.");
   await journal.finish(claimed, undefined);

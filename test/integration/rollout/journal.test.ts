@@ -49,22 +49,22 @@ it("loses nothing that it said was written, however often its process is killed"
     specOf(names),
     names.map((name) => targetOf(name, "https://a.example")),
   );
-  await journal.planned(
+  await journal.recordPlans(
     id,
     names.map((name) => ({ name, state: "pending" as const, digest: "d", plan: "{}" })),
   );
-  await journal.planningDone(id, "d", NO_FILES);
+  await journal.completePlanning(id, "d", NO_FILES);
 
   const said = new Set<string>();
   for (let kills = 0; kills < 8; kills++) {
     await work(file, id, said, kills % 7);
-    const states = new Map((await journal.tenants(id)).map(({ name, state }) => [name, state]));
+    const states = new Map((await journal.listTenants(id)).map(({ name, state }) => [name, state]));
     for (const name of said) expect(states.get(name), name).toBe("done");
     await expectWhole(journal, id, names);
   }
   await work(file, id, said, undefined);
-  expect((await journal.record(id)).state).toBe("done");
-  for (const { name, state } of await journal.tenants(id)) expect(state, name).toBe("done");
+  expect((await journal.getRollout(id)).state).toBe("done");
+  for (const { name, state } of await journal.listTenants(id)) expect(state, name).toBe("done");
   await expectWhole(journal, id, names);
   await journal.close();
 });
@@ -72,12 +72,12 @@ it("loses nothing that it said was written, however often its process is killed"
 it("takes no result of an attempt that somebody else has taken over, and releases once", async () => {
   const journal = await Journal.open(await openSqlite(join(folder, "fenced.sqlite")));
   const id = await journal.create(specOf(["acme"]), [targetOf("acme", "https://a.example")]);
-  await journal.planned(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
-  await journal.planningDone(id, "d", NO_FILES);
+  await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
+  await journal.completePlanning(id, "d", NO_FILES);
   const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
   const jobs: unknown[] = [];
   const lane = {
-    handOut: async (_: unknown, handed: readonly unknown[]) => void jobs.push(...handed),
+    enqueue: async (_: unknown, handed: readonly unknown[]) => void jobs.push(...handed),
     start: () => {},
     drain: async () => {},
   };
@@ -89,14 +89,14 @@ it("takes no result of an attempt that somebody else has taken over, and release
   const first = await journal.begin(job, "one:1");
   const second = await journal.begin(job, "two:2");
   if (first === undefined || second === undefined) throw new Error("It was not begun.");
-  expect(second).toMatchObject({ attempt: 2, takenOverFrom: "one:1" });
+  expect(second).toMatchObject({ attempt: 2, previousWorker: "one:1" });
   expect(await journal.isCurrent(first)).toBe(false);
   const failed = { code: "ERR_AUTH", message: "", advice: "", phase: "apply" } as const;
   expect(await journal.finish(first, failed)).toBe(false);
   expect(await journal.finish(second, undefined)).toBe(true);
   expect(await journal.finish(second, failed)).toBe(false);
   expect(await journal.begin(job, "three:3")).toBeUndefined();
-  expect(await journal.tenants(id)).toMatchObject([{ state: "done", attempt: 2, worker: "two:2" }]);
+  expect(await journal.listTenants(id)).toMatchObject([{ state: "done", attempt: 2, worker: "two:2" }]);
   await journal.close();
 });
 
@@ -107,18 +107,18 @@ it("goes on where a person says so, and looks again only at what is tried again"
     specOf(names),
     names.map((name) => targetOf(name, "https://a.example")),
   );
-  await journal.planned(
+  await journal.recordPlans(
     id,
     names.map((name) => ({ name, state: "pending" as const, digest: "d", plan: "{}" })),
   );
-  await journal.planningDone(id, "d", NO_FILES);
-  const waves = async () => (await journal.waves(id)).map(({ state, health }) => ({ state, health }));
-  const approved = async () => (await journal.waves(id))[0]?.approvedAtMs;
+  await journal.completePlanning(id, "d", NO_FILES);
+  const waves = async () => (await journal.listWaves(id)).map(({ state, health }) => ({ state, health }));
+  const approved = async () => (await journal.listWaves(id))[0]?.approvedAtMs;
   const unwell = { isWell: false, message: "threats rose" };
 
   await journal.start(id, { retry: false });
-  await journal.wave(id, 0, "running");
-  await journal.wave(id, 0, "checking", { health: unwell });
+  await journal.setWaveState(id, 0, "running");
+  await journal.setWaveState(id, 0, "checking", { health: unwell });
   await journal.stop(id, "The wave first is not well.");
   await journal.start(id, { retry: false });
   expect((await waves())[0]).toEqual({ state: "checking", health: unwell });
@@ -126,7 +126,7 @@ it("goes on where a person says so, and looks again only at what is tried again"
   await journal.start(id, { retry: true });
   expect((await waves())[0]).toEqual({ state: "checking", health: undefined });
 
-  await journal.handOver(id, 0, "Its gate waits.");
+  await journal.recordWaiting(id, 0, "Its gate waits.");
   await journal.start(id, { until: "first", retry: true });
   expect(await approved()).toBeUndefined();
   // To try again what failed is not to say that the wave is well.
@@ -139,12 +139,12 @@ it("goes on where a person says so, and looks again only at what is tried again"
   expect((await waves())[0]?.state).toBe("gated");
 
   const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
-  await journal.release(id, 0, ["acme"], { handOut: async () => {}, start: () => {}, drain: async () => {} });
+  await journal.release(id, 0, ["acme"], { enqueue: async () => {}, start: () => {}, drain: async () => {} });
   const claim = await journal.begin(job, "one:1");
   if (claim === undefined) throw new Error("It was not begun.");
   await journal.finish(claim, { code: "ERR_AUTH", message: "", advice: "", phase: "apply" });
-  await journal.wave(id, 0, "done", { health: { isWell: true, message: "" } });
-  await journal.wave(id, 1, "running");
+  await journal.setWaveState(id, 0, "done", { health: { isWell: true, message: "" } });
+  await journal.setWaveState(id, 1, "running");
   // A wave that was done with a failure is done again, with all that comes after it.
   await journal.start(id, { retry: true });
   expect(await approved()).toBeUndefined();
@@ -162,16 +162,16 @@ it("costs as many statements as the simulation of rollouts counts", async () => 
   const address = "https://a.example";
   const spec: RolloutSpec = { ...specOf(["acme"]), services: [[address, { maxConcurrent: 1 }]] };
   const id = await journal.create(spec, [targetOf("acme", address)]);
-  await journal.planned(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
+  await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
   await journal.start(id, { retry: false });
-  await journal.wave(id, 0, "running");
+  await journal.setWaveState(id, 0, "running");
   const counted = async <T>(work: () => Promise<T>): Promise<[number, T]> => {
     const before = database.statements;
     const result = await work();
     return [database.statements - before, result];
   };
-  const lane = { handOut: async () => {}, start: () => {}, drain: async () => {} };
-  const [looking] = await counted(async () => await journal.view(id, 1));
+  const lane = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
+  const [looking] = await counted(async () => await journal.readRunState(id, 1));
   expect(looking).toBe(STATEMENTS.view + 1);
   const [releasing] = await counted(async () => await journal.release(id, 0, ["acme"], lane));
   expect(releasing).toBe(STATEMENTS.view + 1 + STATEMENTS.release);

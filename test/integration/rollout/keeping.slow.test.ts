@@ -2,16 +2,16 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { differenceOf } from "../../../provider/rollout/history/difference";
-import { historyOf } from "../../../provider/rollout/history/history";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { findOldRollouts } from "../../../provider/rollout/history/old-rollouts";
 import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
-import { shownRollout } from "../../../provider/rollout/history/shown";
-import { oldRollouts } from "../../../provider/rollout/history/what-may-go";
-import { broughtBy } from "../../../provider/rollout/journal/brought-by";
+import { readRolloutDetails } from "../../../provider/rollout/history/rollout-details";
+import { buildRolloutDifference } from "../../../provider/rollout/history/rollout-difference";
+import { readRolloutHistory } from "../../../provider/rollout/history/rollout-history";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { RolloutCommands } from "../../../provider/rollout/model/commands";
-import { reportOf } from "../../../provider/rollout/report/report-of";
+import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
+import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
+import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { commandLine } from "../../support/command-line";
 import { type Postgres, startPostgres } from "../../support/postgres";
 import { runEnvironment } from "../../support/run-environment";
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 async function opened(place: string): Promise<Journal> {
-  return await Journal.open(await openDatabase(place), () => nowMs);
+  return await Journal.open(await openJournalDatabase(place), () => nowMs);
 }
 
 /** A journal with one that is through and was followed, one that can be rolled back, and one that waits. */
@@ -52,15 +52,15 @@ async function written(journal: Journal): Promise<readonly [string, string, stri
 /** The history that commands show, except when a rollout was pruned. */
 async function shownHistory(journal: Journal, ids: readonly string[]): Promise<unknown> {
   const shown = {
-    history: await historyOf(journal, { limit: 9 }, async () => false),
+    history: await readRolloutHistory(journal, { limit: 9 }, async () => false),
     rollouts: await Promise.all(
       ids.map(async (id) => {
-        const report = await reportOf(journal, id, false, new RolloutCommands());
-        return await shownRollout(journal, report);
+        const report = await buildRolloutReport(journal, id, false, new RolloutCommands());
+        return await readRolloutDetails(journal, report);
       }),
     ),
-    difference: await differenceOf(journal, ids[1] ?? "", ids[2] ?? ""),
-    brought: await broughtBy(journal.database, "acme", "evil.example"),
+    difference: await buildRolloutDifference(journal, ids[1] ?? "", ids[2] ?? ""),
+    brought: await findValueChanges(journal.database, "acme", "evil.example"),
   };
   return JSON.parse(JSON.stringify(shown, (key, value) => (key === "prunedAt" ? undefined : value)));
 }
@@ -72,9 +72,9 @@ it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal, in %s"
   const ids = await written(journal);
   const [first] = ids;
   const before = await shownHistory(journal, ids);
-  expect((await oldRollouts(journal, nowMs)).mayGo.map(({ id }) => id)).toEqual([first]);
+  expect((await findOldRollouts(journal, nowMs)).prunable.map(({ id }) => id)).toEqual([first]);
   expect(await pruneRollout(journal.database, first, nowMs)).toBe(true);
-  expect((await oldRollouts(journal, nowMs)).mayGo).toEqual([]);
+  expect((await findOldRollouts(journal, nowMs)).prunable).toEqual([]);
   expect(await shownHistory(journal, ids)).toEqual(before);
   await journal.close();
 });

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import type { Mark } from "../../../provider/rollout/locks/mark";
-import { Marks } from "../../../provider/rollout/locks/marks";
+import { PulumiLockStore } from "../../../provider/rollout/locks/pulumi-lock-store";
+import type { RolloutLock } from "../../../provider/rollout/locks/rollout-lock";
 import { runEnvironment } from "../../support/run-environment";
 
 /*
@@ -13,7 +13,7 @@ import { runEnvironment } from "../../support/run-environment";
 const state = mkdtempSync(join(tmpdir(), "email-security-marks-"));
 afterAll(() => rmSync(state, { recursive: true, force: true }));
 
-const mark = (rollout: string, told: string): Mark => ({
+const mark = (rollout: string, told: string): RolloutLock => ({
   rollout,
   project: "fleet",
   state: "open",
@@ -26,7 +26,7 @@ const mark = (rollout: string, told: string): Mark => ({
 });
 
 it("are written whether or not there is one, also where somebody has just taken it away, and read without one's own", async () => {
-  using marks = new Marks(
+  using marks = new PulumiLockStore(
     {
       ...runEnvironment(),
       PULUMI_BACKEND_URL: `file://${state}`,
@@ -40,6 +40,6 @@ it("are written whether or not there is one, also where somebody has just taken 
   await marks.remove(own);
   await marks.write(mark(own, "goes on all the same"));
   await marks.write(mark(other, "begins"), true);
-  expect(await marks.of(own)).toEqual(mark(own, "goes on all the same"));
+  expect(await marks.get(own)).toEqual(mark(own, "goes on all the same"));
   expect(await marks.read(own)).toEqual([mark(other, "begins")]);
 });

@@ -3,8 +3,8 @@ import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { click } from "../../support/console";
 import { fleetJournal } from "../../support/fleet-journal";
@@ -58,8 +58,8 @@ afterAll(async () => {
 async function journalOf(region: string, tenants: readonly string[]): Promise<void> {
   const folder = join(example.cache(`rollout-${region}--0-1`), ".email-security");
   await mkdir(folder, { recursive: true });
-  const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: example.backend }, example.repository);
-  await using journal = await fleetJournal(await openDatabase(join(folder, "rollouts.db")), fingerprint);
+  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: example.backend }, example.repository);
+  await using journal = await fleetJournal(await openJournalDatabase(join(folder, "rollouts.db")), fingerprint);
   const files = ["baseline", ...tenants].map(async (name): Promise<[string, Buffer]> => {
     const path = `settings/${name}.yaml`;
     return [path, await readFile(join(example.repository, path))];

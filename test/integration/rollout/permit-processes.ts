@@ -54,7 +54,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Pro
     SQLITE: urlOf("rollout/database/sqlite-database"),
     LIMITER: urlOf("rollout/rate-limit/address-limiter"),
     TABLES: urlOf("rollout/database/tables"),
-    SERVER: urlOf("rollout/rate-limit/permit-server"),
+    SERVER: urlOf("rollout/rate-limit/rate-limit-server"),
   });
   await program.said;
   return program;
@@ -76,7 +76,7 @@ export function startTenant({ name, permits, ...run }: TenantOptions): Program {
   return new Program(TENANT, {
     RUN: JSON.stringify(run),
     CLIENT: urlOf("client/index"),
-    PERMITS: urlOf("tenant/asked-permits"),
+    PERMITS: urlOf("tenant/rate-limit-client"),
     KEY: name,
     EMAIL_SECURITY_PERMITS: permits,
     EMAIL_SECURITY_PERMITS_TOKEN: name,

@@ -7,7 +7,7 @@ import type { Permits } from "../../../provider/client";
 import type { Database } from "../../../provider/rollout/database/database";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { ADDRESSES_TABLE } from "../../../provider/rollout/database/tables";
-import { AddressLimiter, LATE_MS } from "../../../provider/rollout/rate-limit/address-limiter";
+import { AddressLimiter, TOKEN_GRACE_MS } from "../../../provider/rollout/rate-limit/address-limiter";
 import { startPostgres } from "../../support/postgres";
 import { countingService, startCoordinator, startTenant } from "./permit-processes";
 
@@ -86,7 +86,7 @@ it("keeps one rate, and one pause, over machines whose clocks differ, by the clo
   const [one, other] = [0, 3_600_000].map((ahead, index) => {
     const time = { now: () => Date.now() + ahead, sleep };
     const database = { dialect: "postgres", query: timed(databases[index] ?? databases[0]) } as const;
-    return new AddressLimiter({ database, limits, time }).permitsFor(address);
+    return new AddressLimiter({ database, limits, time }).getTokens(address);
   }) as [Permits, Permits];
   const cameAt: number[] = [];
   const takeAll = async (permits: Permits, count: number) => {
@@ -97,7 +97,7 @@ it("keeps one rate, and one pause, over machines whose clocks differ, by the clo
   // All permits of both but the first are due after it, a fiftieth of a second each; the last can't come earlier by more
   // than the first came late.
   const tookMs = Math.max(...cameAt) - Math.min(...cameAt);
-  expect(tookMs).toBeGreaterThan((79 * 1_000) / 50 - LATE_MS - slowestMs);
+  expect(tookMs).toBeGreaterThan((79 * 1_000) / 50 - TOKEN_GRACE_MS - slowestMs);
 
   const refusedAt = performance.now();
   one.refused(1_500);

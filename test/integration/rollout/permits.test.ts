@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { ADDRESSES_TABLE } from "../../../provider/rollout/database/tables";
-import { AddressLimiter, LATE_MS } from "../../../provider/rollout/rate-limit/address-limiter";
-import { type PermitServer, startPermitServer } from "../../../provider/rollout/rate-limit/permit-server";
-import { permitsOf, STALE_MS } from "../../../provider/tenant/asked-permits";
+import { AddressLimiter, TOKEN_GRACE_MS } from "../../../provider/rollout/rate-limit/address-limiter";
+import { type RateLimitServer, startRateLimitServer } from "../../../provider/rollout/rate-limit/rate-limit-server";
+import { getRateLimiter, STALE_TOKEN_MS } from "../../../provider/tenant/rate-limit-client";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 import { always, json } from "../client/service";
 import { countingService, nobody, startCoordinator, startTenant } from "./permit-processes";
@@ -48,7 +48,7 @@ describe("one address, two processes that give permits, and three tenants in pro
     expect([came.length, of("acme") + of("globex") + of("initech")]).toEqual([121, 121]);
 
     // In any second no more than the limit, but for those that were given late, were used late, or were noted late.
-    const lateMs = LATE_MS + STALE_MS + lag.max / 1e6;
+    const lateMs = TOKEN_GRACE_MS + STALE_TOKEN_MS + lag.max / 1e6;
     const most = Math.max(
       ...came.map(({ atMs: from }) => came.filter(({ atMs }) => atMs >= from && atMs < from + 1_000).length),
     );
@@ -92,12 +92,12 @@ describe("a permit server", () => {
     await permits.close();
     await permits.close();
     expect(existsSync(own)).toBe(false);
-    await expect(permitsOf(environmentFor(permits), ADDRESS)?.take()).rejects.toThrow("is gone");
+    await expect(getRateLimiter(environmentFor(permits), ADDRESS)?.take()).rejects.toThrow("is gone");
   });
 
   it("tells whoever waits, when it closes", async () => {
     await using permits = await permitServer({ requestsPerSecond: 0.001 });
-    const asked = permitsOf(environmentFor(permits), ADDRESS);
+    const asked = getRateLimiter(environmentFor(permits), ADDRESS);
     await asked?.take();
     const waiting = Promise.allSettled([asked?.take(), asked?.take()]);
     await sleep(50);
@@ -109,7 +109,7 @@ describe("a permit server", () => {
 
   it("gives nothing for a token that is none, and ends a connection that says what nobody says", async () => {
     await using permits = await permitServer();
-    const asked = permitsOf({ EMAIL_SECURITY_PERMITS: permits.address }, ADDRESS);
+    const asked = getRateLimiter({ EMAIL_SECURITY_PERMITS: permits.address }, ADDRESS);
     await expect(asked?.take()).rejects.toThrow("may not change the tenant any more");
     for (const text of ["t\n", "[]\n", '["token","nowhere"]\n', `["token","${ADDRESS}"]\nx\n`, "x".repeat(100_000)]) {
       const socket = connect(permits.address);
@@ -118,30 +118,30 @@ describe("a permit server", () => {
       socket.resume();
       await new Promise((resolve) => socket.once("close", resolve));
     }
-    await permitsOf(environmentFor(permits), ADDRESS)?.take();
+    await getRateLimiter(environmentFor(permits), ADDRESS)?.take();
   });
 
   it("is not asked where no rollout has started the process, and once a process and address where one has", async () => {
     await using permits = await permitServer();
     for (const environment of [{}, { EMAIL_SECURITY_PERMITS: "" }]) {
-      expect(permitsOf(environment, ADDRESS)).toBeUndefined();
+      expect(getRateLimiter(environment, ADDRESS)).toBeUndefined();
     }
-    const asked = permitsOf(environmentFor(permits), ADDRESS);
-    expect(permitsOf(environmentFor(permits), ADDRESS)).toBe(asked);
-    expect(permitsOf(environmentFor(permits), `${ADDRESS}/eu`)).not.toBe(asked);
+    const asked = getRateLimiter(environmentFor(permits), ADDRESS);
+    expect(getRateLimiter(environmentFor(permits), ADDRESS)).toBe(asked);
+    expect(getRateLimiter(environmentFor(permits), `${ADDRESS}/eu`)).not.toBe(asked);
   });
 });
 
 /** A permit server of this process, whose token is "token". */
 async function permitServer(
   limit: { readonly requestsPerSecond?: number } = {},
-): Promise<PermitServer & AsyncDisposable & { readonly over: Set<string> }> {
+): Promise<RateLimitServer & AsyncDisposable & { readonly over: Set<string> }> {
   const database = await openSqlite(journal);
   await database.query(ADDRESSES_TABLE);
   const limits = new Map([["https://mail-security.example", limit]]);
   const over = new Set<string>();
   const isAllowed = (token: string) => token === "token" && !over.has(token);
-  const server = await startPermitServer(new AddressLimiter({ database, limits }), { isAllowed });
+  const server = await startRateLimitServer(new AddressLimiter({ database, limits }), { isAllowed });
   const dispose = async () => {
     await server.close();
     await database.close();
@@ -149,6 +149,6 @@ async function permitServer(
   return { ...server, over, [Symbol.asyncDispose]: dispose };
 }
 
-function environmentFor({ address }: PermitServer): Record<string, string> {
+function environmentFor({ address }: RateLimitServer): Record<string, string> {
   return { EMAIL_SECURITY_PERMITS: address, EMAIL_SECURITY_PERMITS_TOKEN: "token" };
 }

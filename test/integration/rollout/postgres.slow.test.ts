@@ -12,7 +12,7 @@ describe("a journal in PostgreSQL whose server goes away", () => {
     const database = await openPostgres(server.url);
     await database.query("create table events (seq bigint primary key, note text not null unique)");
     const lost: string[] = [];
-    expect(await database.hold("rollout 1", (why) => lost.push(why))).toBeDefined();
+    expect(await database.lock("rollout 1", (why) => lost.push(why))).toBeDefined();
 
     let written = 0;
     let isOver = false;
@@ -42,11 +42,11 @@ describe("a journal in PostgreSQL whose server goes away", () => {
       { n: written, last: written },
     ]);
     expect(lost).toHaveLength(1);
-    expect(await database.hold("rollout 1", () => {})).toBeDefined();
+    expect(await database.lock("rollout 1", () => {})).toBeDefined();
 
     // Whoever was asked to end waits neither for an answer that does not come, nor for a server that stays away.
     const slow = database.query("select pg_sleep(20)");
-    database.hurry(0);
+    database.shortenBusyTimeout(0);
     await expect(slow).rejects.toMatchObject({
       code: "ERR_ROLLOUT_DATABASE",
       message: expect.stringContaining("had not answered yet when this was asked to end"),

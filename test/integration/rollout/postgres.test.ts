@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
-import { openPgBossLane } from "../../../provider/rollout/queue/pg-boss-lane";
+import { openPgBossQueue } from "../../../provider/rollout/queue/pg-boss-queue";
 import { startCommitCutter } from "../../support/commit-cutter";
 import { POSTGRES_PASSWORD, type Postgres, startPostgres } from "../../support/postgres";
 
@@ -111,8 +111,8 @@ describe("a journal in PostgreSQL", () => {
   it("speaks TLS where the server has it and nobody says otherwise, also to hold a name and for the queue", async () => {
     const url = await postgres.createDatabase("unsaid");
     const database = await openPostgres(url);
-    const hold = await database.hold("a rollout", () => {});
-    const lane = await openPgBossLane(url, { log: () => {} });
+    const hold = await database.lock("a rollout", () => {});
+    const lane = await openPgBossQueue(url, { log: () => {} });
     const connections = await postgres.sql(
       "select distinct application_name, ssl from pg_stat_activity join pg_stat_ssl using (pid) where datname = 'unsaid' and application_name ^@ 'email-security' order by 1",
       "unsaid",

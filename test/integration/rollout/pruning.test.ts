@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { parsePlan } from "../../../provider/plan/render/json";
+import { parsePlan } from "../../../provider/plan/render/plan-json";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
-import { historyOf } from "../../../provider/rollout/history/history";
+import { findOldRollouts } from "../../../provider/rollout/history/old-rollouts";
 import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
-import { shownRollout } from "../../../provider/rollout/history/shown";
-import { oldRollouts } from "../../../provider/rollout/history/what-may-go";
-import { broughtBy } from "../../../provider/rollout/journal/brought-by";
+import { readRolloutDetails } from "../../../provider/rollout/history/rollout-details";
+import { readRolloutHistory } from "../../../provider/rollout/history/rollout-history";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { markOfRollout } from "../../../provider/rollout/locks/mark-of-rollout";
-import type { KeptChange } from "../../../provider/rollout/model/history-schema";
+import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
+import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-lock";
+import type { RecordedChange } from "../../../provider/rollout/model/history-schema";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { Crash, CrashingDatabase } from "../../support/crashing-database";
 import { added, writeRollout } from "../../support/written-rollouts";
@@ -47,12 +47,12 @@ const FACTS = {
   why: "no longer declared",
   accepted: "meant",
 };
-const MOVED: KeptChange = {
+const MOVED: RecordedChange = {
   ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ...FACTS },
   before: { list: "allow", comment: "was" },
   after: { list: "deny", comment: "is" },
 };
-const VIP: KeptChange = {
+const VIP: RecordedChange = {
   ...{ sign: "remove", kind: "vip", key: "ceo@acme.example", value: "ceo@acme.example" },
   before: {},
 };
@@ -69,16 +69,16 @@ it("keeps of an old rollout all that audits, marks and `why` ask for, and is no 
     tenants: { acme: [], globex: [] },
     spec: { rollsBack: id, rollsBackTo: "what each tenant held before it" },
   });
-  await journal.rollBack(id, `It is being rolled back by ${back}.`);
+  await journal.markRolledBack(id, `It is being rolled back by ${back}.`);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   const told = async () => {
-    const { happened, tenants: shown } = await shownRollout(journal, await rollouts.report(id));
-    const { at: _at, ...mark } = await markOfRollout(journal, id, "here");
-    const { at: _when, ...markOfBack } = await markOfRollout(journal, back, "here");
+    const { happened, tenants: shown } = await readRolloutDetails(journal, await rollouts.report(id));
+    const { at: _at, ...mark } = await buildRolloutLock(journal, id, "here");
+    const { at: _when, ...markOfBack } = await buildRolloutLock(journal, back, "here");
     return {
       ...{ happened, shown, mark, markOfBack },
-      brought: await broughtBy(journal.database, "acme", "news.example"),
-      waves: await journal.waves(id),
+      brought: await findValueChanges(journal.database, "acme", "news.example"),
+      waves: await journal.listWaves(id),
       report: { ...(await rollouts.report(id)), advice: [] },
     };
   };
@@ -97,12 +97,12 @@ it("keeps of an old rollout all that audits, marks and `why` ask for, and is no 
   expect(await pruneRollout(journal.database, id, nowMs)).toBe(true);
   expect(await told()).toEqual(before);
   expect(await pruneRollout(journal.database, id, nowMs)).toBe(false);
-  expect((await journal.files(id)).bundle.size).toBe(0);
+  expect((await journal.readFiles(id)).bundle.size).toBe(0);
   const events = await journal.database.query("SELECT happening FROM rollout_events WHERE rollout = $1", [id]);
   expect(events.filter(({ happening }) => String(happening).includes('"tenant-'))).toEqual([]);
-  const plan = (await journal.plan(id, "acme")) ?? "";
+  const plan = (await journal.readPlan(id, "acme")) ?? "";
   expect(() => parsePlan(plan, "acme")).toThrow("is no plan");
-  const { rollouts: past } = await historyOf(journal, { limit: 9 }, async () => false);
+  const { rollouts: past } = await readRolloutHistory(journal, { limit: 9 }, async () => false);
   expect(past.map(({ prunedAt }) => prunedAt)).toEqual([undefined, new Date(nowMs).toISOString()]);
 
   const run = rollouts.run(id, {
@@ -113,7 +113,7 @@ it("keeps of an old rollout all that audits, marks and `why` ask for, and is no 
     code: "ERR_ROLLOUT_NOT_KNOWN",
     message: expect.stringContaining("was pruned"),
   });
-  expect((await journal.record(id)).state).toBe("rolled-back");
+  expect((await journal.getRollout(id)).state).toBe("rolled-back");
   await rollouts.close();
   await journal.close();
 });
@@ -149,14 +149,14 @@ it("leaves whole what is open, can be tried again, or rolled back, and what is y
   const elsewhere = await written(journal, { tenants: { acme: evil }, spec: { project: "other" } });
   const waiting = await written(journal, { tenants: { stark: evil, wayne: evil }, end: "waiting" });
   const acme = await written(journal, { tenants: { acme: evil } });
-  const unbegun = await journal.create((await journal.record(first)).spec, []);
+  const unbegun = await journal.create((await journal.getRollout(first)).spec, []);
   const cutoff = nowMs + DAY;
   const why = async () => {
-    const { mayGo, needed, unbegun: gone } = await oldRollouts(journal, cutoff);
+    const { prunable, retained, unstartedIds: gone } = await findOldRollouts(journal, cutoff);
     expect(gone).toEqual([unbegun]);
     return [
-      mayGo.map(({ id }) => id),
-      Object.fromEntries(needed.map(({ record, why: told }) => [record.id, told.slice(0, 20)])),
+      prunable.map(({ id }) => id),
+      Object.fromEntries(retained.map(({ record, why: told }) => [record.id, told.slice(0, 20)])),
     ];
   };
   const standing = "it can be rolled back".slice(0, 20);
@@ -173,7 +173,7 @@ it("leaves whole what is open, can be tried again, or rolled back, and what is y
     [failed, first],
     { [acme]: standing, [elsewhere]: standing, [waiting]: "it is not through" },
   ]);
-  expect((await oldRollouts(journal, nowMs + DAY)).needed.map(({ record }) => record.id)).toContain(young);
+  expect((await findOldRollouts(journal, nowMs + DAY)).retained.map(({ record }) => record.id)).toContain(young);
 
   // Where the later one was rolled back, the one before it stands again; while that goes on, the later one is needed.
   const going = await written(journal, {
@@ -191,7 +191,7 @@ it("leaves whole what is open, can be tried again, or rolled back, and what is y
     },
   ]);
   await journal.finishRollout(going);
-  await journal.rollBack(acme, "It was rolled back.");
+  await journal.markRolledBack(acme, "It was rolled back.");
   expect((await why())[0]).toEqual([acme, failed]);
   expect((await why())[1]).toMatchObject({ [first]: standing });
   await journal.close();
@@ -217,8 +217,8 @@ it("is whole or pruned wherever a process ends in it, and the next run does the 
     );
     await database.close();
     const again = await Journal.open(await openSqlite(file));
-    const { prunedAtMs } = (await again.record(ids[0] ?? "")).spec;
-    const { bundle } = await again.files(ids[0] ?? "");
+    const { prunedAtMs } = (await again.getRollout(ids[0] ?? "")).spec;
+    const { bundle } = await again.readFiles(ids[0] ?? "");
     expect(bundle.size, `${at}`).toBe(prunedAtMs === undefined ? 2 : 0);
     await again.close();
     crashes += 1;

@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { exportStack } from "../../../provider/plan/stack-state";
-import { keptMark, type Mark } from "../../../provider/rollout/locks/mark";
-import { Marks } from "../../../provider/rollout/locks/marks";
+import { exportStack } from "../../../provider/plan/stack-lists";
+import { PulumiLockStore } from "../../../provider/rollout/locks/pulumi-lock-store";
+import { type RolloutLock, serializeLock } from "../../../provider/rollout/locks/rollout-lock";
 import { runEnvironment } from "../../support/run-environment";
 
 /*
@@ -15,7 +15,7 @@ import { runEnvironment } from "../../support/run-environment";
 
 const OWN = "20261121-0800-aaaaaa";
 const OTHER = "20261121-0801-bbbbbb";
-const mark: Mark = {
+const mark: RolloutLock = {
   rollout: OWN,
   project: "fleet",
   state: "open",
@@ -28,7 +28,7 @@ const mark: Mark = {
 };
 
 let server: Server;
-let folder: string;
+let directory: string;
 let environment: NodeJS.ProcessEnv;
 /** The stacks that were asked for. */
 let asked: string[] = [];
@@ -56,14 +56,14 @@ function answer(path: string): unknown {
     urn: "urn:pulumi:s::p::t::n",
     custom: false,
     type: "t",
-    outputs: { mark: keptMark(mark) },
+    outputs: { mark: serializeLock(mark) },
   };
   return { version: 3, deployment: { manifest: {}, resources: [resource] } };
 }
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-service-"));
-  writeFileSync(join(folder, "Pulumi.yaml"), "name: fleet\nruntime: nodejs\n");
+  directory = mkdtempSync(join(tmpdir(), "email-security-service-"));
+  writeFileSync(join(directory, "Pulumi.yaml"), "name: fleet\nruntime: nodejs\n");
   server = createServer(({ url = "" }, response) => {
     const found = answer(url);
     response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
@@ -72,7 +72,7 @@ beforeAll(async () => {
   await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
   environment = {
     ...runEnvironment(),
-    PULUMI_HOME: join(folder, ".home"),
+    PULUMI_HOME: join(directory, ".home"),
     PULUMI_BACKEND_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     PULUMI_ACCESS_TOKEN: "pul-0",
     PULUMI_DEFAULT_ORGANIZATION: "acme",
@@ -81,14 +81,14 @@ beforeAll(async () => {
 
 afterAll(() => {
   server?.close();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 it("are those of the organization that the environment names, a tenant's and what rollouts left beside them", async () => {
-  expect(await exportStack("t0", { folder, base: environment })).toBeUndefined();
+  expect(await exportStack("t0", { directory, baseEnvironment: environment })).toBeUndefined();
   expect(new Set(asked)).toEqual(new Set(["acme/fleet/t0"]));
   asked = [];
-  using marks = new Marks(environment, "here");
+  using marks = new PulumiLockStore(environment, "here");
   expect(await marks.read()).toEqual([mark]);
   expect(new Set(asked)).toEqual(
     new Set([`acme/email-security-rollouts/${OWN}`, `acme/email-security-rollouts/${OTHER}`]),

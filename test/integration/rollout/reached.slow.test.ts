@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../provider/rollout/database/database";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
-import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
-import { reachedIn } from "../../../provider/rollout/journal/reached";
+import { readRecentRollouts } from "../../../provider/rollout/history/recent-rollouts";
+import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
 import { fleetJournal } from "../../support/fleet-journal";
 import { type Postgres, startPostgres } from "../../support/postgres";
 
@@ -38,8 +38,14 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
     const last = await journal.rollout(files, { t1: "pending", t3: "pending" });
     await journal.rollout(files, { t0: "pending" }, "another project");
 
-    const { stacks, elsewhere, files: filesOf } = await reachedIn(database, { project: "p", backend: "b" });
-    const told = [...stacks].map(([stack, { last: one, next: other }]) => [stack, one?.rollout, other?.rollout]).sort();
+    const {
+      stacks,
+      otherBackendCount,
+      readFiles: filesOf,
+    } = await readLastApplied(database, { project: "p", backend: "b" });
+    const told = [...stacks]
+      .map(([stack, { applied: one, pending: other }]) => [stack, one?.rollout, other?.rollout])
+      .sort();
     expect(told).toEqual([
       ["t0", second, undefined],
       ["t1", second, last],
@@ -47,19 +53,19 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
       ["t3", undefined, last],
     ]);
     expect(stacks.get("t1")).toMatchObject({
-      last: { state: "unchanged", wave: "all", today: "2026-11-11", atMs: Date.UTC(2026, 10, 11, 9) },
-      next: { state: "pending", wave: "all", rolloutState: "running" },
+      applied: { state: "unchanged", wave: "all", today: "2026-11-11", atMs: Date.UTC(2026, 10, 11, 9) },
+      pending: { state: "pending", wave: "all", rolloutState: "running" },
     });
-    expect(elsewhere).toBe(0);
+    expect(otherBackendCount).toBe(0);
     expect([...(await filesOf(second)).bundle.keys()]).toEqual(["settings/t0.yaml"]);
 
-    expect(await reachedIn(database, { project: "p", backend: "another" })).toMatchObject({
+    expect(await readLastApplied(database, { project: "p", backend: "another" })).toMatchObject({
       stacks: new Map(),
-      elsewhere: 4,
+      otherBackendCount: 4,
     });
-    expect((await reachedIn(database, { project: "p" })).stacks.size).toBe(4);
+    expect((await readLastApplied(database, { project: "p" })).stacks.size).toBe(4);
 
-    const whole = await recentRollouts(database, { project: "p", backend: "b" });
+    const whole = await readRecentRollouts(database, { project: "p", backend: "b" });
     expect(whole.rollouts.map(({ report }) => report.id).slice(0, 1)).toEqual([last]);
     expect(whole).toMatchObject({
       older: 0,
@@ -76,7 +82,7 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
       [expect.any(String), "pending"],
     ]);
     // The newest, and how many are left out.
-    const { rollouts, older } = await recentRollouts(database, { project: "p" }, { rollouts: 1 });
+    const { rollouts, older } = await readRecentRollouts(database, { project: "p" }, { maxRollouts: 1 });
     expect([rollouts.map(({ report }) => report.id), older]).toEqual([[last], 3]);
   });
 
@@ -90,9 +96,9 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
         return await opened.query(sql, parameters);
       },
       transaction: async (work) => await opened.transaction(work),
-      hold: async (name, lost) => await opened.hold(name, lost),
-      isHeld: async (name) => await opened.isHeld(name),
-      hurry: (ms) => opened.hurry(ms),
+      lock: async (name, lost) => await opened.lock(name, lost),
+      isLocked: async (name) => await opened.isLocked(name),
+      shortenBusyTimeout: (ms) => opened.shortenBusyTimeout(ms),
       close: async () => await opened.close(),
     };
     await using journal = await fleetJournal(database, "c");
@@ -103,14 +109,14 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
     for (let night = 0; night < 9; night++) {
       await journal.rollout(none, { t0: "unchanged", t1: night < 8 ? "unchanged" : "pending", t2: "pending" }, "years");
     }
-    const { stacks: all } = await reachedIn(database, whose);
+    const { stacks: all } = await readLastApplied(database, whose);
     const asked = async (...stacks: string[]): Promise<unknown[]> => {
       looks.length = 0;
-      const { stacks: some } = await reachedIn(database, { ...whose, stacks });
+      const { stacks: some } = await readLastApplied(database, { ...whose, stacks });
       for (const stack of stacks) expect(some.get(stack)).toEqual(all.get(stack));
       return [...looks];
     };
-    expect(all.get("t1")).toMatchObject({ last: { state: "unchanged" }, next: { state: "pending" } });
+    expect(all.get("t1")).toMatchObject({ applied: { state: "unchanged" }, pending: { state: "pending" } });
     expect(await asked("t0", "t1")).toEqual(["t.rollout IN"]);
     expect(await asked()).toEqual(["t.rollout IN"]);
     // One that none of them came to, and one that no rollout ever did.

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
-import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
+import { readRecentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import type { KeptChange } from "../../../provider/rollout/model/history-schema";
+import type { RecordedChange } from "../../../provider/rollout/model/history-schema";
 import { added, writeRollout } from "../../support/written-rollouts";
 
 /* The newest rollouts with what they changed, read from a journal on disk. */
 
 const folder = mkdtempSync(join(tmpdir(), "email-security-recent-"));
 const WHOSE = { project: "p", backend: "b" };
-const MOVED: KeptChange = {
+const MOVED: RecordedChange = {
   ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ticket: "INC-7" },
   before: { list: "allow", comment: "was" },
   after: { list: "deny", comment: "is" },
@@ -37,7 +37,7 @@ it("reads each rollout with its origin, its outcome and each change", async () =
   nowMs += 86_400_000;
   const tenants = { acme: [added("evil.example"), MOVED], globex: [added("evil.example")], idle: [] };
   const id = await writeRollout(journal, { tenants, failing: ["globex"] });
-  const { rollouts, stacks, older } = await recentRollouts(journal.database, WHOSE);
+  const { rollouts, stacks, older } = await readRecentRollouts(journal.database, WHOSE);
   expect(older).toBe(0);
   expect(rollouts.map(({ report }) => [report.id, report.state])).toEqual([
     [id, "done"],
@@ -60,15 +60,15 @@ it("reads each rollout with its origin, its outcome and each change", async () =
 });
 
 it("still reads the changes of a pruned rollout, and when it was pruned", async () => {
-  const { rollouts: before } = await recentRollouts(journal.database, WHOSE);
+  const { rollouts: before } = await readRecentRollouts(journal.database, WHOSE);
   const last = before.at(-1);
   await pruneRollout(journal.database, last?.report.id ?? "", nowMs);
-  const { rollouts } = await recentRollouts(journal.database, WHOSE);
+  const { rollouts } = await readRecentRollouts(journal.database, WHOSE);
   expect(rollouts.at(-1)).toEqual({ ...last, prunedAt: new Date(nowMs).toISOString() });
 });
 
 it("reads no more plans than it may: the changes of older rollouts come without tickets and comments", async () => {
-  const { rollouts } = await recentRollouts(journal.database, WHOSE, { plans: 2 });
+  const { rollouts } = await readRecentRollouts(journal.database, WHOSE, { maxPlans: 2 });
   expect(rollouts[0]?.tenants[0]?.changes[1]).toEqual(MOVED);
   expect(rollouts[1]?.tenants[0]?.changes).toEqual([
     {

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import type { ClaimedTenant, RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
-import { Marks } from "../../../provider/rollout/locks/marks";
-import { RolloutMarks } from "../../../provider/rollout/locks/rollout-marks";
+import type { ClaimedJob, RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
+import { PulumiLockStore } from "../../../provider/rollout/locks/pulumi-lock-store";
+import { RolloutLocks } from "../../../provider/rollout/locks/rollout-locks";
 import type { TenantError } from "../../../provider/rollout/model/rollout-report";
-import { tenantError } from "../../../provider/rollout/planning/tenant-error";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { buildTenantError } from "../../../provider/rollout/planning/tenant-error";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
@@ -25,10 +25,10 @@ import { runEnvironment } from "../../support/run-environment";
 
 const NAMES = ["t0", "t1"];
 const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Mend it.", phase: "apply" };
-const NEXT = { resume: "email-security rollout resume", anew: "email-security rollout tenants.yaml" };
-const REFUSED = tenantError(new EmailSecurityError("ERR_AUTH", "Refused."), "apply", [], NEXT);
+const NEXT = { resume: "email-security rollout resume", newRollout: "email-security rollout tenants.yaml" };
+const REFUSED = buildTenantError(new EmailSecurityError("ERR_AUTH", "Refused."), "apply", [], NEXT);
 const UNPLANNED: TenantError = { ...FAILED, phase: "plan" };
-const NEEDS_OTHER_FILES = tenantError(
+const NEEDS_OTHER_FILES = buildTenantError(
   new EmailSecurityError("ERR_SETTINGS_FILE", "An entry is invalid."),
   "apply",
   [],
@@ -86,7 +86,7 @@ const STATES: Readonly<Record<string, State>> = {
   "waits at its gate": {
     make: async (journal) => {
       const id = await begun(journal, { t0: undefined });
-      await journal.handOver(id, 0, "The wave one is through, and its gate waits for a person.");
+      await journal.recordWaiting(id, 0, "The wave one is through, and its gate waits for a person.");
       return id;
     },
     status: ["resume", "rollback"],
@@ -163,7 +163,7 @@ const STATES: Readonly<Record<string, State>> = {
   "is not rolled back everywhere": {
     make: async (journal) => {
       const id = await begun(journal, { t0: undefined, t1: undefined });
-      await journal.rollBack(id, "It was rolled back by another.");
+      await journal.markRolledBack(id, "It was rolled back by another.");
       await done(journal, await begun(journal, { t0: FAILED, t1: undefined }, { rollsBack: id }));
       return id;
     },
@@ -174,7 +174,7 @@ const STATES: Readonly<Record<string, State>> = {
   "rolls another back, and a tenant could not be planned": {
     make: async (journal) => {
       const other = await begun(journal, { t0: undefined, t1: undefined });
-      await journal.rollBack(other, "It was rolled back by another.");
+      await journal.markRolledBack(other, "It was rolled back by another.");
       const how = { rollsBack: other, rollsBackTo: "the files of the revision HEAD" };
       return await done(journal, await begun(journal, { t1: undefined }, how, { t0: UNPLANNED }));
     },
@@ -209,7 +209,7 @@ it.each(cases)(
     const journal = await open(folder, place);
     if (hasBefore) await done(journal, await begun(journal, { t0: undefined, t1: undefined }));
     const id = await make(journal);
-    using marks = new RolloutMarks(new Marks(environment(), "here"), journal, place);
+    using marks = new RolloutLocks(new PulumiLockStore(environment(), "here"), journal, place);
     await marks.update(id);
     await journal.close();
     keepState();
@@ -250,8 +250,8 @@ async function expectToWork(folder: string, place: string, command: string): Pro
       expect(output, command).toContain(`Plan of ${id}: 2 tenants in 2 waves`);
       return;
     }
-    const events = (await journal.eventsSince(id, 0)).map(({ kind }) => kind);
-    const { state } = await journal.record(id);
+    const events = (await journal.listEvents(id, 0)).map(({ kind }) => kind);
+    const { state } = await journal.getRollout(id);
     if (verb === "rollback") expect(output, command).toContain(`Plan of rolling back the rollout ${id}`);
     if (verb === "abandon") expect(state, command).toBe("abandoned");
     if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
@@ -262,7 +262,7 @@ async function expectToWork(folder: string, place: string, command: string): Pro
         command,
       ).toHaveLength(2);
       // What is tried again is counted as left, from the first line on.
-      const through = (await journal.tenants(id)).filter((tenant) => tenant.state === "done").length;
+      const through = (await journal.listTenants(id)).filter((tenant) => tenant.state === "done").length;
       expect(output, command).toContain(`  ${through}/2  the rollout goes on\n`);
       expect(output, command).toContain("ERR_ROLLOUT_KEY");
     }
@@ -351,7 +351,7 @@ async function begun(
       waves: [wave("one", ["t0"], true), wave("two", ["t1"], false)],
       services: [],
       keyVariables: [],
-      backend: stateBackend(environment(), base).fingerprint,
+      backend: resolveStateBackend(environment(), base).fingerprint,
       ...how,
     },
     NAMES.map((name) => ({
@@ -360,7 +360,7 @@ async function begun(
       key: { from: "environment", variable: `${name.toUpperCase()}_NO_SUCH_KEY` } as const,
     })),
   );
-  await journal.planned(
+  await journal.recordPlans(
     id,
     NAMES.map((name) => {
       const error = unplanned[name];
@@ -369,7 +369,7 @@ async function begun(
     }),
   );
   const bundle = new Map(NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from("version: 1\n")] as const));
-  await journal.planningDone(id, "d", { bundle, folder: "." });
+  await journal.completePlanning(id, "d", { bundle, folder: "." });
   await journal.start(id, { retry: false });
   for (const [name, error] of Object.entries(went)) {
     await journal.finish(await claim(journal, id, name), error);
@@ -377,11 +377,11 @@ async function begun(
   return id;
 }
 
-async function claim(journal: Journal, rollout: string, tenant: string): Promise<ClaimedTenant> {
+async function claim(journal: Journal, rollout: string, tenant: string): Promise<ClaimedJob> {
   const wave = NAMES.indexOf(tenant);
-  await journal.wave(rollout, wave, "running");
+  await journal.setWaveState(rollout, wave, "running");
   await journal.release(rollout, wave, [tenant], {
-    handOut: async () => {},
+    enqueue: async () => {},
     start: () => {},
     drain: async () => {},
   });
@@ -391,7 +391,7 @@ async function claim(journal: Journal, rollout: string, tenant: string): Promise
 }
 
 async function done(journal: Journal, id: string): Promise<string> {
-  for (const wave of NAMES.keys()) await journal.wave(id, wave, "done");
+  for (const wave of NAMES.keys()) await journal.setWaveState(id, wave, "done");
   await journal.finishRollout(id);
   return id;
 }

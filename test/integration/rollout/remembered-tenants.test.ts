@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { identityOfObserved, observe } from "../../../provider/plan/observed";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { fingerprintOf, peopleOf } from "../../../provider/settings/tenant-people";
+import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { click } from "../../support/console";
 import { fleetJournal } from "../../support/fleet-journal";
@@ -75,17 +75,17 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     const read = new Map();
     for (const name of SERVICE.slice(0, 4)) {
       const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: keyOf(name) });
-      const observed = await observe(client);
+      const observed = await readObservedState(client);
       await client.close();
-      const people = peopleOf(hasPeople ? [`ceo@${name}.example`] : [], true);
-      const fingerprint = fingerprintOf(people);
+      const people = collectMailDomains(hasPeople ? [`ceo@${name}.example`] : [], true);
+      const fingerprint = buildDomainFingerprint(people);
       read.set(name, {
-        identity: identityOfObserved(sandbox.url, observed),
+        identity: getObservedIdentity(sandbox.url, observed),
         ...(fingerprint === undefined ? {} : { fingerprint }),
       });
     }
-    const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
-    await using journal = await fleetJournal(await openDatabase(folder.path("j.db")), fingerprint);
+    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
+    await using journal = await fleetJournal(await openJournalDatabase(folder.path("j.db")), fingerprint);
     const files = ["baseline", ...NAMES].map((name): [string, Uint8Array] => {
       const path = `settings/${name}.yaml`;
       return [path, readFileSync(folder.path(path))];

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
@@ -71,7 +71,7 @@ it("makes no journal, and refuses what says too little", async () => {
   }
   await using journal = await fleetJournal(
     await openSqlite(folder.path("rollouts.db")),
-    stateBackend(environment, folder.folder).fingerprint,
+    resolveStateBackend(environment, folder.folder).fingerprint,
   );
   id = await journal.rollout(new Map(), { acme: "pending", globex: "unchanged" });
   environment["EMAIL_SECURITY_DATABASE"] = folder.path("rollouts.db");

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { endSkips } from "../../../provider/rollout/journal/skips";
-import { skip, takeUp } from "../../../provider/rollout/skipping/skip";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { skip, unskip } from "../../../provider/rollout/skipping/skip";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { LintedFolder } from "../../support/linted-folder";
 import { SkippingFleet } from "../../support/skipping";
 import { skippingStories } from "./skip";
@@ -29,7 +29,7 @@ it("refuses, with the way, what would skip nobody or nobody would understand", a
       'version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: {}, globex: {} }\n',
   });
   const environment = { PULUMI_BACKEND_URL: `file://${files.folder}` };
-  const backend = stateBackend(environment, files.folder).fingerprint;
+  const backend = resolveStateBackend(environment, files.folder).fingerprint;
   await using fleet = await SkippingFleet.on(await open());
   const { journal } = fleet;
   const request = (...names: string[]) => ({
@@ -46,7 +46,7 @@ it("refuses, with the way, what would skip nobody or nobody would understand", a
     code: "ERR_ROLLOUT_SELECTION",
     message: 'No tenant is called "acmee"; did you mean "acme"?',
   });
-  await expect(takeUp(journal, request("acme"))).rejects.toMatchObject({
+  await expect(unskip(journal, request("acme"))).rejects.toMatchObject({
     code: "ERR_ROLLOUT_SELECTION",
     message: '"acme" is not skipped; nobody is. Nothing was changed.',
   });
@@ -54,13 +54,13 @@ it("refuses, with the way, what would skip nobody or nobody would understand", a
   await expect(skip(journal, "why", request("acme"))).rejects.toThrow(/another state backend.*Set PULUMI_BACKEND_URL/);
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend }));
 
-  const { fresh } = await skip(journal, " its key\nis refused ", request("a*"));
-  expect(fresh).toMatchObject([{ name: "acme", project: "p", backend, reason: "its key\nis refused" }]);
-  await expect(takeUp(journal, request("acme", "globex"))).rejects.toThrow(
+  const { added } = await skip(journal, " its key\nis refused ", request("a*"));
+  expect(added).toMatchObject([{ name: "acme", project: "p", backend, reason: "its key\nis refused" }]);
+  await expect(unskip(journal, request("acme", "globex"))).rejects.toThrow(
     /^"globex" is not skipped; skipped are "acme"\./,
   );
   // Where the file is gone, it is taken up by its name all the same.
-  const taken = await takeUp(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });
+  const taken = await unskip(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });
   expect(taken.skips.map(({ name }) => name)).toEqual(["acme"]);
   expect(await endSkips(journal.database, taken.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);
 });

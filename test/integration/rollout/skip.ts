@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Database } from "../../../provider/rollout/database/database";
-import { VERSION } from "../../../provider/rollout/database/tables";
+import { JOURNAL_VERSION } from "../../../provider/rollout/database/tables";
 import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
-import { shownRollout } from "../../../provider/rollout/history/shown";
+import { readRolloutDetails } from "../../../provider/rollout/history/rollout-details";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { reachedIn } from "../../../provider/rollout/journal/reached";
-import { allSkips, endSkips, standingSkips } from "../../../provider/rollout/journal/skips";
-import { markOfRollout } from "../../../provider/rollout/locks/mark-of-rollout";
-import { RolloutCommands } from "../../../provider/rollout/model/commands";
-import { reportOf } from "../../../provider/rollout/report/report-of";
-import { reportText } from "../../../provider/rollout/report/report-text";
+import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
+import { endSkips, listSkips, readActiveSkips } from "../../../provider/rollout/journal/skips";
+import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-lock";
+import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
+import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
+import { renderReportText } from "../../../provider/rollout/report/report-text";
 import { SkippingFleet, UNWELL_WITH_C, WHOSE } from "../../support/skipping";
 
 const WAVES = { canary: ["a", "b", "c"], rest: ["d", "e"] };
@@ -18,7 +18,7 @@ const SKIPPED = { reason: "its key is refused", by: "dana@build-7" };
 /** What skipping a tenant is, over a database of either kind; each story has one of its own. */
 export function skippingStories(open: () => Promise<Database>): void {
   const report = async ({ journal }: SkippingFleet, id: string) =>
-    await reportOf(journal, id, false, new RolloutCommands());
+    await buildRolloutReport(journal, id, false, new RolloutCommands());
 
   describe("a tenant that is skipped", () => {
     it("lets a rollout that it stopped go on without it, which says so and how to take it up again", async () => {
@@ -36,8 +36,8 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(await fleet.run(id)).toBe("stopped");
 
       expect(await fleet.skip("b")).toMatchObject({
-        fresh: [{ name: "b", ...SKIPPED }],
-        already: [],
+        added: [{ name: "b", ...SKIPPED }],
+        existing: [],
         rollouts: [{ rollout: id, tenant: "b", state: "skipped" }],
       });
       expect(await fleet.run(id)).toBe("done");
@@ -48,7 +48,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(told.skipped).toEqual([{ name: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED }]);
       // Why it failed is still known: it may be changed in part.
       expect(told.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
-      const text = reportText(told, { width: 200 });
+      const text = renderReportText(told, { width: 200 });
       expect(text).toContain("DONE, BUT FOR 1 TENANT");
       expect(text).toContain("4 tenants hold what is declared. Skipped: b.");
       expect(text).toContain("May be changed in part: 1 that is skipped.");
@@ -66,26 +66,26 @@ export function skippingStories(open: () => Promise<Database>): void {
         told: SKIPPED.reason,
       };
       const { journal } = fleet;
-      expect((await shownRollout(journal, told)).happened).toContainEqual(expect.objectContaining(skipTold));
+      expect((await readRolloutDetails(journal, told)).happened).toContainEqual(expect.objectContaining(skipTold));
       await pruneRollout(journal.database, id, Date.now());
-      expect((await shownRollout(journal, told)).happened).toContainEqual(expect.objectContaining(skipTold));
+      expect((await readRolloutDetails(journal, told)).happened).toContainEqual(expect.objectContaining(skipTold));
 
       // Where it is in a fleet: the newest rollout has not reached it.
-      const { skips, stacks } = await reachedIn(fleet.journal.database, WHOSE);
+      const { skips, stacks } = await readLastApplied(fleet.journal.database, WHOSE);
       expect([...skips.keys()]).toEqual(["b"]);
-      expect(stacks.get("b")).toMatchObject({ next: { rollout: id, state: "skipped" } });
+      expect(stacks.get("b")).toMatchObject({ pending: { rollout: id, state: "skipped" } });
     });
 
     it("is not in its wave's health, though it was changed, and stays unseen for the rollouts to come", async () => {
       await using fleet = await SkippingFleet.on(await open());
       const id = await fleet.plan(WAVES, { health: UNWELL_WITH_C });
       expect(await fleet.run(id)).toBe("stopped");
-      expect((await fleet.journal.record(id)).reason).toContain("c is unwell");
+      expect((await fleet.journal.getRollout(id)).reason).toContain("c is unwell");
       expect(await fleet.skip("c")).toMatchObject({ rollouts: [{ tenant: "c", state: "done" }] });
       expect(await fleet.run(id)).toBe("done");
       expect(await fleet.states(id)).toMatchObject({ c: "done", d: "done", e: "done" });
       expect((await report(fleet, id)).skipped).toMatchObject([{ name: "c" }]);
-      const mark = await markOfRollout(fleet.journal, id, "here");
+      const mark = await buildRolloutLock(fleet.journal, id, "here");
       expect(mark.unseen.map(({ name }) => name)).toEqual(["c"]);
     });
 
@@ -117,8 +117,8 @@ export function skippingStories(open: () => Promise<Database>): void {
       const id = await fleet.plan({ canary: ["a"] });
       const { journal } = fleet;
       await journal.start(id, { retry: false });
-      await journal.wave(id, 0, "running");
-      const lane = { handOut: async () => {}, start: () => {}, drain: async () => {} };
+      await journal.setWaveState(id, 0, "running");
+      const lane = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
       await journal.release(id, 0, ["a"], lane);
       const job = { rollout: id, wave: 0, tenant: "a", round: 0 };
       expect(await journal.begin(job, "dead:1")).toBeDefined();
@@ -133,13 +133,13 @@ export function skippingStories(open: () => Promise<Database>): void {
       const id = await fleet.plan(WAVES, { gate: true });
       await fleet.skip("b", "e");
       expect(await fleet.run(id, { retry: false })).toBe("waiting");
-      const skips = [...(await standingSkips(fleet.journal.database, WHOSE)).values()];
+      const skips = [...(await readActiveSkips(fleet.journal.database, WHOSE)).values()];
       const said = { by: "kim@build-8", nowMs: fleet.now() };
       expect(await endSkips(fleet.journal.database, skips, said)).toEqual([
         { rollout: id, tenant: "b", state: "skipped" },
         { rollout: id, tenant: "e", state: "skipped" },
       ]);
-      expect(await allSkips(fleet.journal.database)).toEqual([]);
+      expect(await listSkips(fleet.journal.database)).toEqual([]);
       expect(await fleet.run(id, { retry: false })).toBe("done");
       expect(await fleet.states(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
       expect((await report(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["b"]);
@@ -157,14 +157,14 @@ export function skippingStories(open: () => Promise<Database>): void {
       const elsewhere = await fleet.plan({ canary: ["a", "b"] }, {}, { backend: "elsewhere" });
       await fleet.skip("b");
       const again = await fleet.skip("b", "a");
-      expect(again.fresh.map(({ name }) => name)).toEqual(["a"]);
-      expect(again.already.map(({ name }) => name)).toEqual(["b"]);
+      expect(again.added.map(({ name }) => name)).toEqual(["a"]);
+      expect(again.existing.map(({ name }) => name)).toEqual(["b"]);
       for (const id of [other, elsewhere]) {
         expect(await fleet.run(id)).toBe("done");
         expect(await fleet.states(id)).toEqual({ a: "done", b: "done" });
         expect((await report(fleet, id)).skipped).toBeUndefined();
       }
-      const { skips } = await reachedIn(fleet.journal.database, { project: "p", backend: "elsewhere" });
+      const { skips } = await readLastApplied(fleet.journal.database, { project: "p", backend: "elsewhere" });
       expect(skips.size).toBe(0);
     });
   });
@@ -175,10 +175,10 @@ export function skippingStories(open: () => Promise<Database>): void {
     await database.query("ALTER TABLE rollouts DROP COLUMN seq");
     await database.query("UPDATE rollout_journal SET version = 1");
     // Who only looks leaves it as it is.
-    expect((await reachedIn(database, WHOSE)).skips.size).toBe(0);
+    expect((await readLastApplied(database, WHOSE)).skips.size).toBe(0);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 1 }]);
     await using fleet = await SkippingFleet.on(database);
-    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: VERSION }]);
-    expect((await fleet.skip("a")).fresh.map(({ name }) => name)).toEqual(["a"]);
+    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);
+    expect((await fleet.skip("a")).added.map(({ name }) => name)).toEqual(["a"]);
   });
 }

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { skipTenants } from "../../../provider/rollout/journal/skips";
-import { stateBackend } from "../../../provider/rollout/stack/state-backend";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 
@@ -26,9 +26,9 @@ defaults: { baseUrl: "https://a.example", key: { environment: "{NAME}_KEY" }, se
 tenants: { acme: {}, globex: {} }
 `,
   );
-  const { fingerprint: backend } = stateBackend(environment, folder);
+  const { fingerprint: backend } = resolveStateBackend(environment, folder);
   {
-    const database = await openDatabase(join(folder, "j.db"));
+    const database = await openJournalDatabase(join(folder, "j.db"));
     await using journal = await fleetJournal(database, backend);
     await journal.rollout(new Map(), { acme: "pending" });
     const tenants = ["acme", "globex", "gone"].map((name) => ({ name, stack: name }));

@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { identityOfObserved, observe } from "../../../provider/plan/observed";
-import { identityOf, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
+import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
+import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
@@ -45,9 +45,9 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
 
   async function read(name: string): Promise<TenantIdentity> {
     const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: secondKeyOf(name) });
-    const observed = await observe(client);
+    const observed = await readObservedState(client);
     await client.close();
-    return shrinkIdentity(identityOfObserved(fleet.sandbox.url, observed));
+    return shrinkIdentity(getObservedIdentity(fleet.sandbox.url, observed));
   }
 
   it("of one tenant refuses the key of another one that isn't selected", async () => {
@@ -60,7 +60,7 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
   });
 
   it("refuses a stack that was another tenant's, by its marker alone", async () => {
-    const former = identityOf(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
+    const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.plan(["--only", "held"]);
     expect(code, stderr).toBe(3);
@@ -74,7 +74,7 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
       value: `gone${at}.example`,
       created_at: "2026-11-02 09:00:00",
     }));
-    const former = identityOf(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
+    const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
     fleet.hasState("held", stateOf("held", former, { "gone0.example": "deny" }));
     const { code, stdout, stderr } = await fleet.plan(["--only", "held"]);
     expect(code, stderr).toBe(3);

@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
-import { historyOf } from "../../../provider/rollout/history/history";
-import { historyText } from "../../../provider/rollout/history/history-text";
-import { oldRollouts } from "../../../provider/rollout/history/what-may-go";
-import { retriable } from "../../../provider/rollout/journal/across-rollouts";
+import { renderHistoryText } from "../../../provider/rollout/history/history-text";
+import { findOldRollouts } from "../../../provider/rollout/history/old-rollouts";
+import { readRolloutHistory } from "../../../provider/rollout/history/rollout-history";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { reachedIn } from "../../../provider/rollout/journal/reached";
-import { type Purpose, whichRollout } from "../../../provider/rollout/journal/which-rollout";
-import { RolloutCommands } from "../../../provider/rollout/model/commands";
-import type { Task } from "../../../provider/rollout/model/task";
-import { reportOf } from "../../../provider/rollout/report/report-of";
-import { reportText } from "../../../provider/rollout/report/report-text";
+import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
+import { findRetryableRollouts } from "../../../provider/rollout/journal/rollout-tally";
+import { type RolloutAction, selectRollout } from "../../../provider/rollout/journal/select-rollout";
+import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
+import type { RolloutMode } from "../../../provider/rollout/model/rollout-mode";
+import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
+import { renderReportText } from "../../../provider/rollout/report/report-text";
 import { added, type Writing, writeRollout } from "../../support/written-rollouts";
 
 /* What a rollout that nobody attends is to those before it: no change of the files, and nothing that hides one. */
@@ -33,19 +33,19 @@ async function written(...all: readonly Writing[]) {
     nowMs += DAY;
     ids.push(await writeRollout(journal, one));
   }
-  const which = async (purpose: Purpose, id?: string) =>
+  const which = async (purpose: RolloutAction, id?: string) =>
     (
-      await whichRollout(journal, id, purpose, {
-        place: "the journal",
+      await selectRollout(journal, id, purpose, {
+        journalLocation: "the journal",
         commands,
-        isHeld: () => Promise.resolve(false),
+        isLocked: () => Promise.resolve(false),
         log: () => {},
       })
     ).id;
   return { journal, ids, which, [Symbol.asyncDispose]: async () => await journal.close() };
 }
 
-const nightly = (task: Task, value: string, rest: Partial<Writing> = {}): Writing => ({
+const nightly = (task: RolloutMode, value: string, rest: Partial<Writing> = {}): Writing => ({
   tenants: { acme: [added(value)], globex: [] },
   ...rest,
   spec: { task },
@@ -61,11 +61,11 @@ it("a nightly run is rolled back by its name alone, and is in the way of nobody 
   expect(await its.which("status")).toBe(mended);
   expect(await its.which("rollback")).toBe(change);
   expect(await its.which("rollback", ended)).toBe(ended);
-  expect(await its.journal.since(change)).toEqual([]);
+  expect(await its.journal.listLaterChanges(change)).toEqual([]);
   // Nor is it kept for that: the change is, which it did not hide.
-  const { mayGo, needed } = await oldRollouts(its.journal, Date.UTC(2027, 0, 1));
-  expect(mayGo.map(({ id }) => id)).toEqual([mended, ended]);
-  expect(needed.map(({ record }) => record.id)).toEqual([change]);
+  const { prunable, retained } = await findOldRollouts(its.journal, Date.UTC(2027, 0, 1));
+  expect(prunable.map(({ id }) => id)).toEqual([mended, ended]);
+  expect(retained.map(({ record }) => record.id)).toEqual([change]);
 });
 
 it("it brings no tenant to its files, nor one that failed before", async () => {
@@ -74,13 +74,18 @@ it("it brings no tenant to its files, nor one that failed before", async () => {
     nightly("only-expired", "old.example"),
   );
   const [change = ""] = its.ids;
-  expect(await retriable(its.journal.database, await its.journal.records())).toEqual(new Set([change]));
-  const { stacks, elsewhere } = await reachedIn(its.journal.database, { project: "p", backend: "b" });
-  expect([...stacks].map(([stack, { last, next }]) => [stack, last?.rollout, next?.rollout])).toEqual([
+  expect(await findRetryableRollouts(its.journal.database, await its.journal.listRollouts())).toEqual(
+    new Set([change]),
+  );
+  const { stacks, otherBackendCount } = await readLastApplied(its.journal.database, {
+    project: "p",
+    backend: "b",
+  });
+  expect([...stacks].map(([stack, { applied, pending }]) => [stack, applied?.rollout, pending?.rollout])).toEqual([
     ["acme", undefined, change],
     ["globex", change, undefined],
   ]);
-  expect(elsewhere).toBe(0);
+  expect(otherBackendCount).toBe(0);
 });
 
 it("one that is not through is told of whom it has not come to: it keeps others from them", async () => {
@@ -89,8 +94,8 @@ it("one that is not through is told of whom it has not come to: it keeps others 
     nightly("revert-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
   );
   const [change = "", open = ""] = its.ids;
-  const { stacks } = await reachedIn(its.journal.database, { project: "p", backend: "b" });
-  expect([...stacks].map(([stack, { last, next }]) => [stack, last?.rollout, next])).toEqual([
+  const { stacks } = await readLastApplied(its.journal.database, { project: "p", backend: "b" });
+  expect([...stacks].map(([stack, { applied, pending }]) => [stack, applied?.rollout, pending])).toEqual([
     ["acme", change, expect.objectContaining({ rollout: open, state: "failed", rolloutState: "stopped" })],
     ["globex", change, undefined],
   ]);
@@ -104,7 +109,7 @@ it("one that failed in a nightly run is settled by the next, and by a whole roll
     [{ tenants: { acme: [added("evil.example")] } }, false],
   ] as const) {
     await using its = await written(failed, after);
-    const found = await retriable(its.journal.database, await its.journal.records());
+    const found = await findRetryableRollouts(its.journal.database, await its.journal.listRollouts());
     expect(found.has(its.ids[0] ?? "")).toBe(isRetriable);
   }
 });
@@ -116,15 +121,15 @@ it("what is interrupted is gone on with as what it is, and told so", async () =>
   );
   const [, open = ""] = its.ids;
   expect(await its.which("resume")).toBe(open);
-  const report = await reportOf(its.journal, open, false, commands);
+  const report = await buildRolloutReport(its.journal, open, false, commands);
   expect(report.task).toBe("only-expired");
-  const told = reportText(report).replace(/\s+/g, " ");
+  const told = renderReportText(report).replace(/\s+/g, " ");
   expect(told).toContain("takes away what has ended, and nothing else");
   expect(told).toContain("It changed 0 of 2 tenants, and left 1 as they are. 0 failed, and 1 are still to do.");
   expect(told).not.toContain("declared");
-  const history = await historyOf(its.journal, { limit: 20 }, () => Promise.resolve(false));
+  const history = await readRolloutHistory(its.journal, { limit: 20 }, () => Promise.resolve(false));
   expect(history.rollouts.map(({ task }) => task)).toEqual(["only-expired", undefined]);
-  expect(historyText(history, {}).replace(/\s+/g, " ")).toContain("takes away what has ended, and nothing else");
+  expect(renderHistoryText(history, {}).replace(/\s+/g, " ")).toContain("takes away what has ended, and nothing else");
   expect(commands.plan("tenants.yaml", ["acme"], "revert-drift")).toBe(
     "email-security rollout tenants.yaml --only acme --revert-drift",
   );

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
@@ -216,7 +216,7 @@ it("removes no tenant that a rollout has still to change, no file that another r
   });
   const run = tenant(folder);
   const place = folder.at("rollouts.db");
-  const database = await openDatabase(place, {});
+  const database = await openJournalDatabase(place, {});
   const journal = await Journal.open(database);
   const change = { sign: "add", kind: "entry", key: "domain evil.example", value: "evil.example" } as const;
   const id = await writeRollout(journal, { tenants: { one: [change], two: [change] }, end: "stopped" });

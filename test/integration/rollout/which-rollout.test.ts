@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/database/open-database";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
-import type { Purpose } from "../../../provider/rollout/journal/which-rollout";
+import type { RolloutAction } from "../../../provider/rollout/journal/select-rollout";
 import type { RolloutState, TenantState } from "../../../provider/rollout/model/wave";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { targetOf } from "../../support/journal-story";
@@ -50,7 +50,7 @@ const journals: fc.Arbitrary<readonly Written[]> = fc.array(
 );
 
 /** Which one is meant, read off the list as a person would. */
-const MEANT: Readonly<Record<Purpose, (all: readonly Written[]) => number>> = {
+const MEANT: Readonly<Record<RolloutAction, (all: readonly Written[]) => number>> = {
   status: (all) => all.length - 1,
   // No run is at any of them.
   stop: () => -1,
@@ -133,7 +133,7 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
   const rollouts = await Rollouts.open({ database, environment: {} });
   try {
     for (const [purpose, meant] of Object.entries(MEANT)) {
-      const found = await rollouts.find(undefined, purpose as Purpose).then(
+      const found = await rollouts.find(undefined, purpose as RolloutAction).then(
         ({ id }) => id,
         (error: { code?: string }) => error.code,
       );
@@ -156,7 +156,7 @@ it("resumes and abandons a rollout that no run is at, and stops one that a run i
   });
   const [older, held, newest] = await write(database, [one("stopped"), one("running"), one("waiting")]);
   const rollouts = await Rollouts.open({ database, environment: {} });
-  const found = async (purpose: Purpose) => (await rollouts.find(undefined, purpose)).id;
+  const found = async (purpose: RolloutAction) => (await rollouts.find(undefined, purpose)).id;
   try {
     expect([await found("resume"), await found("abandon")]).toEqual([newest, newest]);
     await expect(found("stop")).rejects.toThrow("There is no rollout that can be stopped in");
@@ -164,10 +164,10 @@ it("resumes and abandons a rollout that no run is at, and stops one that a run i
     await expect(found("stop")).rejects.toThrow(waits);
     await expect(rollouts.find(newest, "stop")).rejects.toThrow(waits);
     await expect(rollouts.stop(held ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
-    const hold = await rollouts.journal.database.hold(`rollout-${held}`, () => {});
+    const hold = await rollouts.journal.database.lock(`rollout-${held}`, () => {});
     expect(await found("stop")).toBe(held);
     await rollouts.stop(held ?? "");
-    expect((await rollouts.journal.record(held ?? "")).isStopping).toBe(true);
+    expect((await rollouts.journal.getRollout(held ?? "")).isStopping).toBe(true);
     await expect(rollouts.abandon(held ?? "")).rejects.toThrow(/still under way.* Stop it first: `.* stop /);
     await rollouts.journal.abandon(newest ?? "", "A person abandoned it.");
     expect(await found("resume")).toBe(older);
@@ -181,7 +181,7 @@ it("resumes and abandons a rollout that no run is at, and stops one that a run i
 /** Writes rollouts, a minute after each other, in any state. */
 async function write(place: string, all: readonly Written[]): Promise<string[]> {
   let nowMs = Date.UTC(2026, 10, 21);
-  const database = await openDatabase(place);
+  const database = await openJournalDatabase(place);
   // Nothing here outlives the test.
   if (database.dialect === "sqlite") await database.query("PRAGMA synchronous = OFF");
   const journal = await Journal.open(database, () => nowMs);
@@ -202,7 +202,7 @@ async function write(place: string, all: readonly Written[]): Promise<string[]> 
       spec,
       names.map((name) => targetOf(name, "https://a.example")),
     );
-    await journal.planned(
+    await journal.recordPlans(
       id,
       tenants.map(({ name, hasPlan }) => ({
         name,
@@ -211,7 +211,7 @@ async function write(place: string, all: readonly Written[]): Promise<string[]> 
         ...(hasPlan ? { plan: "{}" } : {}),
       })),
     );
-    await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
+    await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
     await journal.start(id, { retry: false });
     await database.query("UPDATE rollouts SET state = $2 WHERE id = $1", [id, state]);
     for (const { name, state: of, isBegun } of tenants) {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
-import type { Job } from "../../../provider/rollout/queue/lane";
-import { openPgBossLane } from "../../../provider/rollout/queue/pg-boss-lane";
-import { workOnPgBoss } from "../../../provider/rollout/queue/work-on-pg-boss";
+import type { Job } from "../../../provider/rollout/queue/job-queue";
+import { openPgBossQueue } from "../../../provider/rollout/queue/pg-boss-queue";
+import { runPgBossWorker } from "../../../provider/rollout/queue/pg-boss-worker";
 import { makeCutOffHost } from "../../support/cut-off-host";
 import { startPostgres } from "../../support/postgres";
 import { RolloutWorker } from "../../support/rollout-worker";
@@ -30,7 +30,9 @@ describe.concurrent("tenants on several machines", () => {
     await still.heard("too late");
     quick.tell("end jobs");
     expect(await ended).toBe("done");
-    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([{ state: "done", attempt: 2, worker: "quick" }]);
+    expect(await rollout.journal.listTenants(rollout.id)).toMatchObject([
+      { state: "done", attempt: 2, worker: "quick" },
+    ]);
     expect(quick.events.map(({ kind }) => kind)).not.toContain("lost");
   });
 
@@ -76,12 +78,12 @@ describe.concurrent("a host that is cut off from the database", () => {
     await using far = new RolloutWorker(settings, inside);
     await far.heard("held");
     await far.heard("began");
-    expect(await rollout.journal.database.hold("the rollout", () => {})).toBeUndefined();
+    expect(await rollout.journal.database.lock("the rollout", () => {})).toBeUndefined();
     await cut();
     const cutAt = Date.now();
 
     await using near = new RolloutWorker({ name: "near", url: postgres.url, concurrency: 1, jobMs: 0 });
-    while ((await rollout.journal.database.hold("the rollout", () => {})) === undefined) await sleep(100);
+    while ((await rollout.journal.database.lock("the rollout", () => {})) === undefined) await sleep(100);
     const heldAt = Date.now();
     const began = await near.heard("began");
     const holdLost = await far.heard("hold lost");
@@ -91,7 +93,9 @@ describe.concurrent("a host that is cut off from the database", () => {
     // Eleven seconds, and what a busy machine adds.
     expect(heldAt - cutAt).toBeLessThan(30_000);
     expect(await ended).toBe("done");
-    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([{ state: "done", attempt: 2, worker: "near" }]);
+    expect(await rollout.journal.listTenants(rollout.id)).toMatchObject([
+      { state: "done", attempt: 2, worker: "near" },
+    ]);
   });
 });
 
@@ -126,7 +130,7 @@ describe.concurrent("the queue of tenants", () => {
     await hasty.gone();
     heir.tell("end jobs");
     expect(await ended).toBe("done");
-    const workers = (await rollout.journal.tenants(rollout.id)).map(({ attempt, worker }) => [attempt, worker]);
+    const workers = (await rollout.journal.listTenants(rollout.id)).map(({ attempt, worker }) => [attempt, worker]);
     expect(workers).toEqual([
       [1, "polite"],
       [1, "polite"],
@@ -138,15 +142,15 @@ describe.concurrent("the queue of tenants", () => {
   it("has a job once however often it is handed out, none of a transaction that was taken back, and a new one for a new round", async () => {
     await using postgres = await startPostgres();
     const database = await openPostgres(postgres.url);
-    const lane = await openPgBossLane(postgres.url, { log: () => {} });
+    const lane = await openPgBossQueue(postgres.url, { log: () => {} });
     const job = (tenant: string, round = 0): Job => ({ rollout: "r", wave: 0, tenant, round });
-    const handOut = (...jobs: Job[]) => database.transaction((inside) => lane.handOut(inside, jobs));
+    const handOut = (...jobs: Job[]) => database.transaction((inside) => lane.enqueue(inside, jobs));
 
     await handOut(job("a"), job("b"));
     await handOut(job("b"), job("c"));
     await expect(
       database.transaction(async (inside) => {
-        await lane.handOut(inside, [job("never")]);
+        await lane.enqueue(inside, [job("never")]);
         throw new Error("taken back");
       }),
     ).rejects.toThrow("taken back");
@@ -154,7 +158,7 @@ describe.concurrent("the queue of tenants", () => {
     const done: string[] = [];
     const log: string[] = [];
     const stopping = new AbortController();
-    const working = workOnPgBoss(
+    const working = runPgBossWorker(
       postgres.url,
       async ({ tenant, round }) => {
         done.push(`${tenant}${round}`);

@@ -32,7 +32,7 @@ describe("tenants on several machines", () => {
     await postgres.restart("crash");
     expect(await Promise.all(ended)).toEqual(["done", "done"]);
 
-    const tenants = [...(await one.journal.tenants(one.id)), ...(await other.journal.tenants(other.id))];
+    const tenants = [...(await one.journal.listTenants(one.id)), ...(await other.journal.listTenants(other.id))];
     expect(tenants.map(({ state }) => state)).toEqual(Array(50).fill("done"));
     // Taken over once; nobody else's work was begun twice.
     const more = tenants.filter(({ attempt }) => attempt !== 1);

@@ -1,13 +1,13 @@
-import { FREE_PERMITS } from "../../../provider/client/permits";
+import { UNLIMITED_PERMITS } from "../../../provider/client/permits";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
-import { conduct } from "../../../provider/rollout/execution/coordinator";
+import { runRollout } from "../../../provider/rollout/execution/coordinator";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import type { Target } from "../../../provider/rollout/model/target";
 import type { Wave } from "../../../provider/rollout/model/wave";
 import { AddressHealth } from "../../../provider/rollout/probing/address-health";
-import { openPgBossLane } from "../../../provider/rollout/queue/pg-boss-lane";
+import { openPgBossQueue } from "../../../provider/rollout/queue/pg-boss-queue";
 import type { Postgres } from "../../support/postgres";
 import type { WorkerEvent } from "../../support/rollout-worker";
 
@@ -30,7 +30,7 @@ export async function begun(
   maxAtService = 100,
 ): Promise<Begun> {
   const journal = await Journal.open(await openPostgres(postgres.url));
-  const lane = await openPgBossLane(postgres.url, { log: () => {} });
+  const queue = await openPgBossQueue(postgres.url, { log: () => {} });
   const spec = specOf(name, waves, maxAtService);
   const targets = spec.waves.flatMap(({ tenants }) => tenants.map(targetOf));
   const id = await journal.create(spec, targets);
@@ -41,11 +41,11 @@ export async function begun(
     resource: "settings",
     isStackThere: true,
   };
-  await journal.planned(
+  await journal.recordPlans(
     id,
     targets.map((target) => ({ name: target.name, state: "pending", digest: "d", summary, plan: "{}" })),
   );
-  await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
+  await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
   await journal.start(id, { retry: false });
   const events: RolloutEvent[] = [];
   const never = new AbortController().signal;
@@ -54,13 +54,13 @@ export async function begun(
     journal,
     events,
     conducted: () =>
-      conduct(id, {
+      runRollout(id, {
         journal,
-        lane,
+        queue,
         health: {
           rollout: id,
-          reach: { environment: {}, permits: () => FREE_PERMITS },
-          addresses: new AddressHealth({ look: async () => {} }),
+          requestContext: { environment: {}, getTokens: () => UNLIMITED_PERMITS },
+          addressHealth: new AddressHealth({ probe: async () => {} }),
           now: Date.now,
         },
         capacity: 1_000,
@@ -70,7 +70,7 @@ export async function begun(
         pollMs: 25,
       }),
     [Symbol.asyncDispose]: async () => {
-      await lane.drain();
+      await queue.drain();
       await journal.close();
     },
   };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, type ServiceRequest, type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
 import { InitFailed, type Properties } from "../../support/provider-call";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import * as client from "../../../provider/client";
 import { SettingsClient } from "../../../provider/client";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
-import { Tenant } from "../../../provider/tenant";
+import { TenantCache } from "../../../provider/tenant";
 import { Canary } from "../../support/canary";
 import { EmptyFolder } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
@@ -77,8 +77,8 @@ test("nothing that holds the key shows it, nor does what is exported", async () 
   await using sandbox = await startSandbox({ scenario: "empty" });
   const own = new SettingsClient({ baseUrl: sandbox.url, apiKey: key });
   await own.vipEmployees.list().catch(() => undefined);
-  const tenant = new Tenant({ client: own });
-  await tenant.allVips().catch(() => undefined);
+  const tenant = new TenantCache({ client: own });
+  await tenant.readAllVips().catch(() => undefined);
   const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = own;
   for (const thing of [own, tenant, { tenant }, allowDenyEntries, metrics, phishingReports, threats, vipEmployees]) {
     expect(canary.find(inspect(thing).slice(0, 80), everythingShown(thing))).toEqual([]);

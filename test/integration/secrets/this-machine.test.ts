@@ -1,6 +1,6 @@
 import { delimiter, dirname } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { filesAt } from "../../../provider/rollout/planning/files-at-revision";
+import { readRevisionFiles } from "../../../provider/rollout/planning/revision-files";
 import { hasShell } from "../engine-setup/workshop";
 
 import { KEY, KEYS, Machine } from "./machine";
@@ -48,7 +48,7 @@ describe.skipIf(!hasShell)("what a program is started with", () => {
     const before = process.cwd();
     try {
       process.chdir(machine.work);
-      await expect(filesAt("HEAD")).rejects.toThrow("can't be read");
+      await expect(readRevisionFiles("HEAD")).rejects.toThrow("can't be read");
     } finally {
       process.chdir(before);
       vi.unstubAllEnvs();

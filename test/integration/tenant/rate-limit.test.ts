@@ -85,7 +85,7 @@ it("reads a page that was refused again, and not the whole list", async () => {
       ? { status: 429, headers: { "Retry-After": "3" }, body: { error: "too many" } }
       : undefined;
   await using acme = await service({ denied: 600, intercept: refuseOnce });
-  expect(await acme.tenant.allEntries()).toHaveLength(600);
+  expect(await acme.tenant.readAllEntries()).toHaveLength(600);
   expect(acme.trace().filter((line) => line.startsWith("deny"))).toEqual([
     "deny 1 200",
     "deny 2 429",

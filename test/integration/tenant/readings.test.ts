@@ -19,9 +19,9 @@ it("reads each list once for 5,000 who ask at the same time, and once more for 5
   const found = await Promise.all(MANY.flatMap((at) => [tenant.findEntry(query(at)), tenant.findVip(person(at))]));
   expect(found.filter((row) => row !== undefined)).toHaveLength(401 + 450);
   expect(trace().sort()).toEqual([...reading, ...vips].sort());
-  await Promise.all(MANY.map((at) => tenant.findEntryAnew(query(at))));
+  await Promise.all(MANY.map((at) => tenant.refetchEntry(query(at))));
   expect(trace().sort()).toEqual(reading);
-  await Promise.all(MANY.map((at) => tenant.findVipAnew(person(at))));
+  await Promise.all(MANY.map((at) => tenant.refetchVip(person(at))));
   expect(trace()).toEqual(vips);
 });
 
@@ -29,24 +29,24 @@ it("is sure of 5,000 that are gone by the readings that one needs", async () => 
   await using acme = await service({ people: 450, vips: 450, denied: 401, allowed: 200 });
   const { tenant, trace } = acme;
   const found = await Promise.all(
-    MANY.flatMap((at) => [tenant.findEntrySurely(query(at + 401)), tenant.findVipSurely(person(at + 450))]),
+    MANY.flatMap((at) => [tenant.findEntryConfirmed(query(at + 401)), tenant.findVipConfirmed(person(at + 450))]),
   );
   expect(found.every((row) => row === undefined)).toBe(true);
   const pages = ["deny 1 200", "deny 2 200", "deny 3 200", "vips 1 200", "vips 2 200", "vips 3 200"];
   expect(trace().sort()).toEqual(times(6, ["allow 1 200", ...pages]).sort());
   // And whoever else misses something meanwhile asks for nothing.
-  expect(await tenant.findEntrySurely(query(9_999))).toBeUndefined();
-  expect(await tenant.findVipSurely(person(9_999))).toBeUndefined();
-  expect(await tenant.findEntrySurely(query(400))).toMatchObject({ value: domain("deny", 400) });
-  expect(await tenant.findVipSurely(person(449))).toMatchObject({ email: person(449) });
+  expect(await tenant.findEntryConfirmed(query(9_999))).toBeUndefined();
+  expect(await tenant.findVipConfirmed(person(9_999))).toBeUndefined();
+  expect(await tenant.findEntryConfirmed(query(400))).toMatchObject({ value: domain("deny", 400) });
+  expect(await tenant.findVipConfirmed(person(449))).toMatchObject({ email: person(449) });
   expect(trace()).toEqual([]);
 });
 
 it("reads a list again for 3 s before something counts as gone", async () => {
   await using acme = await service({ people: 200, vips: 200, denied: 200 });
   const { tenant, time, trace } = acme;
-  expect(await tenant.findEntrySurely(query(999))).toBeUndefined();
-  expect(await tenant.findVipSurely(person(999))).toBeUndefined();
+  expect(await tenant.findEntryConfirmed(query(999))).toBeUndefined();
+  expect(await tenant.findVipConfirmed(person(999))).toBeUndefined();
   expect(trace().sort()).toEqual(times(6, ["allow 1 200", "deny 1 200", "vips 1 200"]).sort());
   const pauses = [100, 200, 400, 800, 1_500];
   expect(time.slept).toEqual([...pauses.flatMap((pause) => [pause, pause]), ...pauses]);
@@ -55,8 +55,8 @@ it("reads a list again for 3 s before something counts as gone", async () => {
 it("is sure at once of what nobody expects, where one page holds the list", async () => {
   await using acme = await service({ people: 200, vips: 200, denied: 200 });
   const isExpected = false;
-  expect(await acme.tenant.findEntrySurely(query(999), { isExpected })).toBeUndefined();
-  expect(await acme.tenant.findVipSurely(person(999), { isExpected })).toBeUndefined();
+  expect(await acme.tenant.findEntryConfirmed(query(999), { isExpected })).toBeUndefined();
+  expect(await acme.tenant.findVipConfirmed(person(999), { isExpected })).toBeUndefined();
   expect(acme.trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
 });
 
@@ -75,15 +75,15 @@ it("finds what one reading missed while another writer was at work", async () =>
   const { tenant, trace } = acme;
   expect(await tenant.findEntry(query(7))).toBeUndefined();
   hidden = 0;
-  expect(await tenant.findEntrySurely(query(7))).toMatchObject({ value: domain("deny", 7) });
+  expect(await tenant.findEntryConfirmed(query(7))).toMatchObject({ value: domain("deny", 7) });
   expect(trace().sort()).toEqual(times(2, ["allow 1 200", "deny 1 200", "deny 2 200"]).sort());
   // Two readings held it; one that misses it does not make it gone.
-  await tenant.findEntryAnew(query(8));
+  await tenant.refetchEntry(query(8));
   hidden = 1;
-  await tenant.findEntryAnew(query(8));
+  await tenant.refetchEntry(query(8));
   trace();
   expect(await tenant.findEntry(query(7))).toBeUndefined();
-  expect(await tenant.findEntrySurely(query(7))).toMatchObject({ value: domain("deny", 7) });
+  expect(await tenant.findEntryConfirmed(query(7))).toMatchObject({ value: domain("deny", 7) });
   expect(trace().sort()).toEqual(["allow 1 200", "deny 1 200", "deny 2 200"]);
 });
 
@@ -100,7 +100,7 @@ it("reads again when an entry is deleted between two pages", async () => {
     },
   });
   const { tenant, trace } = acme;
-  const found = await Promise.all(MANY.slice(0, 401).map((at) => tenant.findEntrySurely(query(at))));
+  const found = await Promise.all(MANY.slice(0, 401).map((at) => tenant.findEntryConfirmed(query(at))));
   expect(found.filter((row) => row === undefined)).toHaveLength(1);
   expect(trace().filter((line) => line.startsWith("deny"))).toEqual([
     "deny 1 200",
@@ -122,22 +122,22 @@ it("lays own writes over the readings, on both lists", async () => {
     verdict_scope: "global",
   } as const;
   // The reading is under way while the entry is made: it may or may not see it.
-  const [, { row, isNew }] = await Promise.all([tenant.findEntryAnew(query(1)), tenant.createEntry(created)]);
+  const [, { row, isNew }] = await Promise.all([tenant.refetchEntry(query(1)), tenant.createEntry(created)]);
   expect(isNew).toBe(true);
   trace();
   const wanted = { ...query(0), value: "new.example" };
   expect(await tenant.findEntry(wanted)).toEqual(row);
-  expect(await tenant.allEntries()).toHaveLength(501);
+  expect(await tenant.readAllEntries()).toHaveLength(501);
   await tenant.updateEntry(row.id, { list: "allow" });
   expect(await tenant.findEntry(wanted)).toMatchObject({ id: row.id, list: "allow" });
   await tenant.deleteEntry(row.id);
   expect(await tenant.findEntry(wanted)).toBeUndefined();
-  expect(await tenant.allEntries()).toHaveLength(500);
+  expect(await tenant.readAllEntries()).toHaveLength(500);
   expect(trace()).toEqual([`PATCH allow_deny_entries/${row.id} 200`, `DELETE allow_deny_entries/${row.id} 200`]);
   await tenant.findVip(person(0));
   await tenant.editVipComment(person(0), "Chair");
   await tenant.removeVip(person(1));
-  expect((await tenant.allVips()).map(({ email, comment }) => `${email} ${comment}`).sort()).toEqual([
+  expect((await tenant.readAllVips()).map(({ email, comment }) => `${email} ${comment}`).sort()).toEqual([
     `${person(0)} Chair`,
     `${person(2)} Board`,
   ]);
@@ -162,7 +162,7 @@ it("gives all entries, the allow list first, and all VIPs, one row a mailbox, by
     afterHandle: twiceAndNameless,
   });
   const { tenant, trace } = acme;
-  const [entries, vips] = await Promise.all([tenant.allEntries(), tenant.allVips()]);
+  const [entries, vips] = await Promise.all([tenant.readAllEntries(), tenant.readAllVips()]);
   expect(entries.map(({ list, value }) => `${list} ${value}`).sort()).toEqual([
     "allow allow-0.example",
     "allow allow-1.example",

@@ -6,7 +6,7 @@ import {
   type ScenarioTenant,
   startSandbox,
 } from "../../../provider/sandbox";
-import { Tenant } from "../../../provider/tenant";
+import { TenantCache } from "../../../provider/tenant";
 import { click } from "../../support/console";
 import { VirtualTime } from "../../support/virtual-time";
 
@@ -14,7 +14,7 @@ import { VirtualTime } from "../../support/virtual-time";
 export interface Service extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly client: SettingsClient;
-  readonly tenant: Tenant;
+  readonly tenant: TenantCache;
   readonly time: VirtualTime;
   /** The requests since the last call, oldest first, as {@link describe} says them. */
   trace(): string[];
@@ -63,11 +63,11 @@ export async function service(options: ServiceOptions = {}): Promise<Service> {
   return {
     sandbox,
     client,
-    tenant: new Tenant({
+    tenant: new TenantCache({
       client,
       now: time.now,
       sleep: time.sleep,
-      gather: (begin) => void setImmediate(begin),
+      scheduleBatch: (begin) => void setImmediate(begin),
     }),
     time,
     trace() {

@@ -108,7 +108,7 @@ it("knows that a deletion was its own when a later try finds nothing", async () 
   await using acme = await failing("after");
   await acme.console("POST", "/allow_deny_entries", entry(1));
   acme.fail(1);
-  const [made] = await acme.tenant.allEntries();
+  const [made] = await acme.tenant.readAllEntries();
   acme.trace();
   expect(await acme.tenant.deleteEntry(made?.id ?? "")).toBe("deleted");
   expect(acme.trace()).toHaveLength(2);
@@ -125,7 +125,7 @@ it.each([
       denied: 1,
       afterHandle: ({ method }) => (method === "DELETE" && left-- > 0 ? answer : undefined),
     });
-    const [entry] = await acme.tenant.allEntries();
+    const [entry] = await acme.tenant.readAllEntries();
     acme.trace();
     expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe(isDone ? "deleted" : "gone");
     expect(acme.trace()).toHaveLength(requests);
@@ -139,7 +139,7 @@ it("makes a deletion that was answered with an empty 200 and not done again", as
     denied: 1,
     intercept: ({ method }) => (method === "DELETE" && left-- > 0 ? { status: 200, body: "" } : undefined),
   });
-  const [entry] = await acme.tenant.allEntries();
+  const [entry] = await acme.tenant.readAllEntries();
   expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe("deleted");
   expect(acme.sandbox.allowDenyEntries("acme")).toEqual([]);
 });

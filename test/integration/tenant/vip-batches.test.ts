@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NotInOrganizationError, SettingsClient } from "../../../provider/client";
-import { Tenant } from "../../../provider/tenant";
+import { TenantCache } from "../../../provider/tenant";
 import { people, person, service } from "./service";
 
 it("makes 2,500 VIPs of one comment in three requests, and removes them in three", async () => {
@@ -18,7 +18,7 @@ it("makes 2,500 VIPs of one comment in three requests, and removes them in three
 it("does the same on the process's own clock", async () => {
   await using acme = await service({ people: 1_500 });
   const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
-  const tenant = new Tenant({ client });
+  const tenant = new TenantCache({ client });
   await Promise.all(people(1_500).map((email) => tenant.addVip(email, "Board")));
   expect(acme.trace().sort()).toEqual(["add 1000 Board 200", "add 500 Board 200"]);
   await client.close();

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { EngineProject, type StackResource } from "../engine-project";
 import type { Declaration } from "./program";
 import type { Held, Run, RunOptions, Stack } from "./stack";

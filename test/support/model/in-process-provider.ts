@@ -1,7 +1,7 @@
 import type { dynamic } from "@pulumi/pulumi";
 import { readReviewedPlan } from "../../../provider/resources/lifecycle/reviewed-plan";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { Served, ServesRuns } from "../managed-resource";
 import { InitFailed, type Properties } from "../provider-call";
 import { Provider } from "./in-process-stack";

@@ -1,15 +1,15 @@
 import type { dynamic } from "@pulumi/pulumi";
 import { SettingsClient } from "../../../provider/client";
-import { dynamicFront } from "../../../provider/resources/dynamic-front";
-import type { Session } from "../../../provider/resources/front";
-import type { Declaration as Declared } from "../../../provider/resources/lifecycle/lifecycle";
+import { DeclarationRegistry } from "../../../provider/resources/declaration-registry";
+import { createDynamicProvider } from "../../../provider/resources/dynamic-provider";
+import type { ResourceDeclaration } from "../../../provider/resources/lifecycle/lifecycle";
 import type { ReviewedPlan } from "../../../provider/resources/lifecycle/reviewed-plan";
-import { Program } from "../../../provider/resources/program";
+import type { Session } from "../../../provider/resources/provider-adapter";
 import { PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
-import { SameTenant } from "../../../provider/resources/same-tenant";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
+import { TenantVerifier } from "../../../provider/resources/tenant-verifier";
 import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
-import { Tenant } from "../../../provider/tenant";
+import { TenantCache } from "../../../provider/tenant";
 import type { Declaration } from "./program";
 import type { Held, Run, RunOptions, Stack } from "./stack";
 
@@ -243,7 +243,7 @@ class RunUnderWay {
 }
 
 /** Stories empty a tenant on purpose. */
-class AnyTenant extends SameTenant {
+class AnyTenant extends TenantVerifier {
   override async confirm(): Promise<void> {}
 }
 
@@ -256,56 +256,56 @@ export class Provider implements AsyncDisposable {
   constructor({ url, apiKey, now }: Access, reviewed?: ReviewedPlan) {
     this.#client = new SettingsClient({ baseUrl: url, apiKey });
     const soon = (begin: () => void) => void setTimeout(begin, 1);
-    const tenant = new Tenant({
+    const tenant = new TenantCache({
       client: this.#client,
-      gather: soon,
+      scheduleBatch: soon,
       // The sandbox's lists don't lag.
       sleep: () => new Promise<void>((resolve) => soon(resolve)),
       ...(now === undefined ? {} : { now }),
     });
-    const declared: Declared[] = [];
-    const managed: Declared[] = [];
-    const program = new Program();
-    const sameTenant = new AnyTenant({
+    const declared: ResourceDeclaration[] = [];
+    const managed: ResourceDeclaration[] = [];
+    const program = new DeclarationRegistry();
+    const tenantVerifier = new AnyTenant({
       environment: {},
-      instance: () => undefined,
-      keyFrom: () => "the key",
-      ownDomains: () => NO_OWN_DOMAINS,
-      say: () => {},
-      moment: async () => {},
+      getInstanceName: () => undefined,
+      describeKeySource: () => "the key",
+      getOwnDomains: () => NO_OWN_DOMAINS,
+      log: () => {},
+      waitBriefly: async () => {},
     });
     const session: Session = {
       configure: () => {},
-      context: () => ({
+      getContext: () => ({
         tenant,
-        say: () => {},
+        log: () => {},
         isDeclared: (key) => declared.some(({ has }) => has(key)),
-        hold: () => {},
-        confirmTenant: () => sameTenant.confirm(),
-        isHeldElsewhere: () => false,
-        reviewed: () => reviewed,
+        shareManagedIds: () => {},
+        confirmTenant: () => tenantVerifier.confirm(),
+        isManagedElsewhere: () => false,
+        getReviewedPlan: () => reviewed,
       }),
-      listNamed: (kind, name) => program.listNamed(kind, name),
-      manage: (declaration) => void managed.push(declaration),
+      findListByName: (kind, name) => program.findListByName(kind, name),
+      addManaged: (declaration) => void managed.push(declaration),
       isManaged: (key) => managed.some(({ has }) => has(key)),
-      hold: () => {},
-      declares: () => true,
-      ownDomains: () => NO_OWN_DOMAINS,
+      shareManagedIds: () => {},
+      isDeclaredHere: () => true,
+      getOwnDomains: () => NO_OWN_DOMAINS,
       declare: (owner, declaration) => {
         const collisions = program.declare(owner, declaration);
         if (collisions.length === 0) declared.push(declaration);
         return collisions;
       },
-      sameTenant,
-      tenant: () => new URL(url).host,
-      onlyRemoves: () => reviewed?.onlyRemoves,
-      say: () => {},
+      tenantVerifier,
+      getTenantLabel: () => new URL(url).host,
+      getRemovalFilter: () => reviewed?.onlyRemoves,
+      log: () => {},
     };
     this.#fronts = {
-      allowDenyEntry: dynamicFront("AllowDenyEntry", session) as Front,
-      allowDenyList: dynamicFront("AllowDenyList", session) as Front,
-      vipEmployee: dynamicFront("VipEmployee", session) as Front,
-      vipList: dynamicFront("VipList", session) as Front,
+      allowDenyEntry: createDynamicProvider("AllowDenyEntry", session) as Front,
+      allowDenyList: createDynamicProvider("AllowDenyList", session) as Front,
+      vipEmployee: createDynamicProvider("VipEmployee", session) as Front,
+      vipList: createDynamicProvider("VipList", session) as Front,
     };
   }
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/settings/list-mode";
 import { type List, MAILBOXES, OUTSIDER, SCOPES, type Scope, spelled, VALUES } from "./world";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
-import { parsePattern } from "../../../provider/settings/pattern";
+import { parseListPattern } from "../../../provider/settings/pattern";
 import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "./program";
 import { type List, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "./world";
 
@@ -84,7 +84,7 @@ export function settingsText({ entries, vips, lists }: Declarations, today: stri
   const optionsOf = (name: "entries" | "vips"): ListOptions => {
     const { ignore = [], protect = [], ...rest } = lists[name];
     const names = (text: string): boolean => {
-      const pattern = parsePattern(text);
+      const pattern = parseListPattern(text);
       return pattern.ok && targets[name].some(pattern.value.matches);
     };
     return {

@@ -1,4 +1,4 @@
-import type { HandlerName } from "../../../provider/resources/shell";
+import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { Declaration } from "./program";
 
 /** What the stack's state holds of a resource. */

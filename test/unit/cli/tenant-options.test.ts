@@ -1,26 +1,26 @@
 import { Command } from "commander";
 import { expect, it } from "vitest";
 import {
-  type Selecting,
-  selectionOf,
-  withSelection,
-  withSelectionBesideValues,
+  addRepeatableSelectionOptions,
+  addSelectionOptions,
+  parseSelection,
+  type SelectionOptions,
 } from "../../../provider/cli/tenant-options";
 
 it("selects the same, whether values stand beside the options or not", () => {
-  const alone = withSelection(new Command()).argument("[file]");
-  const beside = withSelectionBesideValues(new Command()).argument("[values...]");
+  const alone = addSelectionOptions(new Command()).argument("[file]");
+  const beside = addRepeatableSelectionOptions(new Command()).argument("[values...]");
   alone.parse(["--only", "a,b", "c*", "--label", "ring=canary", "!eu=yes"], { from: "user" });
   beside.parse(["--only", "a,b", "v", "--only", "c*", "--label", "ring=canary", "--label", "!eu=yes", "w"], {
     from: "user",
   });
   const selected = { only: ["a", "b", "c*"], labels: ["ring=canary", "!eu=yes"] };
-  expect(selectionOf(alone.opts<Selecting>())).toEqual(selected);
-  expect(selectionOf(beside.opts<Selecting>())).toEqual(selected);
+  expect(parseSelection(alone.opts<SelectionOptions>())).toEqual(selected);
+  expect(parseSelection(beside.opts<SelectionOptions>())).toEqual(selected);
   expect(beside.args).toEqual(["v", "w"]);
 });
 
 it("takes an empty name for no leave to mean all", () => {
-  expect(selectionOf({})).toEqual({});
-  for (const only of [[""], [","], []]) expect(() => selectionOf({ only })).toThrow("--only names no tenant");
+  expect(parseSelection({})).toEqual({});
+  for (const only of [[""], [","], []]) expect(() => parseSelection({ only })).toThrow("--only names no tenant");
 });

@@ -22,7 +22,7 @@ it("tells of an answer that is longer than a text can be as of one that broke of
   try {
     const bounds = { timeoutMs: 1_000, maxBytes: 1_000 };
     const received = await exchange(dispatcher, { path: "/", method: "GET" }, bounds);
-    expect(received).toMatchObject({ status: 200, text: "", brokenBy: tooLong });
+    expect(received).toMatchObject({ status: 200, text: "", truncationCause: tooLong });
   } finally {
     decode.mockRestore();
   }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { iterate, type PagedList, readWholeList } from "../../../provider/client/paging";
+import { iterateList, type PagedList, readWholeList } from "../../../provider/client/paging";
 
 /** What happens to the list between two requests: items come, go, or both at once, anywhere. */
 type Move = { readonly add?: readonly number[]; readonly drop?: readonly number[] };
@@ -55,7 +55,7 @@ function movingList(
       const items = rows.slice((page - 1) * size, page * size);
       return { items, page, page_size: items.length, total: hasTotal ? rows.length : undefined };
     },
-    identity: (row) => row,
+    getIdentity: (row) => row,
   };
   return { list, always, ever, asked, rowsNow: () => rows };
 }
@@ -74,7 +74,7 @@ test.each([
         const { list, always, ever, asked } = movingList(told, hasTotal);
         const given: string[] = [];
         const outcome = await (async () => {
-          for await (const item of iterate(list)) given.push(item);
+          for await (const item of iterateList(list)) given.push(item);
         })().then(
           () => "whole",
           (error: { code?: string }) => error.code,
@@ -98,7 +98,7 @@ test("a list that holds still is given in order, and read twice where it has mor
     fc.asyncProperty(story, async ({ length, size }) => {
       const { list, asked, rowsNow } = movingList({ length, size, moves: [] });
       const given: string[] = [];
-      for await (const item of iterate(list)) given.push(item);
+      for await (const item of iterateList(list)) given.push(item);
       expect(given).toEqual(rowsNow());
       const pages = Array.from({ length: Math.max(1, Math.ceil(length / size)) }, (_, at) => at + 1);
       expect(asked).toEqual(pages.length === 1 ? pages : [...pages, ...pages]);
@@ -114,7 +114,7 @@ test("a break at any item makes no request beyond the page of that item", async 
       const last = at % length;
       const { list, asked } = movingList({ length, size, moves: [] });
       let count = 0;
-      for await (const _ of iterate(list)) if (count++ === last) break;
+      for await (const _ of iterateList(list)) if (count++ === last) break;
       expect(asked).toHaveLength(Math.floor(last / size) + 1);
     }),
     { numRuns: 200, seed: 3 },
@@ -140,13 +140,13 @@ test("a whole reading of what moves is the list as it stands at its end, or none
 
 test("a list without an end is given up, though every item of it is new", async () => {
   let pages = 0;
-  const endless = iterate<string>({
+  const endless = iterateList<string>({
     name: "deny list",
     fetchPage: async (page) => {
       pages += 1;
       return { items: [`item-${page}`], page, page_size: 1, total: undefined };
     },
-    identity: (item) => item,
+    getIdentity: (item) => item,
   });
   const reading = (async () => {
     for await (const _ of endless);

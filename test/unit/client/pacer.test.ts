@@ -14,10 +14,10 @@ import { turn, VirtualTime } from "../../support/virtual-time";
 const request = { method: "POST", path: "/api/v1/x" };
 
 const calls = {
-  read: { request: { method: "GET", path: "/api/v1/x" }, what: "GET /api/v1/x", kind: "read" },
-  write: { request, what: "POST /api/v1/x", kind: "write" },
-  batch: { request, what: "POST /api/v1/x", kind: "batch" },
-  patch: { request: { method: "PATCH", path: "/api/v1/x" }, what: "PATCH /api/v1/x", kind: "write" },
+  read: { request: { method: "GET", path: "/api/v1/x" }, requestText: "GET /api/v1/x", kind: "read" },
+  write: { request, requestText: "POST /api/v1/x", kind: "write" },
+  batch: { request, requestText: "POST /api/v1/x", kind: "batch" },
+  patch: { request: { method: "PATCH", path: "/api/v1/x" }, requestText: "PATCH /api/v1/x", kind: "write" },
 } satisfies Record<string, PacedCall>;
 
 type Send = <T>(call: () => Promise<T>) => Promise<T>;
@@ -411,7 +411,7 @@ describe("a failure that may pass", () => {
       await expect(pacer.read(call)).rejects.toMatchObject({ tries: 1 });
       expect(made.count).toBe(1);
     }
-    expect(pacer.takeRetry()).toBe(false);
+    expect(pacer.consumeRetryBudget()).toBe(false);
   });
 });
 
@@ -438,7 +438,7 @@ describe("a permit", () => {
   function withPermits(take: (asked: number) => Promise<void> = async () => {}) {
     const time = new VirtualTime();
     const marks: string[] = [];
-    const permits = {
+    const rateLimiter = {
       take: async () => {
         marks.push("asked");
         await take(marks.filter((mark) => mark === "asked").length);
@@ -446,7 +446,7 @@ describe("a permit", () => {
       },
       refused: (pauseMs: number) => marks.push(`pause ${pauseMs}`),
     };
-    const limit = new Limit({ time, retries: true, timeoutMs: 30_000, permits });
+    const limit = new Limit({ time, retries: true, timeoutMs: 30_000, rateLimiter });
     const marked = (call: () => Promise<unknown>) => async () => {
       marks.push("sent");
       return await call();
@@ -519,7 +519,12 @@ describe("a permit", () => {
       await turn();
       time.atMs += 1_000_000;
     };
-    const limit = new Limit({ time, retries: true, timeoutMs: 30_000, permits: { take, refused: () => {} } });
+    const limit = new Limit({
+      time,
+      retries: true,
+      timeoutMs: 30_000,
+      rateLimiter: { take, refused: () => {} },
+    });
     for (let at = 0; at < 40; at += 1) await limit.write(async () => undefined);
     expect(limit.concurrency).toBe(16);
     // The deadline begins with the first permit; the second comes beyond it.
@@ -560,14 +565,14 @@ describe("the budget of retries", () => {
       "reset. Tried 2 times. Not tried again: too many requests failed, and the retries are used up. Running again is safe: it does what is left.",
       "reset. Not tried again: too many requests failed, and the retries are used up. Running again is safe: it does what is left.",
     ]);
-    expect(limit.takeRetry()).toBe(false);
+    expect(limit.consumeRetryBudget()).toBe(false);
   });
 
   it("grows by one for 10 successes, to 100", async () => {
     const { limit } = harness();
     const left = () => {
       let count = 0;
-      while (limit.takeRetry()) count += 1;
+      while (limit.consumeRetryBudget()) count += 1;
       return count;
     };
     expect(left()).toBe(10);
@@ -658,9 +663,9 @@ it("makes no other try for whoever has no time any more, and tells of each that 
   const { time, limit } = harness();
   const told: string[] = [];
   let isOver = false;
-  const bound = { isOver: () => isOver, sends: (what: string) => told.push(what) };
+  const deadline = { isExpired: () => isOver, recordRequest: (what: string) => told.push(what) };
   const down = new ServerError("ERR_SERVER", "down", { request, isTransient: true });
-  const failing = limit.send({ ...calls.patch, bound }, async () => {
+  const failing = limit.send({ ...calls.patch, deadline }, async () => {
     isOver = told.length === 2;
     throw down;
   });

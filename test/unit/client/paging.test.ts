@@ -9,7 +9,7 @@ test("a list without an end is given up at once, not begun anew", async () => {
       pages += 1;
       return { items: [`item-${page}`], page, page_size: 1, total: undefined };
     },
-    identity: (item) => item,
+    getIdentity: (item) => item,
   });
   await expect(endless).rejects.toMatchObject({
     code: "ERR_LIST_UNSTABLE",
@@ -28,7 +28,7 @@ test("a page that fails is not tried again: its error is the list's", async () =
       if (page === 2) throw error;
       return { items: ["a"], page, page_size: 1, total: 2 };
     },
-    identity: (item) => item,
+    getIdentity: (item) => item,
   });
   await expect(reading).rejects.toBe(error);
   expect(asked).toEqual([1, 2]);
@@ -39,7 +39,7 @@ test("a list of more pages than any other is read to its end, where its total sa
   const items = await readWholeList({
     name: "deny list",
     fetchPage: async (page) => ({ items: [`item-${page}`], page, page_size: 1, total }),
-    identity: (item) => item,
+    getIdentity: (item) => item,
   });
   expect(items).toHaveLength(total);
 });
@@ -53,7 +53,7 @@ test("a total that nothing reaches is no endless loop either", async () => {
       const items = page === 1 ? Array.from({ length: 100 }, () => ({ page })) : [{ page }];
       return { items, page, page_size: 100, total: 100_000 };
     },
-    identity: () => undefined,
+    getIdentity: () => undefined,
   });
   await expect(endless).rejects.toMatchObject({
     message: "The deny list did not end within 11000 pages; the service seems to page wrongly.",
@@ -78,7 +78,7 @@ test("of a list that is searched, only what is kept is answered, out of the same
           );
           return { items, page, page_size: 200, total };
         },
-        identity: (item) => item,
+        getIdentity: (item) => item,
       },
       { keep },
     );

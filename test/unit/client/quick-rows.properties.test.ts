@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { arrayOf } from "../../../provider/client/fields";
+import { buildArraySchema } from "../../../provider/client/fields";
 import { allowDenyEntry, vipEmployee } from "../../../provider/client/schemas";
 
 /** What may come where a text is due. */
@@ -15,7 +15,7 @@ describe.each([
   ["VIP", vipEmployee],
 ] as const)("a row of an array: %s", (_name, schema: typeof allowDenyEntry | typeof vipEmployee) => {
   test("it is what its schema makes of it by itself, fields that are missing and refusals included", () => {
-    const rows = arrayOf(schema);
+    const rows = buildArraySchema(schema);
     let read = 0;
     fc.assert(
       fc.property(
@@ -42,7 +42,7 @@ describe.each([
   });
 
   test.each([[null], [undefined], [[]], ["text"], [1], [{ __proto__: null }]])("nor is %j read otherwise", (value) => {
-    expect(arrayOf(schema).safeParse([value]).success).toBe(schema.safeParse(value).success);
+    expect(buildArraySchema(schema).safeParse([value]).success).toBe(schema.safeParse(value).success);
   });
 
   test("of well-formed rows, none is read by the schema", () => {
@@ -55,9 +55,9 @@ describe.each([
       return run(...given);
     };
     try {
-      expect(arrayOf(schema).parse(rows)).toStrictEqual([whole, whole, whole]);
+      expect(buildArraySchema(schema).parse(rows)).toStrictEqual([whole, whole, whole]);
       expect(parsed).toBe(0);
-      expect(arrayOf(schema).safeParse([{ ...whole, comment: 1 }]).success).toBe(false);
+      expect(buildArraySchema(schema).safeParse([{ ...whole, comment: 1 }]).success).toBe(false);
       expect(parsed).toBeGreaterThan(0);
     } finally {
       schema._zod.run = run;

@@ -2,19 +2,19 @@ import type { Dispatcher } from "undici";
 import { expect, it } from "vitest";
 import { type ServiceError, SettingsClient } from "../../../provider/client";
 import {
-  classify,
-  type Observation,
+  classifyResponse,
+  getScopeByCode,
   type ResponseClass,
+  type ResponseObservation,
   SCOPES,
-  scopeOfCode,
 } from "../../../provider/client/response-classification";
-import { handlingOf, MAX_REFUSALS, MAX_TRIES } from "../../../provider/client/retry-policy";
-import { AttemptAll } from "../../../provider/resources/lifecycle/attempt-all";
-import { deliver } from "../../../provider/rollout/notify/deliver";
-import { receiversOf } from "../../../provider/rollout/notify/receivers";
-import { AddressHealth, isOfAddress } from "../../../provider/rollout/probing/address-health";
+import { getFailureHandling, MAX_ATTEMPTS, MAX_RATE_LIMITED_ATTEMPTS } from "../../../provider/client/retry-policy";
+import { BestEffortRunner } from "../../../provider/resources/lifecycle/best-effort-runner";
+import { deliverNotice } from "../../../provider/rollout/notify/deliver-notice";
+import { getReceivers } from "../../../provider/rollout/notify/receivers";
+import { AddressHealth, isAddressWideFailure } from "../../../provider/rollout/probing/address-health";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
-import { withKnownOutcome } from "../../../provider/tenant/known-outcome";
+import { resolveOutcome } from "../../../provider/tenant/resolve-outcome";
 import { startHook } from "../../support/hook";
 import { target } from "../../support/rollout-target";
 import { VirtualTime } from "../../support/virtual-time";
@@ -22,7 +22,7 @@ import { VirtualTime } from "../../support/virtual-time";
 /** One response, or the connection's failure in place of one. */
 interface Response {
   /** What the table is to find of it. */
-  readonly is: Observation;
+  readonly is: ResponseObservation;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -177,13 +177,13 @@ async function clientDecides(response: Response) {
 /** Whether the list is read to see what came of an addition. */
 async function outcomeIsChecked(error: ServiceError): Promise<boolean> {
   let isRead = false;
-  await withKnownOutcome({
+  await resolveOutcome({
     write: () => Promise.reject(error),
-    look: async () => {
+    readOutcome: async () => {
       isRead = true;
       return "done";
     },
-    mayRepeat: () => false,
+    canRetry: () => false,
   }).catch(() => {});
   return isRead;
 }
@@ -192,33 +192,33 @@ async function outcomeIsChecked(error: ServiceError): Promise<boolean> {
 async function addressHealthDecides(error: EmailSecurityError) {
   const asked = async (failure: EmailSecurityError): Promise<boolean> => {
     let isAsked = false;
-    const look = async (): Promise<void> => {
+    const probe = async (): Promise<void> => {
       isAsked = true;
     };
-    const health = new AddressHealth({ look });
-    health.learned(target("a"), failure);
-    await health.ensureAnswers(target("b"));
+    const health = new AddressHealth({ probe });
+    health.recordOutcome(target("a"), failure);
+    await health.assertReachable(target("b"));
     return isAsked;
   };
-  const health = new AddressHealth({ look: () => Promise.reject(error) });
-  await health.ask(target("a"), () => Promise.reject(error)).catch(() => {});
+  const health = new AddressHealth({ probe: () => Promise.reject(error) });
+  await health.run(target("a"), () => Promise.reject(error)).catch(() => {});
   return {
     isAsked: await asked(error),
     isAskedByCode: await asked(new EmailSecurityError(error.code, "as the engine tells it")),
     isDown: health.isDown(target("a")),
-    isUnreachable: isOfAddress(error),
+    isUnreachable: isAddressWideFailure(error),
   };
 }
 
 /** After how many failures in a row the rest of a list is left. */
 async function listDecides(error: ServiceError): Promise<number | undefined> {
-  const all = new AttemptAll<number>({ atATime: 1 });
+  const all = new BestEffortRunner<number>({ atATime: 1 });
   let attempts = 0;
   const work = (): Promise<void> => {
     attempts += 1;
     return Promise.reject(error);
   };
-  await all.all(
+  await all.run(
     Array.from({ length: 12 }, (_, at) => at),
     work,
   );
@@ -227,19 +227,19 @@ async function listDecides(error: ServiceError): Promise<number | undefined> {
 
 /** How many attempts a request gets. */
 function attemptsOf(found: ResponseClass, method: string, most: number): number {
-  if (handlingOf(found, method) !== "retry") return 1;
-  return found.scope === "rate limit" ? MAX_REFUSALS : most;
+  if (getFailureHandling(found, method) !== "retry") return 1;
+  return found.scope === "rate limit" ? MAX_RATE_LIMITED_ATTEMPTS : most;
 }
 
 it.each(Object.entries(RESPONSES))("is handled by all as the table has it: %s", async (_name, response) => {
   const { is } = response;
-  const found = classify(is);
+  const found = classifyResponse(is);
   const effects = SCOPES[found.scope];
   const isEmpty = "body" in is && is.body === "empty";
   const attempts = METHODS.map((method) => {
-    const own = isEmpty && method === "DELETE" ? classify({ body: "empty deletion" }) : found;
+    const own = isEmpty && method === "DELETE" ? classifyResponse({ body: "empty deletion" }) : found;
     const outcome = method !== "GET" && own.outcomeUnknown ? "unknown" : "known";
-    return [method, `${attemptsOf(own, method, MAX_TRIES)} ${outcome}`];
+    return [method, `${attemptsOf(own, method, MAX_ATTEMPTS)} ${outcome}`];
   });
   expect(await clientDecides(response)).toEqual({
     code: found.code,
@@ -250,7 +250,7 @@ it.each(Object.entries(RESPONSES))("is handled by all as the table has it: %s", 
   const { error } = await sent(response, "GET");
   const { error: ofPost } = await sent(response, "POST");
   expect(await outcomeIsChecked(ofPost)).toBe(found.outcomeUnknown);
-  const byCode = scopeOfCode(found.code);
+  const byCode = getScopeByCode(found.code);
   const isShared = effects.isSharedByAddress === true;
   expect(await addressHealthDecides(error)).toEqual({
     isAsked: isShared,
@@ -264,10 +264,10 @@ it.each(Object.entries(RESPONSES))("is handled by all as the table has it: %s", 
 it("is handled by a notice as the table has it", async () => {
   for (const code of [301, 400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 507, 0]) {
     await using hook = await startHook(Array(9).fill(code));
-    const [receiver] = receiversOf(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: hook.url });
-    const options = { signal: new AbortController().signal, attemptMs: 200, time: new VirtualTime() };
-    const problem = receiver && (await deliver(receiver, "1", "{}", options));
-    const found = classify(code === 0 ? { failure: "ECONNRESET" } : { status: code });
+    const [receiver] = getReceivers(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: hook.url });
+    const options = { signal: new AbortController().signal, attemptTimeoutMs: 200, time: new VirtualTime() };
+    const problem = receiver && (await deliverNotice(receiver, "1", "{}", options));
+    const found = classifyResponse(code === 0 ? { failure: "ECONNRESET" } : { status: code });
     expect([code, hook.received.length]).toEqual([code, attemptsOf({ ...found, outcomeUnknown: false }, "POST", 5)]);
     expect(problem).toBe(code === 0 ? "slack was not reached (UND_ERR_SOCKET)" : `slack answered ${code}`);
   }

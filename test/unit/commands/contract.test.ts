@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
 import { FORMATS } from "../../../provider/cli/output/outputs";
-import { forEachVerb, pathOf, program } from "../../../provider/commands/program";
+import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 
 /*
  * What all commands have in common on the command line.
@@ -9,14 +9,16 @@ import { forEachVerb, pathOf, program } from "../../../provider/commands/program
 
 const COMMANDS: readonly Command[] = (() => {
   const all: Command[] = [];
-  forEachVerb(program(), (command) => {
+  forEachCommand(createProgram(), (command) => {
     if (command.name() !== "complete") all.push(command);
   });
   return all;
 })();
 
 /** All options, as `[command, option]`. */
-const OPTIONS = COMMANDS.flatMap((command) => command.options.map((option) => [pathOf(command), option] as const));
+const OPTIONS = COMMANDS.flatMap((command) =>
+  command.options.map((option) => [getCommandPath(command), option] as const),
+);
 
 const named = (long: string): readonly (readonly [string, Option])[] =>
   OPTIONS.filter(([, option]) => option.long === long);
@@ -57,7 +59,7 @@ describe("every command", () => {
     expect(new Set(all.map(([, { defaultValue }]) => defaultValue))).toEqual(new Set(["tenants.yaml"]));
   });
 
-  it.each(COMMANDS.map((one) => [pathOf(one), one] as const))(
+  it.each(COMMANDS.map((one) => [getCommandPath(one), one] as const))(
     "describes itself, its arguments and its options in the imperative: %s",
     (_path, command) => {
       expect(command.description()).toMatch(IMPERATIVE);

@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
 import { describe, expect, it, vi } from "vitest";
-import { helpOf } from "../../../provider/cli/verb-help";
+import { getHelp } from "../../../provider/cli/command-help";
 import { EXPLANATIONS } from "../../../provider/commands/explain/explanations";
-import { EXAMPLES, forEachVerb, pathOf, program } from "../../../provider/commands/program";
+import { createProgram, EXAMPLES, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 
 function verbs(): Command[] {
   const all: Command[] = [];
-  forEachVerb(program(), (verb) => {
+  forEachCommand(createProgram(), (verb) => {
     if (verb.parent !== null && verb.name() !== "complete") all.push(verb);
   });
   return all;
@@ -15,9 +15,9 @@ function verbs(): Command[] {
 
 /** Runs a line through the parser; no verb does anything. Answers the verb that would, and what is told of a mistake. */
 async function parsed(words: readonly string[]): Promise<{ verb?: string; told: string }> {
-  const all = program();
+  const all = createProgram();
   const outcome: { verb?: string; told: string } = { told: "" };
-  forEachVerb(all, (verb) => {
+  forEachCommand(all, (verb) => {
     const { outputError } = verb.configureOutput();
     verb.exitOverride().configureOutput({
       writeOut: () => {},
@@ -34,7 +34,7 @@ async function parsed(words: readonly string[]): Promise<{ verb?: string; told: 
     )
       return;
     verb.action(() => {
-      outcome.verb = pathOf(verb);
+      outcome.verb = getCommandPath(verb);
     });
   });
   const { exitCode } = process;
@@ -53,14 +53,14 @@ const wordsOf = (line: string): string[] =>
 
 describe("the help", () => {
   it("groups the verbs by what people do, with an example of each group", () => {
-    const help = program().helpInformation();
+    const help = createProgram().helpInformation();
     const titles = [...help.matchAll(/^(\S.*):$/gm)].map(([, title]) => title);
     expect(titles).toEqual(["Options", "Settings files", "A tenant", "Many tenants", "Help, and trying out"]);
     expect(help).not.toMatch(/^ {2}complete\b/m);
     expect(EXAMPLES).toHaveLength(4);
   });
 
-  it.each(verbs().map((verb) => [pathOf(verb), helpOf(verb)] as const))(
+  it.each(verbs().map((verb) => [getCommandPath(verb), getHelp(verb)] as const))(
     "of %s ends with two or three examples",
     (_path, help) => {
       expect(help?.examples.length).toBeGreaterThanOrEqual(2);
@@ -69,7 +69,7 @@ describe("the help", () => {
   );
 
   const examples = verbs().flatMap((verb) =>
-    (helpOf(verb)?.examples ?? []).map(({ line }) => [line, pathOf(verb)] as const),
+    (getHelp(verb)?.examples ?? []).map(({ line }) => [line, getCommandPath(verb)] as const),
   );
   it.each([...examples, ...EXAMPLES.map(({ line }) => [line, ""] as const)])(
     "its example parses: %s",

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { VARIABLES } from "../../../provider/settings/variables";
+import { ENVIRONMENT_VARIABLES } from "../../../provider/settings/variables";
 import { DocsPage } from "../../support/docs-page";
 
 const page = new DocsPage("reference/environment.md");
@@ -46,7 +46,9 @@ it("tells each variable that a source reads or sets, and no other", () => {
 });
 
 it("tells each variable of ours once", () => {
-  const ours = VARIABLES.filter((name) => !name.startsWith("TEST_")).map((name) => `EMAIL_SECURITY_${name}`);
+  const ours = ENVIRONMENT_VARIABLES.filter((name) => !name.startsWith("TEST_")).map(
+    (name) => `EMAIL_SECURITY_${name}`,
+  );
   const named = told.filter((name) => name.startsWith("EMAIL_SECURITY_"));
   expect(named.toSorted()).toEqual(ours.toSorted());
 });

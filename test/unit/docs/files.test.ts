@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { settingsJsonSchema } from "../../../provider/files/settings-schema";
-import { tenantsJsonSchema } from "../../../provider/rollout/targets/targets-schema";
+import { buildSettingsJsonSchema } from "../../../provider/files/settings-schema";
+import { buildTenantsJsonSchema } from "../../../provider/rollout/targets/targets-schema";
 import { DocsPage } from "../../support/docs-page";
 import { mappingsOf } from "./mappings-of";
 
@@ -51,8 +51,8 @@ function keysTold([page, heading, column = 1]: Told): string[] {
 }
 
 describe.for([
-  ["settings files", SETTINGS, mappingsOf(settingsJsonSchema())],
-  ["tenants.yaml", TENANTS, mappingsOf(tenantsJsonSchema())],
+  ["settings files", SETTINGS, mappingsOf(buildSettingsJsonSchema())],
+  ["tenants.yaml", TENANTS, mappingsOf(buildTenantsJsonSchema())],
 ] as const)("the keys of %s", ([, told, mappings]) => {
   it("are told of each mapping", () => {
     const known = [...mappings.keys()].filter((path) => path !== "lists");

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { RULES } from "../../../provider/files/rules";
+import { FINDING_RULES } from "../../../provider/files/finding-rules";
 import { RISKS } from "../../../provider/settings/risk";
 import { DocsPage } from "../../support/docs-page";
 
@@ -9,10 +9,10 @@ const page = new DocsPage("reference/findings.md");
 it("tells each finding of settings files, in the code's own words", () => {
   const rows = ["How a file is written", "What is declared", "The team's rules"].flatMap((one) => page.rows(one));
   const told = rows.map(([code = "", level, text = ""]) => ({ code: code.replaceAll("`", ""), level, text }));
-  const known = [...RULES.values()].filter(({ code }) => !Object.hasOwn(RISKS, code));
+  const known = [...FINDING_RULES.values()].filter(({ code }) => !Object.hasOwn(RISKS, code));
   expect(told.map(({ code }) => code).toSorted()).toEqual(known.map(({ code }) => code).toSorted());
   for (const { code, level, text } of told) {
-    const rule = RULES.get(code);
+    const rule = FINDING_RULES.get(code);
     expect([code, level]).toEqual([code, rule?.level]);
     // What all rules of a policy have in common is said above the table.
     const all = `${rule?.title.replace(/^Policy: (.)/, (_all, first: string) => first.toUpperCase())}. ${rule?.help}`;
@@ -23,7 +23,7 @@ it("tells each finding of settings files, in the code's own words", () => {
 it("tells each finding of a plan alone", () => {
   const sources = globSync("provider/plan/*.ts").map((file) => readFileSync(file, "utf8"));
   const known = sources.flatMap(
-    (text) => text.match(/(?<=(?:code: |isContent \? |OTHER_TENANT = )")[a-z-]+(?=")/g) ?? [],
+    (text) => text.match(/(?<=(?:code: |isContent \? |OTHER_TENANT_CODE = )")[a-z-]+(?=")/g) ?? [],
   );
   const told = page.rows("What only a plan can tell").flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
   expect(told.toSorted()).toEqual([...new Set(known)].toSorted());

@@ -2,25 +2,25 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import example from "../../../examples/rollout/package.json";
 import manifest from "../../../provider/package.json";
-import { installCommand, OPTIONAL_PARTS } from "../../../provider/settings/optional-parts";
+import { formatInstallCommand, OPTIONAL_FEATURES } from "../../../provider/settings/optional-features";
 
 it.each([
   ["docs/reference/rollouts.md", "postgres"],
   ["docs/how-to/run-workers-on-kubernetes.md", "postgres"],
 ] as const)("%s says what installs the part for %s", (page, part) => {
-  expect(readFileSync(page, "utf8")).toContain(installCommand(part));
+  expect(readFileSync(page, "utf8")).toContain(formatInstallCommand(part));
 });
 
 it("each package of a part is optional, and no other is", () => {
   const { "@pulumi/pulumi": _needed, ...optional } = manifest.peerDependencies;
-  const named = Object.values(OPTIONAL_PARTS).flatMap(({ packages }) => packages);
+  const named = Object.values(OPTIONAL_FEATURES).flatMap(({ packages }) => packages);
   expect(Object.keys(manifest.peerDependenciesMeta).sort()).toEqual([...named].sort());
   expect(Object.values(manifest.peerDependenciesMeta)).toEqual(named.map(() => ({ optional: true })));
   expect(Object.keys(optional).sort()).toEqual([...named].sort());
 });
 
 it("the example of workers installs what speaks to PostgreSQL", () => {
-  for (const name of OPTIONAL_PARTS.postgres.packages) {
+  for (const name of OPTIONAL_FEATURES.postgres.packages) {
     expect(example.dependencies[name]).toBe(manifest.peerDependencies[name]);
   }
 });

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { referencePages } from "#scripts/reference-pages";
+import { buildReferencePages } from "#scripts/reference-pages";
 
 /* `npm run docs` writes them, of the package as it is built. */
 
-const pages = referencePages();
+const pages = buildReferencePages();
 
 it("the pages that are made are as they would be made now", () => {
   for (const [path, text] of pages) expect(readFileSync(`docs/${path}`, "utf8"), path).toBe(text);

@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { EngineUnavailableError } from "../../../provider/engine/engine-unavailable-error";
 import { findEngine, requireEngine } from "../../../provider/engine/find-engine";
-import { installationName, programName } from "../../../provider/engine/installed-engines";
+import { getInstallationName, getProgramFileName } from "../../../provider/engine/installed-engines";
 
 const folder = mkdtempSync(join(tmpdir(), "email-security-find-engine-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -13,9 +13,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 function cacheWith(name: string, versions: readonly string[]): NodeJS.ProcessEnv {
   const home = join(folder, name);
   for (const version of versions) {
-    const installation = join(home, "cache/engine", installationName(version));
+    const installation = join(home, "cache/engine", getInstallationName(version));
     mkdirSync(join(installation, "bin"), { recursive: true });
-    writeFileSync(join(installation, "bin", programName("pulumi")), "", { mode: 0o755 });
+    writeFileSync(join(installation, "bin", getProgramFileName("pulumi")), "", { mode: 0o755 });
     writeFileSync(join(installation, "engine.json"), JSON.stringify({ version }));
   }
   return { HOME: home, EMAIL_SECURITY_CACHE_DIR: join(home, "cache"), PATH: join(home, "programs") };
@@ -29,8 +29,8 @@ it("takes the newest version in the cache", async () => {
 it("ignores an unfinished, old or foreign installation in the cache", async () => {
   const env = cacheWith("ignored", ["3.100.0", "3.300.0"]);
   const engines = join(folder, "ignored/cache/engine");
-  rmSync(join(engines, installationName("3.300.0"), "engine.json"));
-  for (const name of ["3.400.0-plan9-mips", `${installationName("3.500.0")}.unfinished-1`])
+  rmSync(join(engines, getInstallationName("3.300.0"), "engine.json"));
+  for (const name of ["3.400.0-plan9-mips", `${getInstallationName("3.500.0")}.unfinished-1`])
     mkdirSync(join(engines, name));
   expect(await findEngine({ env })).toBeUndefined();
 });

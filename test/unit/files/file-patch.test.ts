@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { patchBetween } from "../../../provider/files/file-patch";
+import { formatFilePatch } from "../../../provider/files/file-patch";
 import { settingsFolder } from "../../support/settings-folder";
 
 /** What git makes of a text by a patch, which must fit at the very lines that it names. */
@@ -24,7 +24,7 @@ it("makes the one text of the other, wherever they differ, at the lines that it 
     fc.property(lines, lines, lines, lines, fc.constantFrom("\n", "\r\n"), (above, old, now, below, end) => {
       const textOf = (...all: string[]): string => all.map((one) => one + end).join("");
       const [before, after] = [textOf(...above, ...old, ...below), textOf(...above, ...now, ...below)];
-      if (before !== after) expect(patched(before, patchBetween("x", before, after))).toBe(after);
+      if (before !== after) expect(patched(before, formatFilePatch("x", before, after))).toBe(after);
     }),
     { numRuns: 25 },
   );
@@ -35,7 +35,7 @@ it("shows a few lines around a change, and git takes it", () => {
     `${Array.from({ length: 1_000 }, (_, at) => (at === 500 ? value : `line ${at}`)).join("\n")}${end}`;
   for (const end of ["\n", ""]) {
     const [before, after] = [lines("old", end), lines("new", `${end}last`)];
-    const patch = patchBetween("x", before, after);
+    const patch = formatFilePatch("x", before, after);
     expect(patch.split("\n").length).toBeLessThan(30);
     expect(patched(before, patch)).toBe(after);
   }
@@ -52,7 +52,7 @@ it("makes the one text of the other where too much differs for the shortest patc
       const textOf = (some: typeof old): string =>
         `deny:\n${some.map(({ name, more }) => [name, ...more].join("\n")).join("\n")}${isOpen ? "" : "\n"}`;
       const [before, after] = [textOf([...old, ...kept]), textOf([...kept, ...now])];
-      if (before !== after) expect(patched(before, patchBetween("x", before, after))).toBe(after);
+      if (before !== after) expect(patched(before, formatFilePatch("x", before, after))).toBe(after);
     }),
     { numRuns: 25 },
   );
@@ -63,7 +63,7 @@ it("shows each of many changes of a long text with the lines around it", () => {
   const [before, after] = [entries, entries.filter((_entry, at) => at % 10 !== 5)].map(
     (some) => `${some.flat().join("\n")}\n`,
   ) as [string, string];
-  const patch = patchBetween("x", before, after);
+  const patch = formatFilePatch("x", before, after);
   const [, , ...lines] = patch.trimEnd().split("\n");
   expect(lines.filter((line) => line.startsWith("@@"))).toHaveLength(200);
   expect(lines.filter((line) => line.startsWith("-"))).toHaveLength(400);

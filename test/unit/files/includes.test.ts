@@ -21,16 +21,20 @@ function read(files: Record<string, string>, today = TODAY) {
     spots: folder.spots(findings),
     messages: folder.messages(findings),
     files: result.files.map(short),
-    entries: settings?.entries.map(({ key, text, place, overrides }) => [
+    entries: settings?.entries.map(({ key, text, location, overrides }) => [
       `${key} = ${text}`,
-      [place, ...overrides].map(spot),
+      [location, ...overrides].map(spot),
     ]),
-    vips: settings?.vips.map(({ key, text, place, overrides }) => [
+    vips: settings?.vips.map(({ key, text, location, overrides }) => [
       `${key} = ${text}`,
-      [place, ...overrides].map(spot),
+      [location, ...overrides].map(spot),
     ]),
-    excluded: settings?.excluded.map(({ declared, place }) => [declared.key, spot(declared.place), spot(place)]),
-    expired: settings?.expired.map(({ key, place }) => [key, spot(place)]),
+    excluded: settings?.excluded.map(({ declaration, location }) => [
+      declaration.key,
+      spot(declaration.location),
+      spot(location),
+    ]),
+    expired: settings?.expired.map(({ key, location }) => [key, spot(location)]),
   };
 }
 

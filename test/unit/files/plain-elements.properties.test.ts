@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { withoutPlainElements } from "../../../provider/files/plain-elements";
+import { readFullYaml, type YamlSource } from "../../../provider/files/full-yaml";
+import { extractPlainElements } from "../../../provider/files/plain-elements";
 import { readYaml } from "../../../provider/files/yaml-source";
-import { readWhole, type YamlSource } from "../../../provider/files/yaml-whole";
 
 /** Lines of which files are made: what is plain, what only looks so, and what goes on from the line above. */
 const LINES = [
@@ -66,7 +66,7 @@ const paths = fc.oneof<[fc.Arbitrary<(string | number)[]>, ...fc.Arbitrary<(stri
 );
 
 function told(source: YamlSource, asked: readonly (readonly (string | number)[])[]) {
-  const layout = source.layout();
+  const layout = source.getLayout();
   const keys = layout.keys.map((one) => ({
     ...one,
     items: one.items.map(({ start, end }) => ({ start, end })),
@@ -75,7 +75,7 @@ function told(source: YamlSource, asked: readonly (readonly (string | number)[])
     value: source.value,
     findings: source.findings,
     layout: { ...layout, keys },
-    places: asked.map((path) => [path, source.placeOf(path), source.placeOfKey(path), source.writtenAt(path)]),
+    places: asked.map((path) => [path, source.locate(path), source.locateKey(path), source.getRawText(path)]),
   };
 }
 
@@ -93,7 +93,7 @@ function slipped(text: string, slip: Slip): string {
 it("a key that begins with a dash is none of a section's elements, and what is written under it is its own", () => {
   const text = "deny:\n  - # why\n-other: |\n  - a.example\n";
   expect(readYaml(text, "a").value).toEqual({ deny: [null], "-other": "- a.example\n" });
-  expect(readYaml(text, "a").value).toEqual(readWhole(text, "a").value);
+  expect(readYaml(text, "a").value).toEqual(readFullYaml(text, "a").value);
 });
 
 it("a file is read as the parser reads it, whatever of it is plain", () => {
@@ -114,8 +114,8 @@ it("a file is read as the parser reads it, whatever of it is plain", () => {
       fc.option(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat(1)), { freq: 3 }),
       (made, lineEnd, isOpen, asked, slip) => {
         const text = slipped(made.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
-        if (withoutPlainElements(text).sections.length > 0 && readWhole(text, "a").findings.length === 0) taken += 1;
-        expect(told(readYaml(text, "a"), asked)).toStrictEqual(told(readWhole(text, "a"), asked));
+        if (extractPlainElements(text).sections.length > 0 && readFullYaml(text, "a").findings.length === 0) taken += 1;
+        expect(told(readYaml(text, "a"), asked)).toStrictEqual(told(readFullYaml(text, "a"), asked));
       },
     ),
     { numRuns: 600 },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inspectSettings, type ReadCache } from "../../../provider/files/read-settings";
+import { inspectSettings, type SettingsReadCache } from "../../../provider/files/read-settings";
 
 const FILES: Readonly<Record<string, string>> = {
   "base.yaml": `version: 1
@@ -17,7 +17,7 @@ vips: [ceo@acme.example]
   "c.yaml": "version: 1\ninclude: [base.yaml, mid.yaml]\n",
 };
 
-const reading = (cache?: ReadCache) => {
+const reading = (cache?: SettingsReadCache) => {
   const reads: string[] = [];
   const readFile = (path: string): string => {
     reads.push(path);
@@ -65,7 +65,7 @@ vips: [ceo@acme.example]
     "keep.yaml": "version: 1\ninclude: [base.yaml]\nlists: { vips: { mode: exclusive, onDelete: keep } }\n",
     "exclusive.yaml": "version: 1\ninclude: [base.yaml]\nlists: { entries: { mode: exclusive } }\n",
   };
-  const cache: ReadCache = new Map();
+  const cache: SettingsReadCache = new Map();
   const errorsOf = (file: string) =>
     inspectSettings(file, { ownDomains: [], readFile: (path) => files[path] ?? "", cache })
       .findings.filter(({ level }) => level === "error")

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { readCsv } from "../../../provider/files/csv";
-import { writeCsv } from "../../../provider/files/csv-writer";
-import { type Edit, editSettings } from "../../../provider/files/edit";
+import { readCsv } from "../../../provider/files/csv-table";
+import { formatCsv } from "../../../provider/files/csv-writer";
 import { lintSettings } from "../../../provider/files/lint";
 import { readSettings } from "../../../provider/files/read-settings";
-import { dueFrom, holds } from "../../../provider/files/reviews";
-import { desiredOf, hashOfDesired } from "../../../provider/plan/desired";
+import { getReviewDueDay, isReviewValid } from "../../../provider/files/reviews";
+import { type Edit, editSettings } from "../../../provider/files/settings-editor";
+import { buildDesiredState, hashDesiredState } from "../../../provider/plan/desired-state";
 import { LintedFolder } from "../../support/linted-folder";
 
 const TODAY = "2026-11-23";
 const MARK = { on: TODAY, by: "lena@acme.example" };
 
 const marked = (value: string, to: typeof MARK | (typeof MARK & { reason: string }) | undefined): Edit => ({
-  do: "set",
+  action: "set",
   section: "deny",
   value,
   key: "reviewed",
@@ -61,7 +61,7 @@ describe("a decision that is written into a settings file", () => {
     using folder = new LintedFolder({
       "a.yaml": editSettings("version: 1\ndeny: [a.example, evil.example]\n", [marked("evil.example", reviewed)]),
     });
-    const text = writeCsv(readSettings(folder.path("a.yaml")));
+    const text = formatCsv(readSettings(folder.path("a.yaml")));
     expect(text).toContain(`"'=1+1"`);
     expect(readCsv(Buffer.from(text)).rows.map((row) => row.reviewed)).toEqual([undefined, reviewed]);
     const torn = text.replace('"lena@acme.example"', '""');
@@ -79,7 +79,7 @@ describe("a decision that is written into a settings file", () => {
 
 describe("when a decision holds", () => {
   const on = (reviewed: string | undefined, reviewEvery?: string): boolean =>
-    holds(reviewed === undefined ? undefined : { on: reviewed, by: "Dana" }, {
+    isReviewValid(reviewed === undefined ? undefined : { on: reviewed, by: "Dana" }, {
       today: TODAY,
       policy: reviewEvery === undefined ? {} : { reviewEvery },
     });
@@ -88,7 +88,7 @@ describe("when a decision holds", () => {
     expect([on("2026-11-14", "10d"), on("2026-11-13", "10d")]).toEqual([true, false]);
     expect([on("2026-08-26"), on("2026-08-25")]).toEqual([true, false]);
     expect([on("2026-11-24"), on("2026-11-25"), on("9999-12-31"), on(undefined)]).toEqual([true, false, false, false]);
-    expect(dueFrom("9999-12-31", "52w")).toBe("9999-12-31");
+    expect(getReviewDueDay("9999-12-31", "52w")).toBe("9999-12-31");
   });
 });
 
@@ -118,7 +118,8 @@ describe("what the files alone tell of reviews", () => {
       "a.yaml": "version: 1\ndeny: [evil.example]\n",
       "b.yaml": editSettings("version: 1\ndeny: [evil.example]\n", [marked("evil.example", MARK)]),
     });
-    const digest = (name: string): string => hashOfDesired(desiredOf(readSettings(folder.path(name)), undefined));
+    const digest = (name: string): string =>
+      hashDesiredState(buildDesiredState(readSettings(folder.path(name)), undefined));
     expect(digest("b.yaml")).toBe(digest("a.yaml"));
   });
 });

@@ -2,16 +2,16 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020";
 import { describe, expect, it } from "vitest";
-import { publishedSchemas } from "../../../provider/commands/json-schemas";
+import { buildPublishedSchemas } from "../../../provider/commands/json-schemas";
 import { inspectSettings } from "../../../provider/files/read-settings";
-import { settingsJsonSchema } from "../../../provider/files/settings-schema";
+import { buildSettingsJsonSchema } from "../../../provider/files/settings-schema";
 import { readYaml } from "../../../provider/files/yaml-source";
 import { LintedFolder } from "../../support/linted-folder";
 
 const ROOT = join(__dirname, "../../..");
 const TODAY = "2026-11-21";
 
-const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(settingsJsonSchema());
+const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(buildSettingsJsonSchema());
 
 function isBySchema(text: string): boolean {
   return validate(readYaml(text, "a.yaml").value);
@@ -138,7 +138,7 @@ describe("a mistake", () => {
 
 describe("the schema", () => {
   it("is the one that is published, with a word on every key for editors to show", () => {
-    expect(publishedSchemas()["settings.schema.json"]).toEqual(settingsJsonSchema());
+    expect(buildPublishedSchemas()["settings.schema.json"]).toEqual(buildSettingsJsonSchema());
     const undescribed: string[] = [];
     const look = (schema: unknown, path: string): void => {
       if (typeof schema !== "object" || schema === null) return;
@@ -151,7 +151,7 @@ describe("the schema", () => {
         } else look(value, path);
       }
     };
-    look(settingsJsonSchema(), "");
+    look(buildSettingsJsonSchema(), "");
     expect(undescribed).toEqual([]);
   });
 });

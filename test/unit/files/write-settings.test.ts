@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { writeAll, writeFolder, writeSettings } from "../../../provider/files/write-settings";
+import { writeDirectoryFiles, writeFiles, writeSettings } from "../../../provider/files/write-settings";
 import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
 
 let made: SettingsFolder;
@@ -41,11 +41,11 @@ describe("writeSettings", () => {
   });
 });
 
-describe("writeFolder", () => {
+describe("writeDirectoryFiles", () => {
   it("makes the folder, and writes over what is there", () => {
     const path = join(folder, "a", "b");
-    writeFolder(path, new Map([["one.yaml", "1"]]));
-    writeFolder(
+    writeDirectoryFiles(path, new Map([["one.yaml", "1"]]));
+    writeDirectoryFiles(
       path,
       new Map([
         ["one.yaml", "11"],
@@ -64,7 +64,7 @@ describe("writeFolder", () => {
       ["one.yaml", "1"],
       ["two.yaml", "2"],
     ]);
-    expect(() => writeFolder(folder, files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
+    expect(() => writeDirectoryFiles(folder, files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
     expect(readdirSync(folder)).toEqual(["one.yaml", "two.yaml"]);
     expect(readFileSync(join(folder, "one.yaml"), "utf8")).toBe("old");
   });
@@ -74,17 +74,17 @@ describe("writeFolder", () => {
       ["one.yaml", "1"],
       ["none/two.yaml", "2"],
     ]);
-    expect(() => writeFolder(join(folder, "a", "b"), files)).toThrow(/can't be written/);
+    expect(() => writeDirectoryFiles(join(folder, "a", "b"), files)).toThrow(/can't be written/);
     expect(readdirSync(folder)).toEqual([]);
   });
 });
 
-describe("writeAll", () => {
+describe("writeFiles", () => {
   it("makes, changes and takes away, in folders that are made", () => {
     const [one, two, three] = [join(folder, "a", "one.yaml"), join(folder, "two.yaml"), join(folder, "three.yaml")];
     writeFileSync(two, "old");
     writeFileSync(three, "old");
-    writeAll(
+    writeFiles(
       new Map([
         [one, "1"],
         [two, "2"],
@@ -104,7 +104,7 @@ describe("writeAll", () => {
       [join(folder, "a", "new.yaml"), "0"],
       [join(folder, "taken.yaml"), "1"],
     ]);
-    expect(() => writeAll(files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
+    expect(() => writeFiles(files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
     expect(readdirSync(folder).sort()).toEqual(["gone.yaml", "taken.yaml"]);
     expect(readFileSync(gone, "utf8")).toBe("old");
   });

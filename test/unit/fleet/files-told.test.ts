@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../provider/files/finding";
 import type { Settings } from "../../../provider/files/settings";
-import { FilesTold } from "../../../provider/fleet/status/files-told";
+import { FileFindings } from "../../../provider/fleet/status/file-findings";
 
 const settingsOf = (name: string) =>
   ({
@@ -12,7 +12,7 @@ const settingsOf = (name: string) =>
       value: `${name}${line}.example`,
       verdictScope: "global",
       expires: "2026-12-01",
-      place: { file: `settings/${name}.yaml`, line, column: 5 },
+      location: { file: `settings/${name}.yaml`, line, column: 5 },
     })),
     vips: [],
     expired: [],
@@ -29,10 +29,10 @@ const findingsOf = (name: string): Finding[] => [
 
 describe("what the files of a fleet say", () => {
   it.each([[["acme", "globex"]], [["globex", "acme"]]])("stands in one order, whoever answers first: %j", (names) => {
-    const told = new FilesTold("2026-12-23");
+    const told = new FileFindings("2026-12-23");
     for (const name of names) told.add(name, settingsOf(name), findingsOf(name));
-    told.sort(["globex", "acme"]);
-    expect(told.ends.map(({ value }) => value)).toEqual([
+    told.sortTenants(["globex", "acme"]);
+    expect(told.expiring.map(({ value }) => value)).toEqual([
       "acme3.example",
       "acme4.example",
       "globex3.example",

@@ -2,16 +2,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FleetNotices } from "../../../provider/fleet/notices/fleet-notices";
-import { newsOf } from "../../../provider/fleet/notices/news";
-import { readTold } from "../../../provider/fleet/notices/told-file";
+import { readSentNotices } from "../../../provider/fleet/notices/sent-notices";
+import { findUnsentChanges } from "../../../provider/fleet/notices/unsent-changes";
 import type {
+  ExpiringEntry,
   FleetDifference,
-  FleetEnd,
   FleetStatus,
   TenantStatus,
 } from "../../../provider/fleet/status/status-schema";
-import type { Notify } from "../../../provider/rollout/model/notify";
-import { NOTICE, type Notice } from "../../../provider/rollout/notify/notice";
+import type { NotificationSettings } from "../../../provider/rollout/model/notification-settings";
+import { type Notice, noticeSchema } from "../../../provider/rollout/notify/notice";
 import { startHook } from "../../support/hook";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { LintedFolder } from "../../support/linted-folder";
@@ -51,7 +51,7 @@ const unread = (name: string): TenantStatus => ({
   error: { code: "ERR_CONNECTION", message: "no answer" },
 });
 
-const end = (value: string, expires: string, rest: Partial<FleetEnd> = {}): FleetEnd => ({
+const end = (value: string, expires: string, rest: Partial<ExpiringEntry> = {}): ExpiringEntry => ({
   list: "allow",
   value,
   expires,
@@ -61,7 +61,7 @@ const end = (value: string, expires: string, rest: Partial<FleetEnd> = {}): Flee
   ...rest,
 });
 
-function statusOf(tenants: readonly TenantStatus[], ends: readonly FleetEnd[] = []): FleetStatus {
+function statusOf(tenants: readonly TenantStatus[], ends: readonly ExpiringEntry[] = []): FleetStatus {
   return {
     format: 1,
     at: "2026-11-23T04:00:00.000Z",
@@ -81,7 +81,7 @@ function statusOf(tenants: readonly TenantStatus[], ends: readonly FleetEnd[] = 
 /** What a webhook is told of each status, one night after the other; what was not sent, and the ids. */
 async function nights(
   statuses: readonly FleetStatus[],
-  notify?: Notify,
+  notify?: NotificationSettings,
   answers: readonly number[] = [],
 ): Promise<{ notices: Notice[][]; ids: unknown[]; problems: (string | undefined)[] }> {
   await using hook = await startHook(answers);
@@ -90,9 +90,9 @@ async function nights(
   for (const status of statuses) {
     const before = hook.received.length;
     const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
-    const { problem } = await new FleetNotices(notify, environment, file).tell(status);
+    const { problem } = await new FleetNotices(notify, environment, file).send(status);
     problems.push(problem);
-    notices.push(hook.received.slice(before).map(({ body }) => NOTICE.parse(JSON.parse(body))));
+    notices.push(hook.received.slice(before).map(({ body }) => noticeSchema.parse(JSON.parse(body))));
   }
   return { notices, problems, ids: hook.received.map(({ headers }) => headers["webhook-id"]) };
 }
@@ -161,7 +161,7 @@ describe("notices of a fleet", () => {
     expect(ids[0]).toBe(ids[1]);
     // On another day it is a thing of its own, which nobody takes for one that they have.
     const before = { format: 1, drift: {}, ends: [] } as const;
-    expect(newsOf({ ...status, today: "2026-11-24" }, before).ids.drift).not.toBe(ids[0]);
+    expect(findUnsentChanges({ ...status, today: "2026-11-24" }, before).ids.drift).not.toBe(ids[0]);
   });
 
   it("forget nothing of a tenant that could not be read, and tell who changed it anew", async () => {
@@ -225,7 +225,7 @@ describe("notices of a fleet", () => {
 describe("the file that keeps what was told", () => {
   it("holds hashes, and no word of what tenants have", async () => {
     await nights([statusOf([tenant("acme", [added("outlook.com")])], [end("partner.example", "2026-11-30")])]);
-    const kept = readTold(file);
+    const kept = readSentNotices(file);
     expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.ends.length]).toEqual([["acme"], 1, 1]);
     expect(readFileSync(file, "utf8")).not.toMatch(/example|outlook|Dana/);
     expect(readdirSync(folder.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
@@ -244,13 +244,13 @@ describe("the file that keeps what was told", () => {
 
   it("is not made where there is nobody to tell, and who is named without an address is told of", async () => {
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
-    expect(await new FleetNotices(undefined, {}, file).tell(status)).toEqual({
+    expect(await new FleetNotices(undefined, {}, file).send(status)).toEqual({
       notes: [expect.stringMatching(/^--notify tells nobody, since none of EMAIL_SECURITY_NOTIFY_WEBHOOK, /)],
     });
     expect(existsSync(file)).toBe(false);
     await using hook = await startHook();
     const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
-    expect(await new FleetNotices({ slack: {} }, environment, file).tell(status)).toEqual({
+    expect(await new FleetNotices({ slack: {} }, environment, file).send(status)).toEqual({
       notes: [expect.stringContaining("EMAIL_SECURITY_NOTIFY_SLACK is not set: nothing was sent there.")],
     });
   });
@@ -269,20 +269,20 @@ describe("the file that keeps what was told", () => {
     const first = notices();
     rmSync(own, { recursive: true });
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
-    expect(await first.tell(status)).toEqual({
+    expect(await first.send(status)).toEqual({
       problem: expect.stringMatching(/^What was told can't be kept in ".*": ENOENT.* again the next time\.$/),
       notes: [],
     });
     mkdirSync(own);
-    expect(await notices().tell(status)).toEqual({ notes: [] });
+    expect(await notices().send(status)).toEqual({ notes: [] });
     expect(hook.received).toHaveLength(2);
   });
 
   it("takes names that an object has by itself for what they are", () => {
     const drift = [added("outlook.com")];
     const status = statusOf([tenant("constructor", drift), tenant("__proto__", drift)]);
-    const { now, drifted } = newsOf(status, { format: 1, drift: {}, ends: [] });
+    const { currentState, drifted } = findUnsentChanges(status, { format: 1, drift: {}, ends: [] });
     expect(drifted).toHaveLength(2);
-    expect(newsOf(status, now).drifted).toEqual([]);
+    expect(findUnsentChanges(status, currentState).drifted).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SiteData } from "../../../provider/fleet/site/data/site-data";
-import type { ShownRollout } from "../../../provider/rollout/model/history-schema";
+import type { RolloutDetails } from "../../../provider/rollout/model/history-schema";
 import { filesOf, madeSite } from "../../support/made-site";
 
 /* The pages of a fleet's site that show rollouts. */
@@ -23,7 +23,7 @@ function articleOf(files: ReadonlyMap<string, string>, id: string): string {
   return articles.find((one) => one.includes(`>${id}</bdi></a>`)) ?? "";
 }
 
-function withRollouts(rollouts: readonly ShownRollout[], older = 0): SiteData {
+function withRollouts(rollouts: readonly RolloutDetails[], older = 0): SiteData {
   return { ...site, rollouts: { rollouts, older, stacks: new Map() } };
 }
 

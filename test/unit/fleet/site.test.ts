@@ -1,8 +1,14 @@
 import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { keptRuns, readRun, runOf, type SiteRun, sinceWhen } from "../../../provider/fleet/site/data/runs";
-import { tenantPage } from "../../../provider/fleet/site/pages/paths";
+import {
+  buildSiteRun,
+  findStatusStart,
+  parseSiteRun,
+  type SiteRun,
+  selectRetainedRuns,
+} from "../../../provider/fleet/site/data/site-runs";
+import { getTenantPagePath } from "../../../provider/fleet/site/pages/paths";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { bytesOf, filesOf, madeSite } from "../../support/made-site";
 
@@ -55,15 +61,15 @@ describe("the files of a site", () => {
   it("tell beside an entry what the tenant's mail says, and on what that rests", () => {
     const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3 }));
     const own = (name: string): { ranges: [number, number][]; mail?: [number, string][] } =>
-      JSON.parse(/id="own">(.+?)<\/script>/.exec(files.get(tenantPage(name)) ?? "")?.[1] ?? "");
+      JSON.parse(/id="own">(.+?)<\/script>/.exec(files.get(getTenantPagePath(name)) ?? "")?.[1] ?? "");
     expect(own("t003").mail?.map(([, told]) => told)).toEqual([
       "2 threats: 2 malicious; to 1 mailbox (1 VIP); the last on 2026-11-23",
       "2 threats: 2 malicious; the last on 2026-11-23",
     ]);
     // It could not be read, and so its mail was not.
     expect(own("t005").mail).toBeUndefined();
-    expect(files.get(tenantPage("t005"))).not.toContain("Its mail");
-    expect(files.get(tenantPage("t002"))).toContain(
+    expect(files.get(getTenantPagePath("t005"))).not.toContain("Its mail");
+    expect(files.get(getTenantPagePath("t002"))).toContain(
       "Its mail: 2 threats and 1 report of users, of the last 30 days. Of IP addresses it says nothing. No reports: 403",
     );
   });
@@ -83,7 +89,7 @@ describe("the files of a site", () => {
 
 it("gives each tenant a page of its own on any file system", () => {
   const names = ["acme", "Acme", "ACME", "con", "con.eu", "-x", ".x", "_x", "a.b", "x".repeat(100), "X".repeat(100)];
-  const pages = names.map(tenantPage);
+  const pages = names.map(getTenantPagePath);
   expect(new Set(pages.map((page) => page.toLowerCase())).size).toBe(names.length);
   expect(pages[0]).toBe("tenants/acme.html");
   expect(pages.every((page) => /^tenants\/[a-z0-9][a-z0-9_.~-]*\.html$/.test(page))).toBe(true);
@@ -91,10 +97,10 @@ it("gives each tenant a page of its own on any file system", () => {
 
 describe("runs before", () => {
   const { status } = madeSite({ tenants: 6, entries: 6, own: 3 });
-  const runAt = (at: string): SiteRun => ({ ...runOf(status), at });
+  const runAt = (at: string): SiteRun => ({ ...buildSiteRun(status), at });
   const kept = (times: readonly string[]): string[] => {
     const [last = "", ...before] = times.toReversed();
-    return keptRuns(before.map(runAt), runAt(last)).map(({ at }) => at);
+    return selectRetainedRuns(before.map(runAt), runAt(last)).map(({ at }) => at);
   };
 
   it("stay whole for a week, then the last of each day", () => {
@@ -120,10 +126,10 @@ describe("runs before", () => {
   });
 
   it("are small, read back as they were, and are nothing where they were not written by us", () => {
-    const run = runOf(madeSite({ tenants: 1_000, entries: 2, own: 1 }).status);
+    const run = buildSiteRun(madeSite({ tenants: 1_000, entries: 2, own: 1 }).status);
     const text = JSON.stringify(run);
     expect(text.length).toBeLessThan(20_000);
-    expect(readRun(text)).toEqual(run);
+    expect(parseSiteRun(text)).toEqual(run);
     for (const other of [
       "",
       "{}",
@@ -132,7 +138,7 @@ describe("runs before", () => {
       text.replace('"format":1', '"format":2'),
       text.replace('"drift":', '"drift":-'),
     ])
-      expect(readRun(other)).toBeUndefined();
+      expect(parseSiteRun(other)).toBeUndefined();
   });
 
   it("tell since when a tenant stands as it does", () => {
@@ -142,8 +148,8 @@ describe("runs before", () => {
       ...["20", "21", "22"].map((day) => ({ ...runAt(`2026-11-${day}T06:00:00.000Z`), off })),
     ];
     const before = { ...runs[0], off: { behind: ["t001"] } } as SiteRun;
-    expect(sinceWhen("t001", [before, ...runs.slice(1)])?.at).toBe("2026-11-20T06:00:00.000Z");
-    expect(sinceWhen("t000", runs)).toBeUndefined();
+    expect(findStatusStart("t001", [before, ...runs.slice(1)])?.at).toBe("2026-11-20T06:00:00.000Z");
+    expect(findStatusStart("t000", runs)).toBeUndefined();
   });
 });
 

@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
 import type { Settings } from "../../../provider/files/settings";
-import { type TenantDifferences, tenantDifferences } from "../../../provider/fleet/status/tenant-differences";
-import { driftOf } from "../../../provider/gitops/drift";
-import type { KnownLists } from "../../../provider/plan/desired";
-import { type Observed, observedFrom } from "../../../provider/plan/observed";
+import { compareTenant, type TenantDifferences } from "../../../provider/fleet/status/tenant-differences";
+import { detectDrift } from "../../../provider/gitops/detect-drift";
+import type { StackLists } from "../../../provider/plan/desired-state";
+import { buildObservedState, type ObservedState } from "../../../provider/plan/observed-state";
 
 type Held = readonly [list: string, value: string, comment?: string];
 
@@ -23,23 +23,23 @@ const rowOf = ([list, value, comment = ""]: Held, at: number): AllowDenyEntryRow
     comment,
   }) as AllowDenyEntryRow;
 
-const observedOf = (held: readonly Held[], vips: readonly (readonly [string, string?])[] = []): Observed =>
-  observedFrom(
+const observedOf = (held: readonly Held[], vips: readonly (readonly [string, string?])[] = []): ObservedState =>
+  buildObservedState(
     "2026-11-21T00:00:00.000Z",
     held.map(rowOf),
     vips.map(([email, source = "manual"]) => ({ email, source }) as VipEmployeeRow),
   );
 
-const applied = (entries: Record<string, string>, vips: Record<string, string> = {}): KnownLists => ({
+const applied = (entries: Record<string, string>, vips: Record<string, string> = {}): StackLists => ({
   entries: { content: entries },
   vips: { content: vips },
 });
 
-async function told(text: string, observed: Observed, known: KnownLists | undefined) {
-  const found: TenantDifferences = await tenantDifferences(
+async function told(text: string, observed: ObservedState, lists: StackLists | undefined) {
+  const found: TenantDifferences = await compareTenant(
     settingsOf(text),
     observed,
-    () => Promise.resolve(known === undefined ? { why: "not-known" } : { known }),
+    () => Promise.resolve(lists === undefined ? { unknownRollout: "not-known" } : { lists }),
     "host",
     { environment: {} },
   );
@@ -163,8 +163,8 @@ it("finds nothing without a plan only where a plan finds nothing", async () => {
       const named = people.length === 0 ? "" : `vips: [${people.map(([email]) => email).join(", ")}]\n`;
       const settings = settingsOf(`${lists.join("")}${named}`);
       const observed = observedOf(isSame ? declared : other, people);
-      const { items, unchanged } = driftOf(settings, observed, "host");
-      const found = await tenantDifferences(settings, observed, async () => ({ why: "not-known" }), "host", {
+      const { items, unchanged } = detectDrift(settings, observed, "host");
+      const found = await compareTenant(settings, observed, async () => ({ unknownRollout: "not-known" }), "host", {
         environment: {},
       });
       expect([found.drift.length + found.behind.length, found.unattributed.length]).toEqual([0, items.length]);

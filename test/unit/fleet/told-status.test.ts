@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { groupedDifferences } from "../../../provider/fleet/status/grouped-differences";
-import { statusMarkdown } from "../../../provider/fleet/status/status-markdown";
+import { groupDifferences } from "../../../provider/fleet/status/difference-groups";
+import { renderStatusMarkdown } from "../../../provider/fleet/status/status-markdown";
 import type { FleetDifference, FleetStatus, TenantStatus } from "../../../provider/fleet/status/status-schema";
-import { statusText } from "../../../provider/fleet/status/status-text";
+import { renderStatusText } from "../../../provider/fleet/status/status-text";
 import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
 import { breakoutsIn } from "../../support/markdown-breakouts";
 
@@ -46,12 +46,12 @@ it("tells the same drift of many tenants once, and names a hundred of them, with
       : [added("evil.example", { by: at === 7 ? "Kai" : "Dana", at: `2026-11-${10 + (at % 3)}T09:00:00Z` })],
   );
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
-  const text = statusText(status);
+  const text = renderStatusText(status);
   expect(text.replaceAll(/\s+/g, " ")).toContain(`in ${names} and 50 more, which --format json names made by`);
   expect(text).toContain("Drifted (150 tenants):\n  added allow evil.example, 150 tenants\n      in t0, t1,");
   expect(text).toContain(`      made by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
 `);
-  expect(statusText(numbered(9, () => [added("evil.example", {})]))).toContain("\n      in all 9\n");
+  expect(renderStatusText(numbered(9, () => [added("evil.example", {})]))).toContain("\n      in all 9\n");
 });
 
 it("tells what is risky first, then what most have; another comment or list is another drift", () => {
@@ -62,7 +62,7 @@ it("tells what is risky first, then what most have; another comment or list is a
       ? [added("two.example", { comment: "b" }), added("gmail.com", {}, { risks: ["allow-free-mail"] })]
       : []),
   ]);
-  const told = groupedDifferences(status, "drift").map(({ difference, members }) => [
+  const told = groupDifferences(status, "drift").map(({ difference, members }) => [
     difference.value,
     difference.there?.comment,
     members.length,
@@ -78,10 +78,10 @@ it("tells what is risky first, then what most have; another comment or list is a
 it("tells thirty points of a section, and how many more there are, in 80 columns and 60,000 bytes", () => {
   const long = "x".repeat(400);
   const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, by: long })]);
-  const text = statusText(status, 80);
+  const text = renderStatusText(status, 80);
   expect(text.match(/added allow/g)).toHaveLength(30);
   expect(text).toContain("and 470 more, among them 470 new allows; --format json shows all of them");
-  const markdown = statusMarkdown(status);
+  const markdown = renderStatusMarkdown(status);
   expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);
   expect(markdown).toMatch(/^- … and 4\d\d more, among them 4\d\d new allows; `--format json` shows all of them$/m);
 });
@@ -113,18 +113,18 @@ it("tells dangerous drift of one tenant before what all have, and names its tena
     name: `${"failing".repeat(10)}${at}`,
     error: { ...broken.error, code: `Error${at}` },
   }));
-  const groups = groupedDifferences(status, "drift");
+  const groups = groupDifferences(status, "drift");
   expect(groups.slice(0, 3).map(({ difference, members }) => [difference.value, members[0]?.tenant.name])).toEqual([
     ["turned.example", "t39"],
     ["gone.example", "t39"],
     ["a0.example", "t39"],
   ]);
-  const text = statusText(status);
+  const text = renderStatusText(status);
   expect(text.indexOf("changed allow turned.example, 1 tenant\n      in t39\n")).toBeGreaterThan(0);
   expect(text.replaceAll(/\s+/g, " ")).toContain(
     "and 32 more, none of them a new allow, a removed deny or a removed VIP; --format json shows all of them",
   );
-  const markdown = statusMarkdown({ ...status, tenants: [...failing, ...status.tenants] });
+  const markdown = renderStatusMarkdown({ ...status, tenants: [...failing, ...status.tenants] });
   expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);
   expect(markdown).toMatch(/### Drifted[^\n]*\n\n- changed allow `turned\.example`, 1 tenant\n {2}- in `t39`\n/);
   expect(markdown).toContain("### Not read (40 tenants)");
@@ -158,8 +158,8 @@ it("prints what came from outside as nothing but text", () => {
       ],
       reviews: [{ ...of, code: "review-overdue", level: "warning", message: hostile }],
     };
-    const markdown = statusMarkdown(status);
-    expect(commandsIn(statusText(status))).toEqual([]);
+    const markdown = renderStatusMarkdown(status);
+    expect(commandsIn(renderStatusText(status))).toEqual([]);
     expect(commandsIn(markdown)).toEqual([]);
     expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
   };
@@ -179,7 +179,7 @@ it("tells who is skipped by rollouts, those that were skipped together once, as 
       ...(at < 35 && { skipped: skip(at) }),
     })),
   );
-  const text = statusText(status);
+  const text = renderStatusText(status);
   expect(text).toContain(
     "Skipped by rollouts (35 tenants):\n  t0, t2, t4, t6, t8, t10, t12, t14, t16, t18, t20, t22, t24, t26, t28,",
   );
@@ -188,7 +188,7 @@ it("tells who is skipped by rollouts, those that were skipped together once, as 
     /since 2026-11-21 03:12 UTC by\s+dana@build-7\n {6}its key is refused\n {6}until `email-security rollout unskip NAME`/,
   );
   expect(commandsIn(text)).toEqual([]);
-  const markdown = statusMarkdown(status);
+  const markdown = renderStatusMarkdown(status);
   expect(markdown).toContain("### Skipped by rollouts (35 tenants)\n\n- `t0`, `t2`,");
   expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
 });
@@ -196,11 +196,11 @@ it("tells who is skipped by rollouts, those that were skipped together once, as 
 it("doesn't list a tenant that is in step among those that an abandoned rollout has not reached", () => {
   const rollout = { id: "20261121-0800-7f3a91", wave: "all", state: "pending" } as const;
   const notReached = (rolloutState: string) =>
-    statusText(statusOf([{ ...tenant("acme", []), notReachedBy: { ...rollout, rolloutState } }]));
+    renderStatusText(statusOf([{ ...tenant("acme", []), notReachedBy: { ...rollout, rolloutState } }]));
   expect(notReached("waiting")).toContain("Rollouts that have not reached all");
   expect(notReached("abandoned")).not.toContain("Rollouts that have not reached all");
 });
 
 it("says for how many tenants there is no rollout yet", () => {
-  expect(statusText(numbered(2, () => []))).toContain("Last rollouts: none yet for 2 tenants.");
+  expect(renderStatusText(numbered(2, () => []))).toContain("Last rollouts: none yet for 2 tenants.");
 });

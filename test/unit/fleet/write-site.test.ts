@@ -13,10 +13,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { runOf, type SiteRun } from "../../../provider/fleet/site/data/runs";
-import { digestOf } from "../../../provider/fleet/site/pages/paths";
+import { buildSiteRun, type SiteRun } from "../../../provider/fleet/site/data/site-runs";
+import { computeShortDigest } from "../../../provider/fleet/site/pages/paths";
+import { openSite, SITE_MARKER, writeSite } from "../../../provider/fleet/site/site-directory";
 import type { SiteFile } from "../../../provider/fleet/site/site-files";
-import { MARKER, openSite, writeSite } from "../../../provider/fleet/site/write-site";
 import { madeSite } from "../../support/made-site";
 
 let top: string;
@@ -30,8 +30,8 @@ beforeEach(() => {
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
 const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
-const runAt = (at: string): SiteRun => runOf({ ...status, at });
-const data = (text: string): SiteFile => [`data/fleet-${digestOf(text)}.js`, text];
+const runAt = (at: string): SiteRun => buildSiteRun({ ...status, at });
+const data = (text: string): SiteFile => [`data/fleet-${computeShortDigest(text)}.js`, text];
 const page = (path: string, text: string): SiteFile => [path, text];
 
 const write = (files: Iterable<SiteFile>, at = "2026-11-23T06:00:00.000Z") => {
@@ -45,7 +45,10 @@ const there = (): Record<string, string> =>
       .filter((entry) => !entry.isDirectory())
       .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
       .sort()
-      .map((path) => [path, path === MARKER || path.includes("runs") ? "" : readFileSync(join(folder, path), "utf8")]),
+      .map((path) => [
+        path,
+        path === SITE_MARKER || path.includes("runs") ? "" : readFileSync(join(folder, path), "utf8"),
+      ]),
   );
 
 it("takes away what the run before wrote and this one did not, and nothing of others", () => {
@@ -62,7 +65,7 @@ it("takes away what the run before wrote and this one did not, and nothing of ot
   mkdirSync(join(folder, ".git"));
   write([after, page("tenants/acme.html", "acme, anew"), page("index.html", "2")], "2026-11-24T06:00:00.000Z");
   expect(there()).toEqual({
-    [MARKER]: "",
+    [SITE_MARKER]: "",
     CNAME: "fleet.example",
     [after[0]]: "after",
     "data/runs/2026-11-23T06-00-00-000Z.json": "",
@@ -105,11 +108,11 @@ it("goes on after a run that was killed while its pages came into their places",
   // As it is then: the marker has both, and one of the two pages is new.
   const [old, fresh] = [data("before")[0], data("after")[0]];
   const files = [old, "index.html", fresh, "tenants/new.html"];
-  writeFileSync(join(folder, MARKER), JSON.stringify({ format: 1, files }));
+  writeFileSync(join(folder, SITE_MARKER), JSON.stringify({ format: 1, files }));
   writeFileSync(join(folder, fresh), "after");
   write([data("later"), page("index.html", "3")], "2026-11-24T06:00:00.000Z");
   expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
-    MARKER,
+    SITE_MARKER,
     data("later")[0],
     "index.html",
   ]);
@@ -120,7 +123,7 @@ it("knows what another run wrote after it had looked at the folder", () => {
   write([data("other"), page("tenants/other.html", "other"), page("index.html", "1")]);
   writeSite(late, [data("late"), page("index.html", "2")], runAt("2026-11-24T06:00:00.000Z"));
   expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
-    MARKER,
+    SITE_MARKER,
     data("late")[0],
     "index.html",
   ]);
@@ -139,7 +142,7 @@ it("never follows what a list of files or a link leads to", () => {
     "data/runs/x.json",
   ];
   writeFileSync(join(folder, "CNAME"), "fleet.example");
-  writeFileSync(join(folder, MARKER), JSON.stringify({ format: 1, files }));
+  writeFileSync(join(folder, SITE_MARKER), JSON.stringify({ format: 1, files }));
   write([page("index.html", "2")], "2026-11-24T06:00:00.000Z");
   expect(readFileSync(outside, "utf8")).toBe("mine");
   expect(there()["CNAME"]).toBe("fleet.example");
@@ -164,7 +167,7 @@ it("refuses a folder that has something else in its place, and one whose marker 
     /"tenants\/acme\.html" is there/,
   );
   expect(there()).toEqual({ "tenants/acme.html": "somebody's" });
-  writeFileSync(join(folder, MARKER), "[]");
+  writeFileSync(join(folder, SITE_MARKER), "[]");
   expect(() => openSite(folder)).toThrow(/is not what this release writes/);
 });
 

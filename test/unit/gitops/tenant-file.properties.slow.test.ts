@@ -2,14 +2,14 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
 import { readSettings } from "../../../provider/files/read-settings";
-import { exportSettings } from "../../../provider/gitops/export";
-import { type Baseline, tenantFile } from "../../../provider/gitops/tenant-file";
-import { desiredOf } from "../../../provider/plan/desired";
-import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { exportSettings } from "../../../provider/gitops/export-settings";
+import { type Baseline, buildTenantFile } from "../../../provider/gitops/tenant-file";
+import { buildDesiredState } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
-import { observedFrom } from "../../../provider/plan/observed";
-import { knownLists } from "../../../provider/plan/stack-state";
-import { isAutomatic } from "../../../provider/tenant";
+import { buildObservedState } from "../../../provider/plan/observed-state";
+import { parseStackLists } from "../../../provider/plan/stack-lists";
+import { isAutoDetected } from "../../../provider/tenant";
 import { anyEntry, anyVip } from "../../support/any-rows";
 
 const AT = "2026-11-21T20:00:00.000Z";
@@ -49,8 +49,8 @@ const reading =
   };
 
 /** What another tenant holds, in one file: a baseline that may have anything of this one, otherwise too. */
-function baselineOf(rows: Parameters<typeof observedFrom>[1], vips: Parameters<typeof observedFrom>[2]) {
-  const { files } = exportSettings(observedFrom(AT, rows, vips), { host: "a.example" });
+function baselineOf(rows: Parameters<typeof buildObservedState>[1], vips: Parameters<typeof buildObservedState>[2]) {
+  const { files } = exportSettings(buildObservedState(AT, rows, vips), { host: "a.example" });
   const top = readSettings("settings.yaml", { today: TODAY, ownDomains: [], readFile: reading(files) });
   return { files, settings: top };
 }
@@ -70,9 +70,9 @@ it("with any baseline, declares what any tenant holds: a first run only adds wha
         otherVips,
       );
       const baseline: Baseline = { include: "settings.yaml", settings: below.settings };
-      const observed = observedFrom(AT, rows, vips);
+      const observed = buildObservedState(AT, rows, vips);
       // The people of a tenant that is made up may be another's.
-      const made = tenantFile(
+      const made = buildTenantFile(
         { ...observed },
         { host: "a.example", baseline: { ...baseline, settings: { ...below.settings, ownDomains: [] } } },
       );
@@ -88,24 +88,24 @@ it("with any baseline, declares what any tenant holds: a first run only adds wha
         return;
       }
       const plan = makePlan({
-        desired: desiredOf(settings, knownLists({}, "acme", undefined), findings),
+        desired: buildDesiredState(settings, parseStackLists({}, "acme", undefined), findings),
         observed,
         tenant: { host: "a.example", name: "acme" },
         source: { kind: "files", files: settings.files },
-        mail: withoutEvidence(AT, "not asked"),
+        mail: buildEmptyEvidence(AT, "not asked"),
       });
       const keys = new Set([...below.settings.entries, ...below.settings.vips].map(({ key }) => key));
       // What detection found is left to it, whatever the baseline wants it to be told with.
-      const detected = [...observed.vips].flatMap(([key, row]) => (isAutomatic(row) ? [key] : []));
+      const detected = [...observed.vips].flatMap(([key, row]) => (isAutoDetected(row) ? [key] : []));
       for (const { sign, key } of plan.changes) {
         // What no file can declare as it stands, and the baseline declares, is changed, or stops the run: the plan tells it.
-        const isOwn = detected.includes(key) || made.left.length > 0;
+        const isOwn = detected.includes(key) || made.undeclarable.length > 0;
         expect([sign, keys.has(key)]).toEqual([isOwn ? sign : "add", true]);
         expect(sign).not.toBe("remove");
       }
       added += plan.changes.length;
-      shared += made.shared;
-      strict += Number(made.left.length === 0);
+      shared += made.sharedCount;
+      strict += Number(made.undeclarable.length === 0);
     }),
     { seed: 24, numRuns: 60 },
   );

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { leanEnvironment } from "../../../provider/machine/child-environment";
+import { minimalEnv } from "../../../provider/machine/child-environment";
 
 const NEEDS = [undefined, "git", "pull request", "state backend"] as const;
 
@@ -19,7 +19,7 @@ it("passes on nothing that a team may call a tenant's key", () => {
     fc.property(name, fc.constantFrom(...NEEDS), (variable, need) => {
       // What opens git's remotes and Pulumi's state is called by their own names.
       fc.pre(!/^(GIT|SSH|GH_|GITHUB_|GITLAB_|GO|CGO|PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)/.test(variable));
-      expect(leanEnvironment({ [variable]: "canary" }, need)).toEqual({});
+      expect(minimalEnv({ [variable]: "canary" }, need)).toEqual({});
     }),
   );
 });
@@ -50,10 +50,10 @@ it("passes on what a program needs to run, and what it needs besides to that one
     NIX_CONFIG: "access-tokens = github.com=token",
     GOOGLE_CREDENTIALS: "google",
   };
-  expect(leanEnvironment(environment)).toEqual(all);
-  expect(leanEnvironment(environment, "git")).toEqual({ ...all, ...git });
-  expect(leanEnvironment(environment, "pull request")).toEqual({ ...all, ...git, ...host });
-  expect(leanEnvironment(environment, "state backend")).toEqual({
+  expect(minimalEnv(environment)).toEqual(all);
+  expect(minimalEnv(environment, "git")).toEqual({ ...all, ...git });
+  expect(minimalEnv(environment, "pull request")).toEqual({ ...all, ...git, ...host });
+  expect(minimalEnv(environment, "state backend")).toEqual({
     ...all,
     ...backend,
     GOOGLE_CREDENTIALS: "google",
@@ -67,14 +67,14 @@ it("passes on what a program needs to run, and what it needs besides to that one
 const STARTED: Readonly<Record<string, string>> = {
   // What gets an environment from those who call it, who are below.
   "provider/engine/run-command.ts": "given",
-  "provider/plan/pulumi.ts": "given",
+  "provider/plan/pulumi-cli.ts": "given",
   "provider/rollout/engine/engine-pool.ts": "given",
   "provider/rollout/engine/engine-command.ts": "given",
   // One that reads a key, and one that is a team's own: without the tenants' keys.
   "provider/rollout/targets/read-key.ts": "own",
   "provider/rollout/execution/health.ts": "without keys",
-  "provider/rollout/planning/files-at-revision.ts": "lean",
-  "provider/rollout/rollback/revert-in-git.ts": "lean",
+  "provider/rollout/planning/revision-files.ts": "lean",
+  "provider/rollout/rollback/git-revert-advice.ts": "lean",
   "provider/gitops/git.ts": "lean",
 };
 
@@ -84,12 +84,12 @@ it("is thought of wherever a child is started", () => {
   const starting = files.filter((file) => source(file).includes('"node:child_process"'));
   expect(starting.sort()).toEqual(Object.keys(STARTED).sort());
   const lean = starting.filter((file) => STARTED[file] === "lean");
-  for (const file of lean) expect(source(file)).toContain("leanEnvironment(process.env");
+  for (const file of lean) expect(source(file)).toContain("minimalEnv(process.env");
 
   const running = files.filter(
     (file) =>
       /provider\/(commands|engine|gitops)\//.test(file) &&
-      /(?<!function )\brunCommand\(|\b(context\.)?run(Program)?\("|\brun\(command,/.test(source(file)),
+      /(?<!function )\brunCommand\(|(?<!git\.)\b(context\.)?run(Program)?\("|\brun\(command,/.test(source(file)),
   );
   expect(running.sort()).toEqual([
     "provider/commands/doctor/local-checks.ts",
@@ -97,8 +97,8 @@ it("is thought of wherever a child is started", () => {
     "provider/engine/installed-engines.ts",
     "provider/gitops/git.ts",
   ]);
-  for (const file of running) expect([file, source(file).includes("leanEnvironment(")]).toEqual([file, true]);
+  for (const file of running) expect([file, source(file).includes("minimalEnv(")]).toEqual([file, true]);
   const pools = files.filter((file) => source(file).includes("new EnginePool("));
   expect(pools.sort()).toEqual(["provider/rollout/rollout-run.ts", "provider/rollout/worker.ts"]);
-  for (const file of pools) expect(source(file)).toContain("new EnginePool(leanEnvironment(environment))");
+  for (const file of pools) expect(source(file)).toContain("new EnginePool(minimalEnv(environment))");
 });

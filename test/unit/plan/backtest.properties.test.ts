@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { backtest } from "../../../provider/plan/backtest";
-import type { ProposedEntry } from "../../../provider/plan/deciders";
-import { evidenceOf } from "../../../provider/plan/evidence";
-import { keyOfEntry } from "../../../provider/settings/keyed-list";
+import { runBacktest } from "../../../provider/plan/backtest";
+import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
+import { collectEvidence } from "../../../provider/plan/evidence";
+import { encodeEntryKey } from "../../../provider/settings/encoded-list";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
 
 /** Few labels, so that mail and entries meet. */
@@ -51,7 +51,7 @@ const entries = fc
   .map((all) =>
     all.map(({ list, value, verdictScope, isNew }) => {
       const entryType = value.includes("@") ? ("email_address" as const) : ("domain" as const);
-      const key = `${list} ${keyOfEntry({ value, entryType, verdictScope })}`;
+      const key = `${list} ${encodeEntryKey({ value, entryType, verdictScope })}`;
       return { key, list, value, entryType, verdictScope, isNew };
     }),
   );
@@ -90,7 +90,7 @@ it("says of each new entry what it would let through or stop, as one that looks 
     fc.property(entries, fc.array(threat, { maxLength: 15 }), (all, threats) => {
       const base = evidenceBaseOf({ threats, vips: [vip] });
       const changed = all.filter(({ isNew }) => isNew);
-      const result = backtest(base, { entries: all, changed: changed.map(({ key }) => key) });
+      const result = runBacktest(base, { entries: all, changedKeys: changed.map(({ key }) => key) });
 
       const allows = changed.filter(({ list }) => list === "allow");
       expect(result.allows.map(({ key }) => key).sort()).toEqual(allows.map(({ key }) => key).sort());
@@ -131,7 +131,7 @@ it("finds the threats of a domain or a mailbox, as one that looks at every threa
     fc.property(fc.oneof(domain, mailbox), fc.array(threat, { maxLength: 15 }), (value, threats) => {
       const base = evidenceBaseOf({ threats, vips: [vip] });
       const of = { key: "", list: "deny", value, verdictScope: "global", entryType: "domain" } as const;
-      const found = evidenceOf(base, { kind: "entry", value });
+      const found = collectEvidence(base, { kind: "entry", value });
       expect(found?.threats).toBe(threats.filter((one) => isAbout(of, one)).length);
       expect(found?.verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(found?.threats);
     }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { backtest } from "../../../provider/plan/backtest";
-import type { ProposedEntry } from "../../../provider/plan/deciders";
+import { runBacktest } from "../../../provider/plan/backtest";
+import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
 
 describe("backtest", () => {
@@ -17,7 +17,7 @@ describe("backtest", () => {
       ],
       vips: ["ceo@own.example"],
     });
-    const [allow] = backtest(base, proposal(["allow partner.example"])).allows;
+    const [allow] = runBacktest(base, proposal(["allow partner.example"])).allows;
     expect(allow).toMatchObject({
       key: "partner.example",
       letThrough: 4,
@@ -41,7 +41,7 @@ describe("backtest", () => {
   it("counts nothing against an allow where a deny says more, or as much", () => {
     const base = evidenceBaseOf({ threats: [mail("a@mail.partner.example", "jo@own.example", "malicious")] });
     const through = (...others: string[]): number | undefined =>
-      backtest(base, proposal(["allow partner.example"], others)).allows[0]?.letThrough;
+      runBacktest(base, proposal(["allow partner.example"], others)).allows[0]?.letThrough;
     expect(through()).toBe(1);
     expect(through("deny mail.partner.example")).toBe(0);
     expect(through("deny a@mail.partner.example")).toBe(0);
@@ -57,7 +57,7 @@ describe("backtest", () => {
         mail("a@news.example", "jo@own.example", "malicious"),
       ],
     });
-    expect(backtest(base, proposal(["allow news.example (graymail)"])).allows).toMatchObject([
+    expect(runBacktest(base, proposal(["allow news.example (graymail)"])).allows).toMatchObject([
       { key: "news.example (graymail)", letThrough: 1, verdicts: [{ name: "graymail", count: 1 }] },
     ]);
   });
@@ -70,7 +70,7 @@ describe("backtest", () => {
         mail("a@evil.example", "kim@own.example", "malicious", { action_taken: "shredded" }),
       ],
     });
-    const result = backtest(
+    const result = runBacktest(
       base,
       proposal(["deny evil.example", "deny 192.0.2.1"], ["deny unused.example", "deny 192.0.2.2"]),
     );
@@ -86,9 +86,9 @@ describe("backtest", () => {
   it("takes a sender whose two domains differ for one of both", () => {
     const threat = mail("a@front.example", "jo@own.example", "malicious", { sender_domain: "real.example" });
     const base = evidenceBaseOf({ threats: [threat] });
-    expect(backtest(base, proposal(["allow real.example"])).allows[0]?.letThrough).toBe(1);
+    expect(runBacktest(base, proposal(["allow real.example"])).allows[0]?.letThrough).toBe(1);
     const denied = proposal(["allow front.example"], ["deny real.example"]);
-    expect(backtest(base, denied).allows[0]?.letThrough).toBe(0);
+    expect(runBacktest(base, denied).allows[0]?.letThrough).toBe(0);
   });
 
   it("replays 10,000 threats against 5,000 entries quickly", () => {
@@ -97,7 +97,7 @@ describe("backtest", () => {
     );
     const entries = Array.from({ length: 5_000 }, (_, at) => `deny evil${at}.example`);
     const base = evidenceBaseOf({ threats });
-    const result = backtest(base, proposal(entries));
+    const result = runBacktest(base, proposal(entries));
     expect(result.denies).toHaveLength(5_000);
     expect(result.denies.reduce((sum, { matched }) => sum + matched, 0)).toBe(9_000);
   });
@@ -127,6 +127,6 @@ function proposal(changed: readonly string[], unchanged: readonly string[] = [])
   const changedEntries = changed.map(read);
   return {
     entries: [...unchanged.map(read), ...changedEntries],
-    changed: changedEntries.map(({ key }) => key),
+    changedKeys: changedEntries.map(({ key }) => key),
   };
 }

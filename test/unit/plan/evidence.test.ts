@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { evidenceOf } from "../../../provider/plan/evidence";
+import { collectEvidence } from "../../../provider/plan/evidence";
 import { countsOf } from "../../support/counts";
 import { evidenceBaseOf } from "../../support/evidence-base";
 
@@ -33,7 +33,7 @@ describe("evidence", () => {
   });
 
   it("of a domain is what came from it and from below it", () => {
-    expect(evidenceOf(base, { kind: "entry", value: "evil.example", entryType: "domain" })).toEqual({
+    expect(collectEvidence(base, { kind: "entry", value: "evil.example", entryType: "domain" })).toEqual({
       applies: true,
       threats: 3,
       verdicts: countsOf({ malicious: 1, spam: 1, unknown: 1 }),
@@ -51,8 +51,8 @@ describe("evidence", () => {
       senders: countsOf({ "ann@mail.evil.example": 1, "bob@evil.example": 1, "evil.example": 1 }),
       senderCount: 3,
     });
-    expect(evidenceOf(base, { kind: "entry", value: "mail.evil.example" })?.threats).toBe(1);
-    expect(evidenceOf(base, { kind: "entry", value: "l.example" })?.threats).toBe(0);
+    expect(collectEvidence(base, { kind: "entry", value: "mail.evil.example" })?.threats).toBe(1);
+    expect(collectEvidence(base, { kind: "entry", value: "l.example" })?.threats).toBe(0);
   });
 
   it.each([
@@ -62,41 +62,41 @@ describe("evidence", () => {
     ["*.example", 4],
   ])("of the wildcard %s is what came from what it stands for", (value, threats) => {
     for (const entryType of ["domain", "email_address"]) {
-      expect(evidenceOf(base, { kind: "entry", value, entryType })?.threats).toBe(threats);
+      expect(collectEvidence(base, { kind: "entry", value, entryType })?.threats).toBe(threats);
     }
   });
 
   it("of a mailbox is what came from it, not from what its name tells", () => {
-    const of = (value: string) => evidenceOf(base, { kind: "entry", value, entryType: "email_address" });
+    const of = (value: string) => collectEvidence(base, { kind: "entry", value, entryType: "email_address" });
     expect(of("bob@evil.example")).toMatchObject({ threats: 1, reports: 1 });
     expect(of("ceo@own.example")).toMatchObject({ threats: 0, reports: 0 });
   });
 
   it("of a VIP is what was sent to them and what they reported", () => {
-    expect(evidenceOf(base, { kind: "vip", value: "ceo@own.example" })).toMatchObject({
+    expect(collectEvidence(base, { kind: "vip", value: "ceo@own.example" })).toMatchObject({
       threats: 1,
       reports: 0,
     });
-    expect(evidenceOf(base, { kind: "vip", value: "jo@own.example" })).toMatchObject({
+    expect(collectEvidence(base, { kind: "vip", value: "jo@own.example" })).toMatchObject({
       threats: 2,
       reports: 1,
     });
   });
 
   it("of an address says that it can't tell", () => {
-    const of = evidenceOf(base, { kind: "entry", value: "192.0.2.1", entryType: "ip" });
+    const of = collectEvidence(base, { kind: "entry", value: "192.0.2.1", entryType: "ip" });
     expect(of).toMatchObject({ applies: false, threats: 0 });
   });
 
   it("names the senders only where they are few", () => {
     const threats = Array.from({ length: 6 }, (_, at) => ({ sender_email: `s${at}@many.example` }));
-    const of = evidenceOf(evidenceBaseOf({ threats }), { kind: "entry", value: "many.example" });
+    const of = collectEvidence(evidenceBaseOf({ threats }), { kind: "entry", value: "many.example" });
     expect(of).toMatchObject({ senders: [], senderCount: 6 });
   });
 
   it("is none where nothing could be read", () => {
     const nothing = { ...evidenceBaseOf({}), threats: undefined, reports: undefined };
-    expect(evidenceOf(nothing, { kind: "entry", value: "evil.example" })).toBeUndefined();
+    expect(collectEvidence(nothing, { kind: "entry", value: "evil.example" })).toBeUndefined();
   });
 
   it("keeps little of what a stranger wrote, however long it is", () => {
@@ -129,7 +129,7 @@ describe("evidence", () => {
     const many = evidenceBaseOf({ threats });
     const found = Array.from(
       { length: 5_000 },
-      (_, at) => evidenceOf(many, { kind: "entry", value: `evil${at}.example` })?.threats,
+      (_, at) => collectEvidence(many, { kind: "entry", value: `evil${at}.example` })?.threats,
     );
     expect(new Set(found)).toEqual(new Set([2]));
   });

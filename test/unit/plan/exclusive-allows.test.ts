@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
-import { driftOf } from "../../../provider/gitops/drift";
-import { desiredOf, type KnownLists } from "../../../provider/plan/desired";
-import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { detectDrift } from "../../../provider/gitops/detect-drift";
+import { buildDesiredState, type StackLists } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
-import { observedFrom } from "../../../provider/plan/observed";
+import { buildObservedState } from "../../../provider/plan/observed-state";
 import type { Plan } from "../../../provider/plan/plan";
 
 const MODE = "lists: { entries: { mode: exclusive-allows, maxRemovalFraction: 1 } }\n";
@@ -18,7 +18,7 @@ const settingsOf = (text: string) =>
   readSettings("acme.yaml", { today: "2026-11-21", ownDomains: [], readFile: () => text });
 
 const observedOf = (rows: readonly Row[]) =>
-  observedFrom(
+  buildObservedState(
     AT,
     rows.map(
       ([list, value], at) =>
@@ -35,18 +35,18 @@ const observedOf = (rows: readonly Row[]) =>
   );
 
 /** @param before the mode of the last run. */
-const known = (content: Record<string, string>, before = "exclusive-allows"): KnownLists => ({
+const known = (content: Record<string, string>, before = "exclusive-allows"): StackLists => ({
   entries: { content, options: { mode: before } },
   vips: { content: {} },
 });
 
-function planOf(rows: readonly Row[], state?: KnownLists, text = FILE): Plan {
+function planOf(rows: readonly Row[], state?: StackLists, text = FILE): Plan {
   return makePlan({
-    desired: desiredOf(settingsOf(text), state),
+    desired: buildDesiredState(settingsOf(text), state),
     observed: observedOf(rows),
     tenant: { host: "sandbox", name: "acme" },
     source: { kind: "files", files: ["acme.yaml"] },
-    mail: withoutEvidence(AT, "not asked"),
+    mail: buildEmptyEvidence(AT, "not asked"),
   });
 }
 
@@ -124,7 +124,7 @@ it("removes an allow beside the declared deny of the same value", () => {
 });
 
 it("reports allows and denies that nobody declares as drift alike", () => {
-  const drift = driftOf(settingsOf(FILE), observedOf(CLICKED), "sandbox", known({ "evil.example": "deny" }));
+  const drift = detectDrift(settingsOf(FILE), observedOf(CLICKED), "sandbox", known({ "evil.example": "deny" }));
   expect(drift.items.map(({ what, key, there }) => `${what} ${there?.list} ${key}`)).toEqual([
     "added allow clicked.example",
     "added deny colleague.example",

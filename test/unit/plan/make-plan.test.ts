@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
-import { desiredOf } from "../../../provider/plan/desired";
-import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { buildDesiredState } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../../../provider/plan/make-plan";
-import { observedFrom } from "../../../provider/plan/observed";
+import { buildObservedState } from "../../../provider/plan/observed-state";
 
 it("asks mail that was not read about nothing, and says the same as of mail that tells nothing", () => {
   const at = "2026-11-21T00:00:00.000Z";
@@ -12,19 +12,19 @@ it("asks mail that was not read about nothing, and says the same as of mail that
   const settings = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
   const planWith = (mail: MailEvidence) =>
     makePlan({
-      desired: desiredOf(settings, undefined),
-      observed: observedFrom(at, [], []),
+      desired: buildDesiredState(settings, undefined),
+      observed: buildObservedState(at, [], []),
       tenant: { host: "host", name: "x" },
       source: { kind: "files", files: ["x.yaml"] },
       mail,
     });
-  const none = withoutEvidence(at, "not asked");
+  const none = buildEmptyEvidence(at, "not asked");
   const asked: number[] = [];
-  const backtest: MailEvidence["backtest"] = (entries) => {
+  const runBacktest: MailEvidence["runBacktest"] = (entries) => {
     asked.push(entries.length);
     return undefined;
   };
-  expect(planWith({ ...none, backtest })).toEqual(planWith({ ...none, isNone: false, backtest }));
+  expect(planWith({ ...none, runBacktest })).toEqual(planWith({ ...none, isEmpty: false, runBacktest }));
   expect(asked).toEqual([0, 2]);
 });
 
@@ -37,14 +37,14 @@ deny: [a.example, b.example, c.example]
 `;
   const row = { id: "1", list: "deny", entry_type: "domain", value: "z.example" } as AllowDenyEntryRow;
   const { changes } = makePlan({
-    desired: desiredOf(readSettings("x.yaml", { today, readFile: () => text }), {
+    desired: buildDesiredState(readSettings("x.yaml", { today, readFile: () => text }), {
       entries: { content: { "z.example": "deny" } },
       vips: { content: {} },
     }),
-    observed: observedFrom(`${today}T00:00:00Z`, [row], []),
+    observed: buildObservedState(`${today}T00:00:00Z`, [row], []),
     tenant: { host: "host", name: "x" },
     source: { kind: "files", files: ["x.yaml"], stack: "x" },
-    mail: withoutEvidence(today, "not asked"),
+    mail: buildEmptyEvidence(today, "not asked"),
   });
   expect(changes.map(({ sign, key }) => `${sign} ${key}`)).toEqual([
     "add partner.example",
@@ -70,14 +70,14 @@ ${Array.from({ length: 150 }, (_, at) => `  - { value: a${at}.example, comment: 
   }));
   const gone = { id: "gone", list: "deny", entry_type: "domain", value: "zz-gone.example" };
   const { changes } = makePlan({
-    desired: desiredOf(readSettings("x.yaml", { today, readFile: () => text }), {
+    desired: buildDesiredState(readSettings("x.yaml", { today, readFile: () => text }), {
       entries: { content: { "zz-gone.example": "deny" } },
       vips: { content: {} },
     }),
-    observed: observedFrom(`${today}T00:00:00Z`, [...rows, gone] as AllowDenyEntryRow[], []),
+    observed: buildObservedState(`${today}T00:00:00Z`, [...rows, gone] as AllowDenyEntryRow[], []),
     tenant: { host: "host", name: "x" },
     source: { kind: "files", files: ["x.yaml"], stack: "x" },
-    mail: withoutEvidence(today, "not asked"),
+    mail: buildEmptyEvidence(today, "not asked"),
   });
   expect(changes.slice(0, 2).map(({ sign, key }) => `${sign} ${key}`)).toEqual([
     "add zz-new.example",

@@ -56,7 +56,7 @@ describe("a preview", () => {
   });
 
   it("tells what lists and single resources declare, and what the state holds of them", () => {
-    const { desired, guards } = read([
+    const { desired, blockers } = read([
       step({
         inputs: { entries: { "a.example": "deny: INC-1" }, mode: "exclusive" },
         old: { entries: { "b.example": "deny" } },
@@ -81,13 +81,13 @@ describe("a preview", () => {
         old: { email: "ceo@a.example", onDelete: "keep" },
       }),
     ]);
-    expect(guards).toEqual([]);
+    expect(blockers).toEqual([]);
     expect(
-      desired.lists.map(({ kind, isWhole, declared, known, options }) => ({
+      desired.lists.map(({ kind, isWholeList, declared, stackContent, options }) => ({
         kind,
-        isWhole,
+        isWhole: isWholeList,
         declared,
-        known,
+        known: stackContent,
         options,
       })),
     ).toEqual([
@@ -120,7 +120,7 @@ describe("a preview", () => {
         options: { onDelete: "keep" },
       },
     ]);
-    expect(desired.lists[0]?.place).toEqual({ file: "index.ts", line: 7, column: 3 });
+    expect(desired.lists[0]?.location).toEqual({ file: "index.ts", line: 7, column: 3 });
   });
 
   it("takes the last step of a resource: a refresh's comes before what follows from it", () => {
@@ -153,8 +153,8 @@ describe("a preview", () => {
 
   it("says why the engine refuses a resource, without what colours it", () => {
     const message = "error: \u001b[31mentries would lose 9 of 10 entries\u001b[0m\n";
-    const { guards } = read([], [{ urn: urn("AllowDenyList", "list"), severity: "error", message }]);
-    expect(guards).toEqual([{ code: "preview", message: "entries would lose 9 of 10 entries" }]);
+    const { blockers } = read([], [{ urn: urn("AllowDenyList", "list"), severity: "error", message }]);
+    expect(blockers).toEqual([{ code: "preview", message: "entries would lose 9 of 10 entries" }]);
   });
 
   it.each([

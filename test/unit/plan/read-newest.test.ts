@@ -42,7 +42,7 @@ describe("reading the newest", () => {
     });
     expect(read.items).toHaveLength(20);
     expect(read).toMatchObject({
-      from: item(11).time,
+      completeSince: item(11).time,
       missing: "Of the things, only the newest 20 of 30 were read. No more than 2 pages are read.",
     });
   });
@@ -102,9 +102,9 @@ describe("reading the newest", () => {
 const reading = {
   name: "things",
   maxPages: 1_000,
-  identity: ({ id }: Item) => String(id),
-  keep: (one: Item) => one,
-  timeIsUp: new AbortController().signal,
+  getId: ({ id }: Item) => String(id),
+  transform: (one: Item) => one,
+  deadline: new AbortController().signal,
 };
 
 function item(id: number): Item {

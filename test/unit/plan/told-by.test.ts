@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toldBy } from "../../../provider/plan/pulumi";
+import { formatPulumiOutput } from "../../../provider/plan/pulumi-cli";
 
 it("tells what the CLI says of its failure, without what the client of a bucket notes on its way there", () => {
   const stderr = [
@@ -8,7 +8,7 @@ it("tells what the CLI says of its failure, without what the client of a bucket 
     "  SDK 2026/11/23 is what a person called it",
     "",
   ].join("\n");
-  expect(toldBy({ code: 1, stdout: "", stderr })).toBe(
+  expect(formatPulumiOutput({ code: 1, stdout: "", stderr })).toBe(
     'error: read ".pulumi/meta.yaml": no EC2 IMDS role found\n  SDK 2026/11/23 is what a person called it',
   );
 });

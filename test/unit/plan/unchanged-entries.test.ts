@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
-import { desiredOf } from "../../../provider/plan/desired";
-import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { buildDesiredState } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
-import { observedFrom } from "../../../provider/plan/observed";
+import { buildObservedState } from "../../../provider/plan/observed-state";
 
 const COUNT = 500;
 const AT = "2026-11-21T08:00:00.000Z";
@@ -23,11 +23,11 @@ it("looks at the value of an entry that is as declared a few times, however many
   const readFile = () => `version: 1\ndeny:\n${domains.map((domain) => `  - ${domain}\n`).join("")}`;
   const settings = readSettings("acme.yaml", { readFile, ownDomains: [], today: "2026-11-21" });
   const plan = makePlan({
-    desired: desiredOf(settings, undefined),
-    observed: observedFrom(AT, rows, []),
+    desired: buildDesiredState(settings, undefined),
+    observed: buildObservedState(AT, rows, []),
     tenant: { host: "mail-security.example", name: "acme" },
     source: { kind: "files", files: settings.files },
-    mail: withoutEvidence(AT, "It was not asked."),
+    mail: buildEmptyEvidence(AT, "It was not asked."),
   });
   expect(plan.counts).toEqual({ added: 0, changed: 0, removed: 0, unchanged: COUNT, unmanaged: 0 });
   // To key it, and to tell that no other is the same.

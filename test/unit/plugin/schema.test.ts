@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import manifest from "../../../provider/package.json";
-import { packageSchema } from "../../../provider/plugin/schema/package-schema";
-import type { Words } from "../../../provider/plugin/schema/words";
+import type { DocIndex } from "../../../provider/plugin/schema/doc-index";
+import { buildPackageSchema } from "../../../provider/plugin/schema/package-schema";
 import { definitions } from "../../../provider/resources/functions/definitions";
-import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
-import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
+import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
 import {
   allowDenyEntryArguments,
   checkAllowDenyEntry,
@@ -13,15 +13,20 @@ import {
   type RawArguments,
   vipEmployeeArguments,
 } from "../../../provider/settings/arguments";
-import { allowDenyListArguments, ENTRIES, MEMBERS, vipListArguments } from "../../../provider/settings/list-arguments";
+import {
+  allowDenyListArguments,
+  ENTRY_LIST_KIND,
+  VIP_LIST_KIND,
+  vipListArguments,
+} from "../../../provider/settings/list-arguments";
 import { checkList } from "../../../provider/settings/list-check";
-import { schemaExamples } from "../../../scripts/build-plugin.mjs";
-import { pluginWords } from "../../../scripts/plugin-words.mjs";
+import { readSchemaExamples } from "../../../scripts/build-plugin.mjs";
+import { readPluginDocs } from "../../../scripts/plugin-docs.mjs";
 import native from "../../../sdk/nodejs/package.json";
 
-const words = pluginWords("provider");
-const examples = schemaExamples("provider");
-const schema = packageSchema(words, manifest, examples);
+const words = readPluginDocs("provider");
+const examples = readSchemaExamples("provider");
+const schema = buildPackageSchema(words, manifest, examples);
 
 /** What each resource is checked by. */
 const RESOURCES: [
@@ -31,8 +36,8 @@ const RESOURCES: [
 ][] = [
   ["AllowDenyEntry", allowDenyEntryArguments, checkAllowDenyEntry],
   ["VipEmployee", vipEmployeeArguments, checkVipEmployee],
-  ["AllowDenyList", allowDenyListArguments, (raw) => checkList(ENTRIES, raw)],
-  ["VipList", vipListArguments, (raw) => checkList(MEMBERS, raw)],
+  ["AllowDenyList", allowDenyListArguments, (raw) => checkList(ENTRY_LIST_KIND, raw)],
+  ["VipList", vipListArguments, (raw) => checkList(VIP_LIST_KIND, raw)],
 ];
 
 it.each(RESOURCES)("%s takes what its check knows, and requires what that requires", (name, { shape }, check) => {
@@ -138,13 +143,13 @@ it("refers to no type that it does not have", () => {
 });
 
 /** The words, with the members of one declaration changed. */
-function changed(name: string, change: (members: Record<string, { text: string; type: string }>) => void): Words {
+function changed(name: string, change: (members: Record<string, { text: string; type: string }>) => void): DocIndex {
   const copy = structuredClone(words) as Record<string, { text: string; members: never }>;
   change(copy[name]?.members ?? ({} as never));
   return copy;
 }
 
-it.each<[what: string, words: () => Words, message: string]>([
+it.each<[what: string, words: () => DocIndex, message: string]>([
   [
     "an argument that nothing is said of",
     () => changed("VipEmployeeArgs", (members) => delete members["onDelete"]),
@@ -166,7 +171,7 @@ it.each<[what: string, words: () => Words, message: string]>([
     "getThreats has no JSDoc, which the schema would say of it.",
   ],
 ])("%s ends the build", (_what, told, message) => {
-  expect(() => packageSchema(told(), manifest, examples)).toThrow(message);
+  expect(() => buildPackageSchema(told(), manifest, examples)).toThrow(message);
 });
 
 it("is for a package of another name than that with the dynamic resources, which does not bring it along", () => {
@@ -179,8 +184,8 @@ it("is for a package of another name than that with the dynamic resources, which
 });
 
 it.each([
-  ["AllowDenyEntry", allowDenyEntry],
-  ["VipEmployee", vipEmployee],
+  ["AllowDenyEntry", allowDenyEntryLifecycle],
+  ["VipEmployee", vipEmployeeLifecycle],
 ] as const)("says of %s what replaces it, as its comparison does", (name, { diff }) => {
   const { inputProperties = {} } = schema.resources[`email-security:index:${name}`] ?? {};
   const properties = Object.keys(inputProperties);
@@ -194,7 +199,7 @@ it.each([
 
 it("says where it comes from, by the one place that names the repository", () => {
   const moved = { ...manifest, repository: { url: "git+https://github.com/acme-corp/mail.git" } };
-  const { homepage, publisher, pluginDownloadURL, logoUrl, language } = packageSchema(words, moved, examples);
+  const { homepage, publisher, pluginDownloadURL, logoUrl, language } = buildPackageSchema(words, moved, examples);
   expect({ homepage, publisher, pluginDownloadURL }).toEqual({
     homepage: "https://github.com/acme-corp/mail",
     publisher: "acme-corp",
@@ -208,7 +213,7 @@ it("says where it comes from, by the one place that names the repository", () =>
   const logo = readFileSync(logoUrl.replace(/^.*\/main\//, ""));
   // Its width and its height.
   expect([logo.readUInt32BE(16), logo.readUInt32BE(20)]).toEqual([100, 100]);
-  expect(() => packageSchema(words, { ...moved, repository: { url: "acme-corp/mail" } }, examples)).toThrow(
+  expect(() => buildPackageSchema(words, { ...moved, repository: { url: "acme-corp/mail" } }, examples)).toThrow(
     "git+https://github.com/OWNER/NAME.git",
   );
 });

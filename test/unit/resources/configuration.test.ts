@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConfiguration, readOwnDomains, tenantIdentity } from "../../../provider/resources/configuration";
+import { buildTenantLabel, readConfiguration, readOwnDomains } from "../../../provider/resources/configuration";
 
 const stack = (values: Record<string, string>) => (key: string) => values[key];
 const address = "https://mail-security.example";
@@ -94,13 +94,13 @@ describe("the tenant's own domains", () => {
 
 describe("the tenant", () => {
   it("is told by the instance and the service's host, without the key", () => {
-    expect(tenantIdentity(stack({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }), {})).toBe(
-      "mail-security.example",
-    );
-    expect(tenantIdentity(stack(instance), {})).toBe("acme at mail-security.example");
-    expect(tenantIdentity(stack({}), {})).toBeUndefined();
     expect(
-      tenantIdentity(stack({ "email-security:baseUrl": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" }), {}),
+      buildTenantLabel(stack({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }), {}),
+    ).toBe("mail-security.example");
+    expect(buildTenantLabel(stack(instance), {})).toBe("acme at mail-security.example");
+    expect(buildTenantLabel(stack({}), {})).toBeUndefined();
+    expect(
+      buildTenantLabel(stack({ "email-security:baseUrl": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" }), {}),
     ).toBeUndefined();
   });
 });

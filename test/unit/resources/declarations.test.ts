@@ -15,12 +15,12 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { FolderPlace } from "../../../provider/machine/own-folder";
-import { thisMachine } from "../../../provider/machine/processes";
-import { Declarations, type DeclarationsOptions } from "../../../provider/resources/declarations";
+import type { DirectoryLocation } from "../../../provider/machine/private-directory";
+import { getMachineId } from "../../../provider/machine/processes";
+import { Declarations, type SharingOptions } from "../../../provider/resources/declarations";
 
 let folder: string;
-let place: FolderPlace;
+let place: DirectoryLocation;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "email-security-declared-"));
   place = { parent: tmpdir(), name: basename(folder) };
@@ -37,27 +37,27 @@ it("shares what is declared among the processes of a run and a tenant, and with 
   expect(other.has("deny:good.example", "https://a.example key")).toBe(false);
   one.declare(["deny:good.example"], "https://a.example key");
   expect(other.has("deny:good.example", "https://a.example key")).toBe(true);
-  expect(declarations({ run: "2" }).has("deny:evil.example", "https://a.example key")).toBe(false);
+  expect(declarations({ runId: "2" }).has("deny:evil.example", "https://a.example key")).toBe(false);
   expect(declarations().has("deny:evil.example", "https://a.example key2")).toBe(false);
 });
 
 it("shares it with those that another process started, as the launchers of Pulumi's are shells of their own", () => {
   const one = declarations();
-  const other = declarations({ parent: process.pid });
-  other.hold(["ade_1"]);
-  expect(one.isHeldElsewhere("ade_1")).toBe(true);
+  const other = declarations({ parentPid: process.pid });
+  other.shareManagedIds(["ade_1"]);
+  expect(one.isManagedElsewhere("ade_1")).toBe(true);
   one.declare(["deny:evil.example"], "tenant");
   expect(other.has("deny:evil.example", "tenant")).toBe(true);
-  expect(declarations({ run: "2", parent: process.pid }).has("deny:evil.example", "tenant")).toBe(false);
+  expect(declarations({ runId: "2", parentPid: process.pid }).has("deny:evil.example", "tenant")).toBe(false);
 });
 
 it("goes on where another process of the run has taken the file away at its end", () => {
   const one = declarations();
   const other = declarations();
-  one.hold(["ade_1"]);
+  one.shareManagedIds(["ade_1"]);
   for (const name of readdirSync(folder)) rmSync(join(folder, name));
-  one.hold(["ade_2"]);
-  expect(other.isHeldElsewhere("ade_2")).toBe(true);
+  one.shareManagedIds(["ade_2"]);
+  expect(other.isManagedElsewhere("ade_2")).toBe(true);
 });
 
 it.runIf(process.platform === "linux")(
@@ -68,14 +68,14 @@ it.runIf(process.platform === "linux")(
     try {
       const before = descriptors();
       const one = declarations();
-      for (let at = 0; at < 10; at++) one.hold([`ade_${at}`]);
+      for (let at = 0; at < 10; at++) one.shareManagedIds([`ade_${at}`]);
       // Its folder stays open.
       expect(descriptors() - before).toBeLessThanOrEqual(2);
       const opened = descriptors();
       vi.advanceTimersByTime(1_000);
       expect(opened - descriptors()).toBe(1);
-      one.hold(["ade_more"]);
-      expect([descriptors(), declarations().isHeldElsewhere("ade_more")]).toEqual([opened, true]);
+      one.shareManagedIds(["ade_more"]);
+      expect([descriptors(), declarations().isManagedElsewhere("ade_more")]).toEqual([opened, true]);
     } finally {
       vi.useRealTimers();
     }
@@ -91,7 +91,7 @@ it("writes hashes only", () => {
 it("knows its own where nothing can be written, and where the tenant is not known yet", () => {
   const file = join(folder, "no-folder");
   writeFileSync(file, "");
-  const alone = declarations({ folders: [{ parent: file, name: "below" }] });
+  const alone = declarations({ directories: [{ parent: file, name: "below" }] });
   alone.declare(["deny:evil.example"], "tenant");
   expect(alone.has("deny:evil.example", "tenant")).toBe(true);
   alone.declare(["deny:later.example"], undefined);
@@ -101,26 +101,26 @@ it("knows its own where nothing can be written, and where the tenant is not know
 it("tells the other processes of a run what one has made or taken over, whatever key or address they have", () => {
   const one = declarations();
   const other = declarations();
-  one.hold(["ade_1"]);
-  expect([one.isHeldElsewhere("ade_1"), other.isHeldElsewhere("ade_1")]).toEqual([false, true]);
-  expect(other.isHeldElsewhere("ade_2")).toBe(false);
-  expect(declarations({ run: "2" }).isHeldElsewhere("ade_1")).toBe(false);
+  one.shareManagedIds(["ade_1"]);
+  expect([one.isManagedElsewhere("ade_1"), other.isManagedElsewhere("ade_1")]).toEqual([false, true]);
+  expect(other.isManagedElsewhere("ade_2")).toBe(false);
+  expect(declarations({ runId: "2" }).isManagedElsewhere("ade_1")).toBe(false);
 });
 
 it("takes the next folder where the first can't be written to", () => {
   const file = join(folder, `${process.pid}-in-the-way`);
   writeFileSync(file, "");
-  const folders = [{ parent: file, name: "below" }, place];
-  declarations({ folders }).hold(["ade_1"]);
-  expect(declarations({ folders }).isHeldElsewhere("ade_1")).toBe(true);
+  const directories = [{ parent: file, name: "below" }, place];
+  declarations({ directories }).shareManagedIds(["ade_1"]);
+  expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(true);
 });
 
 it("takes away what runs of this machine have left that are over, of others what is old, and nothing else", () => {
   const { pid: over } = spawnSync(process.execPath, ["--version"]);
   const old = new Date(Date.now() - 8 * 86_400_000);
   const files = {
-    left: `${over}-${thisMachine()}-left`,
-    running: `${process.pid}-${thisMachine()}-running`,
+    left: `${over}-${getMachineId()}-left`,
+    running: `${process.pid}-${getMachineId()}-running`,
     elsewhere: `${over}-000000-elsewhere`,
     oldElsewhere: `${process.pid}-000000-old`,
   };
@@ -159,20 +159,20 @@ describe.skipIf(process.getuid === undefined)("a folder that somebody else was f
     writeFileSync(join(own, "1-precious"), "x\n");
     planted[how]?.(own);
     const before = tree(folder);
-    const folders = [{ parent: folder, name: "shared" }];
-    declarations({ folders }).hold(["ade_1"]);
-    expect(declarations({ folders }).isHeldElsewhere("ade_1")).toBe(false);
+    const directories = [{ parent: folder, name: "shared" }];
+    declarations({ directories }).shareManagedIds(["ade_1"]);
+    expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(false);
     expect(tree(folder)).toEqual(before);
   });
 
   it("is passed over for the next", () => {
     symlinkSync(tmpdir(), join(folder, "shared"));
-    const folders = [
+    const directories = [
       { parent: folder, name: "shared" },
       { parent: folder, name: "next" },
     ];
-    declarations({ folders }).hold(["ade_1"]);
-    expect(declarations({ folders }).isHeldElsewhere("ade_1")).toBe(true);
+    declarations({ directories }).shareManagedIds(["ade_1"]);
+    expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(true);
     expect(statSync(join(folder, "next")).mode & 0o777).toBe(0o700);
   });
 });
@@ -191,19 +191,19 @@ it.runIf(process.platform === "linux")(
     for (let run = 0; run < 20; run++) {
       const one = declarations();
       one.declare(["deny:evil.example"], "tenant");
-      one.hold(["ade_1"]);
+      one.shareManagedIds(["ade_1"]);
       expect(readdirSync(folder)).toHaveLength(2);
       one.end();
       one.end();
-      one.hold(["ade_2"]);
-      expect([one.has("deny:good.example", "tenant"), one.isHeldElsewhere("ade_3")]).toEqual([false, false]);
+      one.shareManagedIds(["ade_2"]);
+      expect([one.has("deny:good.example", "tenant"), one.isManagedElsewhere("ade_3")]).toEqual([false, false]);
     }
     expect([readdirSync(folder), descriptors()]).toEqual([[], before]);
     expect(process.listenerCount("exit") - heard).toBeLessThanOrEqual(1);
-    expect(declarations().isHeldElsewhere("ade_1")).toBe(false);
+    expect(declarations().isManagedElsewhere("ade_1")).toBe(false);
   },
 );
 
-function declarations(options: Partial<DeclarationsOptions> = {}): Declarations {
-  return new Declarations({ folders: [place], run: "1", parent: process.ppid, ...options });
+function declarations(options: Partial<SharingOptions> = {}): Declarations {
+  return new Declarations({ directories: [place], runId: "1", parentPid: process.ppid, ...options });
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
-import { withDetailedDiff } from "../../../provider/resources/detailed-diff";
-import type { Change } from "../../../provider/resources/lifecycle/lifecycle";
-import { keyPath } from "../../../provider/settings/property-path";
+import { addDetailedDiff } from "../../../provider/resources/detailed-diff";
+import type { PropertyChange } from "../../../provider/resources/lifecycle/lifecycle";
+import { formatKeyPath } from "../../../provider/settings/property-path";
 
 /** As the messages of Pulumi's host behave, as far as the details need them. */
 function messages() {
@@ -59,8 +59,8 @@ function answer({ DiffResponse }: Messages, result: { changes?: boolean }) {
 }
 
 const plain = { changes: true, replaces: ["value"] };
-const changes: Change[] = [
-  { property: keyPath("entries", "a.example"), kind: "add", replace: false },
+const changes: PropertyChange[] = [
+  { property: formatKeyPath("entries", "a.example"), kind: "add", replace: false },
   { property: "value", kind: "update", replace: true },
 ];
 
@@ -70,7 +70,7 @@ beforeEach(() => {
 });
 
 it("lays the details into the host's answer, and leaves the rest of it alone", () => {
-  const result = withDetailedDiff(plain, changes, host(known));
+  const result = addDetailedDiff(plain, changes, host(known));
   expect(result).toEqual(plain);
   const response = answer(known, result);
   expect(response).toMatchObject({ changes: 2, has: true, diffs: ["entries", "value"] });
@@ -86,11 +86,11 @@ it("finds the messages on Windows, and where a package manager has put them else
     Object.assign(module, { filename: module.filename.replaceAll("/", "\\") }),
   );
   for (const child of modules[1]?.children ?? []) child.filename = child.filename.replaceAll("/", "\\");
-  expect(answer(known, withDetailedDiff(plain, changes, modules)).has).toBe(true);
+  expect(answer(known, addDetailedDiff(plain, changes, modules)).has).toBe(true);
 });
 
 it("touches no answer but the one for which the result is read", async () => {
-  const results = [changes, changes.slice(1)].map((each) => withDetailedDiff(plain, each, host(known)));
+  const results = [changes, changes.slice(1)].map((each) => addDetailedDiff(plain, each, host(known)));
   const foreign = answer(known, { changes: true });
   const sizes = results.map((result) => answer(known, result).details.size);
   expect(sizes).toEqual([2, 1]);
@@ -104,8 +104,8 @@ it("touches no answer but the one for which the result is read", async () => {
 
 it("has nothing to say where nothing changes", () => {
   const same = { changes: false, replaces: [] };
-  expect(withDetailedDiff(same, [], host(known))).toBe(same);
-  expect(withDetailedDiff(plain, [], host(known))).toBe(plain);
+  expect(addDetailedDiff(same, [], host(known))).toBe(same);
+  expect(addDetailedDiff(plain, [], host(known))).toBe(plain);
 });
 
 it.each<[string, () => unknown]>([
@@ -122,33 +122,37 @@ it.each<[string, () => unknown]>([
     },
   ],
 ])("stays as it was %s", (_, exports) => {
-  expect(withDetailedDiff(plain, changes, host(exports()))).toBe(plain);
+  expect(addDetailedDiff(plain, changes, host(exports()))).toBe(plain);
 });
 
 it("stays as it was in a process that runs no host at all", () => {
-  expect(withDetailedDiff(plain, changes, [])).toBe(plain);
-  expect(withDetailedDiff(plain, changes)).toBe(plain);
+  expect(addDetailedDiff(plain, changes, [])).toBe(plain);
+  expect(addDetailedDiff(plain, changes)).toBe(plain);
 });
 
 it("keeps the host's answer whole when it takes no details after all", () => {
   known.DiffResponse.prototype.getDetaileddiffMap = () => {
     throw new Error("is not known any more");
   };
-  expect(answer(known, withDetailedDiff(plain, changes, host(known)))).toMatchObject({
+  expect(answer(known, addDetailedDiff(plain, changes, host(known)))).toMatchObject({
     changes: 2,
     has: false,
   });
 });
 
 it("writes paths as Pulumi reads them: quotes are escaped, and nothing else is", () => {
-  expect(keyPath("entries", "x@y.example (graymail)")).toBe('entries["x@y.example (graymail)"]');
-  expect(keyPath("entries", 'a"b')).toBe('entries["a\\"b"]');
-  expect(keyPath("entries", "a\\b")).toBe('entries["a\\b"]');
+  expect(formatKeyPath("entries", "x@y.example (graymail)")).toBe('entries["x@y.example (graymail)"]');
+  expect(formatKeyPath("entries", 'a"b')).toBe('entries["a\\"b"]');
+  expect(formatKeyPath("entries", "a\\b")).toBe('entries["a\\b"]');
 });
 
 it("leaves out the details of a key that can't be written as a path: the engine would fail", () => {
-  const unreadable: Change = { property: keyPath("entries", "a\\"), kind: "add", replace: false };
-  expect(answer(known, withDetailedDiff(plain, [unreadable, ...changes], host(known)))).toMatchObject({
+  const unreadable: PropertyChange = {
+    property: formatKeyPath("entries", "a\\"),
+    kind: "add",
+    replace: false,
+  };
+  expect(answer(known, addDetailedDiff(plain, [unreadable, ...changes], host(known)))).toMatchObject({
     has: false,
     diffs: ["entries", "value"],
   });

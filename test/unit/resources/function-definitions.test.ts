@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { threat, vipEmployee } from "../../../provider/client/schemas";
-import { camelCased } from "../../../provider/resources/functions/camel-case";
-import { camelCasedSchema } from "../../../provider/resources/functions/camel-cased-schema";
+import { camelCaseKeys } from "../../../provider/resources/functions/camel-case";
+import { buildCamelCaseSchema } from "../../../provider/resources/functions/camel-case-schema";
 import { definitions } from "../../../provider/resources/functions/definitions";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 
@@ -61,11 +61,11 @@ it("answers what the schema of its result says, and no field more", async () => 
 
 it("describes a row as it is read: in camel case, without what may be missing, with its items", () => {
   const row = { id: "t1", action_taken: null, threat_indicators: [{ indicator_type: "link" }], later: 1 };
-  const schema = camelCasedSchema(threat);
-  const read = camelCased(threat.parse(row));
+  const schema = buildCamelCaseSchema(threat);
+  const read = camelCaseKeys(threat.parse(row));
   expect(schema.strict().parse(read)).toEqual({ id: "t1", threatIndicators: [{ indicatorType: "link" }] });
   expect(schema.safeParse({ ...read, threatIndicators: [{ indicatorType: 1 }] }).success).toBe(false);
   expect(schema.safeParse({ ...read, threatIndicators: undefined }).success).toBe(false);
-  expect(Object.keys(camelCasedSchema(vipEmployee).shape)).toContain("fullName");
+  expect(Object.keys(buildCamelCaseSchema(vipEmployee).shape)).toContain("fullName");
   expect(schema.meta()).toMatchObject({ title: "Threat" });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { deletingNow, hearRequests, secondsFor } from "../../../provider/resources/host-requests";
+import { getCurrentDelete, getTimeoutSeconds, interceptHostRequests } from "../../../provider/resources/host-requests";
 
 /** A class of requests as Pulumi generates it. */
 function requestClass() {
@@ -24,18 +24,18 @@ function requestClass() {
 
 it("knows the time of what is made and changed by the properties, and what is deleted while it is asked for", async () => {
   const [CreateRequest, UpdateRequest, DeleteRequest] = [requestClass(), requestClass(), requestClass()];
-  hearRequests({ CreateRequest, UpdateRequest, DeleteRequest });
-  hearRequests({ CreateRequest, UpdateRequest, DeleteRequest });
+  interceptHostRequests({ CreateRequest, UpdateRequest, DeleteRequest });
+  interceptHostRequests({ CreateRequest, UpdateRequest, DeleteRequest });
   const [brief, endless] = [5, 0].map((seconds) => new CreateRequest(seconds).getProperties().toJavaScript()) as [
     object,
     object,
   ];
   const changed = new UpdateRequest(7).getNews().toJavaScript();
-  expect([brief, endless, changed].map(secondsFor)).toEqual([5, 0, 7]);
+  expect([brief, endless, changed].map(getTimeoutSeconds)).toEqual([5, 0, 7]);
   new DeleteRequest(9).getId();
-  expect(deletingNow()).toEqual({ seconds: 9, urn: "urn:pulumi:dev::settings::type::list" });
+  expect(getCurrentDelete()).toEqual({ seconds: 9, urn: "urn:pulumi:dev::settings::type::list" });
   await Promise.resolve();
-  expect(deletingNow()).toEqual({ seconds: 0, urn: "" });
+  expect(getCurrentDelete()).toEqual({ seconds: 0, urn: "" });
 });
 
 it.each<[string, object | undefined]>([
@@ -43,8 +43,8 @@ it.each<[string, object | undefined]>([
   ["in a host without such requests", {}],
   ["in a host whose requests have other methods", { CreateRequest: class {}, DeleteRequest: class {} }],
 ])("has no time to tell %s", (_where, messages) => {
-  hearRequests(messages);
-  expect([secondsFor({}), deletingNow()]).toEqual([0, { seconds: 0, urn: "" }]);
+  interceptHostRequests(messages);
+  expect([getTimeoutSeconds({}), getCurrentDelete()]).toEqual([0, { seconds: 0, urn: "" }]);
 });
 
 it("leaves the answers as they are where nothing can be told by them", () => {
@@ -60,7 +60,7 @@ it("leaves the answers as they are where nothing can be told by them", () => {
       return "as it is";
     }
   };
-  hearRequests({ CreateRequest: Timeless, UpdateRequest: Odd });
+  interceptHostRequests({ CreateRequest: Timeless, UpdateRequest: Odd });
   expect(new Timeless().getProperties()).toBe("as it is");
   expect(new Odd().getNews()).toBeUndefined();
 });

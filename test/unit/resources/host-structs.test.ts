@@ -2,19 +2,19 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Message } from "google-protobuf";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { passPropertiesOn } from "../../../provider/resources/host-structs";
-import { shell } from "../../../provider/resources/shell";
+import { enableLazyStructs } from "../../../provider/resources/host-structs";
+import { buildSerializedProvider } from "../../../provider/resources/serialized-provider";
 
 const { CheckRequest, CheckResponse, ErrorResourceInitFailed } = messages;
 const STATICS = ["deserializeBinaryFromReader", "fromJavaScript", "serializeBinaryToWriter"] as const;
 const METHODS = ["getFieldsMap", "toJavaScript"] as const;
 const ENTRIES = { "b.example": "deny: é", "a.example": "allow" };
-const OURS = { __provider: shell("allowDenyList") };
+const OURS = { __provider: buildSerializedProvider("allowDenyList") };
 const NEWS = {
   entries: ENTRIES,
   limit: 0.5,
   ignore: ["*.example", null, true],
-  __provider: shell("allowDenyList"),
+  __provider: buildSerializedProvider("allowDenyList"),
 };
 
 /** As google-protobuf does it, before anything is prepared. */
@@ -40,7 +40,7 @@ afterEach(() => putBack());
 /** The module is asked anew, for it prepares a class once. */
 async function prepared(of: unknown = messages): Promise<void> {
   vi.resetModules();
-  (await import("../../../provider/resources/host-structs.ts")).passPropertiesOn(of);
+  (await import("../../../provider/resources/host-structs.ts")).enableLazyStructs(of);
 }
 
 describe("in a host that is known", () => {
@@ -156,7 +156,7 @@ it.each<[string, unknown]>([
   ],
 ])("changes nothing %s", (_where, of) => {
   const before = [...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])];
-  passPropertiesOn(of);
+  enableLazyStructs(of);
   expect([...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])]).toEqual(before);
 });
 

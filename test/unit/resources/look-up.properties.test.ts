@@ -1,21 +1,26 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AllowDenyEntryRow, SettingsClient, type VipEmployeeRow } from "../../../provider/client";
-import { importFile } from "../../../provider/commands/export/export-import-file";
-import { observedFrom } from "../../../provider/plan/observed";
-import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
-import { allowDenyList } from "../../../provider/resources/lifecycle/allow-deny-list";
-import { nameOfEntry } from "../../../provider/resources/lifecycle/entry-name";
+import { buildPulumiImportFile } from "../../../provider/commands/export/pulumi-import-file";
+import { buildObservedState } from "../../../provider/plan/observed-state";
+import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import { allowDenyListLifecycle } from "../../../provider/resources/lifecycle/allow-deny-list";
+import { formatUniqueEntryName } from "../../../provider/resources/lifecycle/entry-name";
 import { NotImportableError } from "../../../provider/resources/lifecycle/errors";
-import type { Change, Context, Lifecycle, ReadResult } from "../../../provider/resources/lifecycle/lifecycle";
-import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
-import { vipList } from "../../../provider/resources/lifecycle/vip-list";
+import type {
+  Lifecycle,
+  LifecycleContext,
+  PropertyChange,
+  ResourceReadResult,
+} from "../../../provider/resources/lifecycle/lifecycle";
+import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
+import { vipListLifecycle } from "../../../provider/resources/lifecycle/vip-list";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { LISTS } from "../../../provider/settings/assumptions";
-import { canonicalValue, naturalKey } from "../../../provider/settings/entry-value";
+import { ENTRY_LISTS } from "../../../provider/settings/assumptions";
+import { buildNaturalKey, canonicalizeValue } from "../../../provider/settings/entry-value";
 import { OwnDomains } from "../../../provider/settings/own-domains";
-import { canonicalComment } from "../../../provider/settings/text";
-import { isStored, Tenant } from "../../../provider/tenant";
+import { canonicalizeComment } from "../../../provider/settings/text";
+import { isStoredRow, TenantCache } from "../../../provider/tenant";
 import { answering } from "../../support/answering";
 import { anyEntry, anyVip } from "../../support/any-rows";
 import { commandsIn } from "../../support/hostile-text";
@@ -37,7 +42,7 @@ const anyTenant: fc.Arbitrary<Held> = fc.record({
 
 function isSameTwice(one: VipEmployeeRow, other: VipEmployeeRow): boolean {
   const isOfOne = one.email?.trim().toLowerCase() === other.email?.trim().toLowerCase();
-  return isOfOne && (one.source === other.source || isStored(one) === isStored(other));
+  return isOfOne && (one.source === other.source || isStoredRow(one) === isStoredRow(other));
 }
 
 let held: Held;
@@ -54,31 +59,31 @@ afterAll(async () => {
 });
 
 /** A provider process that has read nothing yet, and what it said. */
-function process({ ownDomains }: Held): Context & { readonly said: string[] } {
+function process({ ownDomains }: Held): LifecycleContext & { readonly said: string[] } {
   const said: string[] = [];
   return {
-    tenant: new Tenant({
+    tenant: new TenantCache({
       client: new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }),
       // A conflict is read again for as long as a list may lag.
       sleep: async () => undefined,
     }),
-    say: (sentence) => said.push(sentence),
+    log: (sentence) => said.push(sentence),
     isDeclared: () => false,
-    hold: () => undefined,
+    shareManagedIds: () => undefined,
     confirmTenant: async () => undefined,
-    isHeldElsewhere: () => false,
-    ownDomains: () => new OwnDomains(ownDomains),
+    isManagedElsewhere: () => false,
+    getOwnDomains: () => new OwnDomains(ownDomains),
     said,
   };
 }
 
-type LookedUp<State> = Required<ReadResult<State>>;
+type LookedUp<State> = Required<ResourceReadResult<State>>;
 
 /** What an id means, or undefined where no program can declare it; what a message says of it is nothing but text. */
 async function lookUp<Inputs, State>(
   lifecycle: Lifecycle<Inputs, State>,
   id: string,
-  context: Context,
+  context: LifecycleContext,
 ): Promise<LookedUp<State> | undefined> {
   try {
     return await lifecycle.lookUp(id, context);
@@ -93,10 +98,10 @@ async function lookUp<Inputs, State>(
 async function expectSettled<Inputs, State>(
   lifecycle: Lifecycle<Inputs, State>,
   { id, state, inputs }: LookedUp<State>,
-  context: Context,
+  context: LifecycleContext,
 ): Promise<void> {
   const written = JSON.parse(JSON.stringify(inputs));
-  const checked = lifecycle.check(written, {}, context.ownDomains);
+  const checked = lifecycle.check(written, {}, context.getOwnDomains);
   expect(checked.failures).toEqual([]);
   const complete = lifecycle.complete(checked.inputs);
   expect(lifecycle.diff(state, complete)).toEqual([]);
@@ -105,7 +110,7 @@ async function expectSettled<Inputs, State>(
   expect(refreshed?.id).toBe(id);
   if (refreshed === undefined) return;
   // An allow beside a deny of the same value is left out of an import, and fails each run until it is removed.
-  const isConflict = ({ property }: Change): boolean => ["incomplete", "conflict"].includes(property);
+  const isConflict = ({ property }: PropertyChange): boolean => ["incomplete", "conflict"].includes(property);
   const changes = lifecycle.diff(refreshed.state, complete);
   expect(changes.filter((change) => !isConflict(change))).toEqual([]);
   if (!isContradictory(held)) expect(changes).toEqual([]);
@@ -114,7 +119,7 @@ async function expectSettled<Inputs, State>(
 /** Whether a value is both allowed and denied. */
 function isContradictory({ entries }: Held): boolean {
   const valuesOn = (wanted: string) =>
-    entries.flatMap(({ list, value }) => (list === wanted ? [canonicalValue(value)] : []));
+    entries.flatMap(({ list, value }) => (list === wanted ? [canonicalizeValue(value)] : []));
   const denied = new Set(valuesOn("deny"));
   return valuesOn("allow").some((value) => denied.has(value));
 }
@@ -133,17 +138,17 @@ describe("lookUp, of any tenant", () => {
         held = tenant;
         const context = process(tenant);
         for (const row of tenant.entries) {
-          const found = await lookUp(allowDenyEntry, row.id, context);
+          const found = await lookUp(allowDenyEntryLifecycle, row.id, context);
           if (found === undefined) {
             expect(isPlain(row)).toBe(false);
             continue;
           }
           expect(found.state.entryId ?? found.id).toBe(row.id);
-          expect(canonicalComment(found.state.comment)).toBe(canonicalComment(row.comment));
-          const key = naturalKey(row.entry_type, row.value);
-          const ofValue = tenant.entries.filter((one) => naturalKey(one.entry_type, one.value) === key);
-          await expectSettled(allowDenyEntry, found, context);
-          expect(await lookUp(allowDenyEntry, nameOfEntry(row, ofValue), context)).toEqual(found);
+          expect(canonicalizeComment(found.state.comment)).toBe(canonicalizeComment(row.comment));
+          const key = buildNaturalKey(row.entry_type, row.value);
+          const ofValue = tenant.entries.filter((one) => buildNaturalKey(one.entry_type, one.value) === key);
+          await expectSettled(allowDenyEntryLifecycle, found, context);
+          expect(await lookUp(allowDenyEntryLifecycle, formatUniqueEntryName(row, ofValue), context)).toEqual(found);
         }
         expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
         sandbox.clearRequests();
@@ -157,23 +162,23 @@ describe("lookUp, of any tenant", () => {
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
         const context = process(tenant);
-        const entries = await allowDenyEntry.list({}, context);
-        const found = await Promise.all(entries.map(({ id }) => allowDenyEntry.lookUp(id, context)));
+        const entries = await allowDenyEntryLifecycle.list({}, context);
+        const found = await Promise.all(entries.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, context)));
         expect(found.map((one) => one?.id)).toEqual(entries.map(({ id }) => id));
         const left = await Promise.all(
           tenant.entries
             .filter((row) => !found.some((one) => (one?.state.entryId ?? one?.id) === row.id))
-            .map(({ id }) => lookUp(allowDenyEntry, id, context)),
+            .map(({ id }) => lookUp(allowDenyEntryLifecycle, id, context)),
         );
         expect(left.filter((one) => one !== undefined)).toEqual([]);
         expect(context.said).toHaveLength(left.length === 0 ? 0 : 1);
-        for (const list of LISTS) {
-          const own = await allowDenyEntry.list({ list }, context);
+        for (const list of ENTRY_LISTS) {
+          const own = await allowDenyEntryLifecycle.list({ list }, context);
           const rows = own.map(({ id }) => found.find((one) => one?.id === id)?.state.list);
           expect(new Set(rows)).toEqual(new Set(own.length === 0 ? [] : [list]));
         }
-        const vips = await vipEmployee.list({}, context);
-        const people = await Promise.all(vips.map(({ id }) => vipEmployee.lookUp(id, context)));
+        const vips = await vipEmployeeLifecycle.list({}, context);
+        const people = await Promise.all(vips.map(({ id }) => vipEmployeeLifecycle.lookUp(id, context)));
         expect(people.map((one) => one?.id)).toEqual(vips.map(({ id }) => id));
         expect(commandsIn(JSON.stringify([entries, vips, context.said]))).toEqual([]);
       }),
@@ -187,13 +192,13 @@ describe("lookUp, of any tenant", () => {
         held = tenant;
         const context = process(tenant);
         for (const id of ["allow-deny-list", "allow", "deny"]) {
-          const found = await allowDenyList.lookUp(id, context);
+          const found = await allowDenyListLifecycle.lookUp(id, context);
           expect(found?.id).toBe("allow-deny-list");
-          if (found !== undefined) await expectSettled(allowDenyList, found, context);
+          if (found !== undefined) await expectSettled(allowDenyListLifecycle, found, context);
         }
-        const found = await vipList.lookUp("vip-list", context);
+        const found = await vipListLifecycle.lookUp("vip-list", context);
         expect(found?.id).toBe("vip-list");
-        if (found !== undefined) await expectSettled(vipList, found, context);
+        if (found !== undefined) await expectSettled(vipListLifecycle, found, context);
         expect(commandsIn(context.said.join("\n"))).toEqual([]);
       }),
       { numRuns: 60 },
@@ -207,9 +212,9 @@ describe("lookUp, of any tenant", () => {
         const context = process(tenant);
         for (const { email } of tenant.vips) {
           if (email === undefined) continue;
-          const found = await lookUp(vipEmployee, email.toUpperCase(), context);
+          const found = await lookUp(vipEmployeeLifecycle, email.toUpperCase(), context);
           if (found === undefined) expect(email).not.toMatch(/^[a-d]+@acme\.example$/);
-          else await expectSettled(vipEmployee, found, context);
+          else await expectSettled(vipEmployeeLifecycle, found, context);
         }
       }),
       { numRuns: 60 },
@@ -221,9 +226,9 @@ describe("lookUp, of any tenant", () => {
       fc.asyncProperty(anyTenant, fc.boolean(), async (tenant, includeAutomatic) => {
         held = tenant;
         const context = process(tenant);
-        const observed = observedFrom("2026-11-21T20:00:00.000Z", tenant.entries, tenant.vips);
+        const observed = buildObservedState("2026-11-21T20:00:00.000Z", tenant.entries, tenant.vips);
         const { ownDomains } = tenant;
-        const file = importFile(observed, { ownDomains, includeAutomatic });
+        const file = buildPulumiImportFile(observed, { ownDomains, includeAutomatic });
         const { resources } = JSON.parse(file.text) as {
           resources: { type: string; name: string; id: string }[];
         };
@@ -232,7 +237,7 @@ describe("lookUp, of any tenant", () => {
         const found = await Promise.all(
           resources.map(async ({ type, id }) => {
             const isEntry = type === "email-security:index:AllowDenyEntry";
-            return await (isEntry ? allowDenyEntry : vipEmployee).lookUp(id, context);
+            return await (isEntry ? allowDenyEntryLifecycle : vipEmployeeLifecycle).lookUp(id, context);
           }),
         );
         expect(found).not.toContain(undefined);
@@ -240,13 +245,13 @@ describe("lookUp, of any tenant", () => {
         // Each row is brought in, left to detection, or told of.
         const mailboxes = new Set(tenant.vips.map(({ email }) => email?.trim().toLowerCase()));
         mailboxes.delete(undefined);
-        const rows = tenant.entries.length + mailboxes.size + observed.namelessVips.length;
-        expect(file.resources + file.automatic + file.left.length).toBe(rows);
+        const rows = tenant.entries.length + mailboxes.size + observed.mailboxlessVips.length;
+        expect(file.resources + file.automatic + file.undeclarable.length).toBe(rows);
         expect(commandsIn(file.text)).toEqual([]);
 
-        const lists = importFile(observed, { ownDomains, wholeLists: true });
-        const entries = await allowDenyList.lookUp("allow-deny-list", context);
-        const members = await vipList.lookUp("vip-list", context);
+        const lists = buildPulumiImportFile(observed, { ownDomains, wholeLists: true });
+        const entries = await allowDenyListLifecycle.lookUp("allow-deny-list", context);
+        const members = await vipListLifecycle.lookUp("vip-list", context);
         expect(Object.keys(entries?.inputs["entries"] ?? {})).toHaveLength(lists.entries);
         expect(Object.keys(members?.inputs["members"] ?? {})).toHaveLength(lists.vips);
       }),

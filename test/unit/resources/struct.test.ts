@@ -93,7 +93,7 @@ describe("properties over the wire", () => {
   it("hold what is not known yet as Pulumi's placeholder, and a key that is called so as it is", () => {
     const known = { a: PULUMI_UNKNOWN, b: [{ c: PULUMI_UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
     const plain = { a: UNKNOWN, b: [{ c: UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
-    expect(new Struct(byGoogle(known)).properties()).toEqual(plain);
+    expect(new Struct(byGoogle(known)).toProperties()).toEqual(plain);
     expect(readStruct(byGoogle(known))).toEqual(known);
     expect(readByGoogle(writeStruct(plain))).toEqual(known);
   });
@@ -179,7 +179,7 @@ describe("properties over the wire", () => {
 
 describe("the message", () => {
   it("leaves out what is undefined", () => {
-    expect(Struct.of({ a: undefined, b: 1 }).properties()).toEqual({ b: 1 });
+    expect(Struct.of({ a: undefined, b: 1 }).toProperties()).toEqual({ b: 1 });
   });
 
   it("is read from a message and written to one by the same calls as Google's", () => {
@@ -196,7 +196,7 @@ describe("the message", () => {
       else if (reader.getFieldNumber() === 3) reader.readMessage(second, Struct.deserializeBinaryFromReader);
       else found.push(reader.readString());
     }
-    expect([first.properties(), second.properties(), found]).toEqual([{ a: "b" }, {}, ["before", "after"]]);
-    expect([first.mayHold("b"), first.mayHold("c")]).toEqual([true, false]);
+    expect([first.toProperties(), second.toProperties(), found]).toEqual([{ a: "b" }, {}, ["before", "after"]]);
+    expect([first.mayContain("b"), first.mayContain("c")]).toEqual([true, false]);
   });
 });

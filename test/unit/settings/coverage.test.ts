@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseAddressRange, parseSingleAddress } from "../../../provider/settings/address-range";
-import { CoveredValues, coveringValues } from "../../../provider/settings/coverage";
-import { canonicalValue } from "../../../provider/settings/entry-value";
+import { CoverageIndex, listCoveringValues } from "../../../provider/settings/coverage";
+import { canonicalizeValue } from "../../../provider/settings/entry-value";
 
-describe("coveringValues", () => {
+describe("listCoveringValues", () => {
   it.each([
     ["host.wild.example", ["*.wild.example", "wild.example", "*.example", "example", "*"]],
     ["eve@mail.example", ["*@mail.example", "mail.example", "*@*.example", "*.example", "example", "*@*", "*"]],
     ["192.0.2.1", []],
     ["2001:db8::1", []],
   ])("names what covers %s, the most specific first", (value, covering) => {
-    expect(coveringValues(value)).toEqual(covering);
+    expect(listCoveringValues(value)).toEqual(covering);
   });
 });
 
-describe("CoveredValues", () => {
+describe("CoverageIndex", () => {
   const values = ["host.wild.example", "wild.example", "eve@wild.example", "203.0.113.9", "2001:db8::5"];
   it.each([
     ["*.wild.example", ["host.wild.example"]],
@@ -35,11 +35,11 @@ describe("CoveredValues", () => {
     ["*", ["host.wild.example", "wild.example", "eve@wild.example"]],
     ["a-b.example", []],
   ])("%s covers %j", (entry, covered) => {
-    expect(new CoveredValues(values).coveredBy(entry)).toEqual(covered);
+    expect(new CoverageIndex(values).findCovered(entry)).toEqual(covered);
   });
 });
 
-describe("CoveredValues of ranges", () => {
+describe("CoverageIndex of ranges", () => {
   const values = ["203.0.113.0/25", "203.0.113.128-203.0.113.130", "2001:db8:1::/48", "203.0.113.9"];
   it.each([
     ["203.0.113.0/24", ["203.0.113.0/25", "203.0.113.9", "203.0.113.128-203.0.113.130"]],
@@ -50,11 +50,11 @@ describe("CoveredValues of ranges", () => {
     ["2001:db8::/32", ["2001:db8:1::/48"]],
     ["203.0.113.9", []],
   ])("%s covers %j", (entry, covered) => {
-    expect(new CoveredValues(values).coveredBy(entry)).toEqual(covered);
+    expect(new CoverageIndex(values).findCovered(entry)).toEqual(covered);
   });
 });
 
-describe("CoveredValues of many addresses", () => {
+describe("CoverageIndex of many addresses", () => {
   const ipv6 = (value: bigint): string =>
     Array.from({ length: 8 }, (_, group) => ((value >> BigInt(112 - 16 * group)) & 0xffffn).toString(16)).join(":");
   const near = fc.record({ base: fc.bigInt(0n, 2n ** 128n - 1n), bits: fc.integer({ min: 0, max: 127 }) });
@@ -68,7 +68,7 @@ describe("CoveredValues of many addresses", () => {
         const asked = offsets
           .flatMap((offset) => [first + offset, first + size - 1n + offset])
           .filter((value) => value >= 0n && value < 2n ** 128n && !mapped(value));
-        const covered = new CoveredValues(asked.map(ipv6)).coveredBy(`${canonicalValue(ipv6(first))}/${bits}`);
+        const covered = new CoverageIndex(asked.map(ipv6)).findCovered(`${canonicalizeValue(ipv6(first))}/${bits}`);
         const expected = asked.filter((value) => value >= first && value < first + size).map(ipv6);
         expect([...covered].sort()).toEqual(expected.sort());
       }),
@@ -78,9 +78,9 @@ describe("CoveredValues of many addresses", () => {
   it("doesn't hold each range against each address", () => {
     const octets = (at: number): string => `${at >> 8}.${at & 255}`;
     const values = Array.from({ length: 20_000 }, (_, at) => `11.7.${octets(at)}`);
-    const covered = new CoveredValues(values);
+    const covered = new CoverageIndex(values);
     // 400 million comparisons would take minutes.
-    const found = Array.from({ length: 20_000 }, (_, at) => covered.coveredBy(`11.7.${octets(at & ~1)}/31`));
+    const found = Array.from({ length: 20_000 }, (_, at) => covered.findCovered(`11.7.${octets(at & ~1)}/31`));
     expect(found.every((some) => some.length === 2)).toBe(true);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import {
-  countDangers,
-  cutByDanger,
-  dangerRank,
   describeHidden,
+  formatDangerCounts,
+  getDangerRank,
   isDangerous,
   type Transition,
+  truncateByDanger,
 } from "../../../provider/settings/danger";
 
 describe("ranks", () => {
@@ -27,9 +27,9 @@ describe("ranks", () => {
     ["another comment of a VIP", { from: "vip", to: "vip" }, 4],
     ["nothing", {}, 4],
   ])("%s", (_what, transition, rank) => {
-    expect(dangerRank(transition)).toBe(rank);
+    expect(getDangerRank(transition)).toBe(rank);
     expect(isDangerous(transition)).toBe(rank < 3);
-    expect(countDangers([transition]) !== undefined).toBe(rank < 3);
+    expect(formatDangerCounts([transition]) !== undefined).toBe(rank < 3);
   });
 });
 
@@ -56,19 +56,19 @@ describe("what a cut list leaves out", () => {
     for (let most = 0; most <= all.length; most++) {
       for (let turn = 0; turn < all.length; turn++) {
         const turned = [...all.slice(turn), ...all.slice(0, turn)];
-        const { shown, more } = cutByDanger(turned, most, (one) => one);
-        expect(shown.map(dangerRank)).toEqual([0, 1, 3, 3, 4].slice(0, most));
-        expect(more === undefined).toBe(most === all.length);
-        expect(more?.includes("new allow,") ?? false).toBe(most >= 2 && most < all.length);
+        const { visible, hiddenText } = truncateByDanger(turned, most, (one) => one);
+        expect(visible.map(getDangerRank)).toEqual([0, 1, 3, 3, 4].slice(0, most));
+        expect(hiddenText === undefined).toBe(most === all.length);
+        expect(hiddenText?.includes("new allow,") ?? false).toBe(most >= 2 && most < all.length);
       }
     }
   });
 
   it("keeps the order of what is equally dangerous", () => {
     const all = [..."dcba"].map((name) => ({ name, to: "deny" }));
-    expect(cutByDanger(all, 2, (one) => one)).toEqual({
-      shown: all.slice(0, 2),
-      more: "2 more, none of them a new allow, a removed deny or a removed VIP",
+    expect(truncateByDanger(all, 2, (one) => one)).toEqual({
+      visible: all.slice(0, 2),
+      hiddenText: "2 more, none of them a new allow, a removed deny or a removed VIP",
     });
   });
 });

@@ -2,19 +2,19 @@ import { describe, expect, it } from "vitest";
 import { AllowDenyEntries, type EntryChange, type NewEntry } from "../../../provider/client/allow-deny-entries";
 import type { Transport } from "../../../provider/client/transport";
 import type { AllowDenyEntryInputs } from "../../../provider/settings/arguments";
+import { decodeEntry, encodeEntry } from "../../../provider/settings/encoded-list";
 import {
-  changeBody,
-  comparedValues,
-  createBody,
+  buildChangeBody,
+  buildCreateBody,
   DETAIL_NAMES,
-  ENTRY_FIELDS,
-  type Field,
-  isSameStanding,
-  sentOf,
-  standingOf,
-  VIP_FIELDS,
+  ENTRY_FIELD_DEFINITIONS,
+  type FieldDefinition,
+  getComparableValues,
+  isSameEntryState,
+  pickEntryState,
+  pickSentFields,
+  VIP_FIELD_DEFINITIONS,
 } from "../../../provider/settings/entry-fields";
-import { readEntry, textOfEntry } from "../../../provider/settings/keyed-list";
 
 /** An entry that says something in every field. */
 const ENTRY: Required<AllowDenyEntryInputs> = {
@@ -27,8 +27,8 @@ const ENTRY: Required<AllowDenyEntryInputs> = {
   adopt: true,
 };
 
-const FIELDS = Object.entries<Field>(ENTRY_FIELDS);
-const namesOf = (isMeant: (field: Field) => boolean): string[] =>
+const FIELDS = Object.entries<FieldDefinition>(ENTRY_FIELD_DEFINITIONS);
+const namesOf = (isMeant: (field: FieldDefinition) => boolean): string[] =>
   FIELDS.flatMap(([name, field]) => (isMeant(field) ? [name] : []));
 
 /** A client whose requests' bodies are what it answers. */
@@ -38,14 +38,14 @@ const client = new AllowDenyEntries({
 
 describe("a described field", () => {
   it("is sent by the client in a new entry", async () => {
-    const body = createBody(ENTRY_FIELDS, { ...ENTRY });
+    const body = buildCreateBody(ENTRY_FIELD_DEFINITIONS, { ...ENTRY });
     expect(await client.create(body as unknown as NewEntry)).toEqual(body);
     expect(Object.keys(body)).toHaveLength(namesOf(({ wire }) => wire !== undefined).length);
   });
 
   it("is sent by the client where it changes in place", async () => {
     const held = Object.fromEntries(FIELDS.map(([name, { wire = name }]) => [wire, "another"]));
-    const body = changeBody(ENTRY_FIELDS, held, { ...ENTRY });
+    const body = buildChangeBody(ENTRY_FIELD_DEFINITIONS, held, { ...ENTRY });
     expect(await client.update("id", body as EntryChange)).toEqual(body);
     const inPlace = namesOf(({ wire, change }) => wire !== undefined && change === "in place");
     expect(Object.keys(body)).toHaveLength(inPlace.length);
@@ -57,24 +57,26 @@ describe("a described field", () => {
 
   it("goes through the text of a whole list and comes back", () => {
     const { adopt: _option, ...listed } = ENTRY;
-    expect(readEntry("partner.example (graymail)", textOfEntry(ENTRY))).toEqual(listed);
+    expect(decodeEntry("partner.example (graymail)", encodeEntry(ENTRY))).toEqual(listed);
   });
 
   it("in the text of a whole list is in a plan, and compared where it is sent", () => {
     const text = namesOf(({ listedIn }) => listedIn === "text");
-    expect(Object.keys(standingOf(ENTRY)).sort()).toEqual(text.sort());
+    expect(Object.keys(pickEntryState(ENTRY)).sort()).toEqual(text.sort());
     for (const [name, field] of FIELDS) {
       if (field.listedIn !== "text") continue;
       const { [name as "comment"]: _value, ...without } = ENTRY;
       const isSent = field.wire !== undefined;
-      expect([name, isSameStanding(standingOf(without), standingOf(ENTRY))]).toEqual([name, !isSent]);
-      expect([name, Object.hasOwn(sentOf(ENTRY), name)]).toEqual([name, isSent]);
+      expect([name, isSameEntryState(pickEntryState(without), pickEntryState(ENTRY))]).toEqual([name, !isSent]);
+      expect([name, Object.hasOwn(pickSentFields(ENTRY), name)]).toEqual([name, isSent]);
     }
-    expect(comparedValues(ENTRY)).toHaveLength(DETAIL_NAMES.length + 1);
+    expect(getComparableValues(ENTRY)).toHaveLength(DETAIL_NAMES.length + 1);
   });
 
   it("of a VIP in the text of a whole list is one of entries too", () => {
-    const vip = Object.entries<Field>(VIP_FIELDS).filter(([, { listedIn }]) => listedIn === "text");
-    expect(vip.filter(([name]) => !Object.hasOwn(ENTRY_FIELDS, name))).toEqual([]);
+    const vip = Object.entries<FieldDefinition>(VIP_FIELD_DEFINITIONS).filter(
+      ([, { listedIn }]) => listedIn === "text",
+    );
+    expect(vip.filter(([name]) => !Object.hasOwn(ENTRY_FIELD_DEFINITIONS, name))).toEqual([]);
   });
 });

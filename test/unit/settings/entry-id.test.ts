@@ -1,7 +1,7 @@
 import * as crypto from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { IdentifyingEntry } from "../../../provider/settings/identity-hash";
-import { identityOf } from "../../../provider/settings/tenant-identity";
+import { buildTenantIdentity } from "../../../provider/settings/tenant-identity";
 
 /* Ids as services give them out. Only of a counter can two tenants have the same. */
 
@@ -64,7 +64,7 @@ function kindOf(ids: readonly string[]): string {
       created_at: "2026-11-02T09:00:00Z",
     }),
   );
-  const { unique, counted } = identityOf("https://mail.example", { rows, mailboxes: [] });
+  const { unique, counted } = buildTenantIdentity("https://mail.example", { rows, mailboxes: [] });
   return unique.length > 0 && counted.length > 0 ? "both" : unique.length > 0 ? "unique" : "counters";
 }
 

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  canonicalMailbox,
-  canonicalValue,
+  canonicalizeMailbox,
+  canonicalizeValue,
   parseEntryValue,
   parseMailbox,
 } from "../../../provider/settings/entry-value";
@@ -47,10 +47,10 @@ describe("for any text", () => {
   test("its canonical form is its own canonical form", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const value = canonicalValue(text);
-        expect(canonicalValue(value)).toBe(value);
-        const mailbox = canonicalMailbox(text);
-        expect(canonicalMailbox(mailbox)).toBe(mailbox);
+        const value = canonicalizeValue(text);
+        expect(canonicalizeValue(value)).toBe(value);
+        const mailbox = canonicalizeMailbox(text);
+        expect(canonicalizeMailbox(mailbox)).toBe(mailbox);
       }),
       { numRuns: 3000 },
     );
@@ -95,7 +95,7 @@ test("an IPv6 address has one form, the one that URLs use", () => {
     fc.property(fc.ipV6(), (text) => {
       // Some of fast-check's are none, by what Node.js says.
       fc.pre(isIP(text) === 6);
-      expect(canonicalValue(text)).toBe(new URL(`http://[${text}]/`).hostname.slice(1, -1));
+      expect(canonicalizeValue(text)).toBe(new URL(`http://[${text}]/`).hostname.slice(1, -1));
     }),
     { numRuns: 2000 },
   );
@@ -104,8 +104,8 @@ test("an IPv6 address has one form, the one that URLs use", () => {
 test("an upper-case letter that grows or shrinks in lower case does not make two forms of one mailbox", () => {
   // 22 × ẞ are 66 bytes and 22 × ß 44; 32 × Ⱥ are 64 bytes and 32 × ⱥ 96.
   for (const local of ["ẞ".repeat(22), "Ⱥ".repeat(32)]) {
-    const value = canonicalValue(`${local}@bücher.example`);
-    expect(canonicalValue(value)).toBe(value);
+    const value = canonicalizeValue(`${local}@bücher.example`);
+    expect(canonicalizeValue(value)).toBe(value);
   }
 });
 
@@ -129,7 +129,7 @@ test.each([
 ])("a very long row of %s is refused like a short one", (_name, text) => {
   expect(parseEntryValue(text).ok).toBe(false);
   expect(parseMailbox(text).ok).toBe(false);
-  expect(canonicalValue(canonicalValue(text))).toBe(canonicalValue(text));
+  expect(canonicalizeValue(canonicalizeValue(text))).toBe(canonicalizeValue(text));
   const { reason } = parseEntryValue(text) as { reason: string };
   expect(reason.length).toBeLessThan(1000);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
-  canonicalMailbox,
-  canonicalValue,
-  naturalKey,
+  buildNaturalKey,
+  canonicalizeMailbox,
+  canonicalizeValue,
   parseEntryValue,
   parseMailbox,
 } from "../../../provider/settings/entry-value";
@@ -45,7 +45,7 @@ describe("a value is read as what it is, in the form in which it is compared", (
     [`${"a".repeat(64)}@evil.example`, "email_address", `${"a".repeat(64)}@evil.example`],
   ])("%j is a %s: %s", (text, entryType, canonical) => {
     expect(parseEntryValue(text)).toEqual({ ok: true, value: { entryType, canonical } });
-    expect(canonicalValue(` ${text}\n`)).toBe(canonical);
+    expect(canonicalizeValue(` ${text}\n`)).toBe(canonical);
   });
 
   test.each([
@@ -71,7 +71,7 @@ describe("a value is read as what it is, in the form in which it is compared", (
     ["::ffff:203.0.113.0/120", "203.0.113.0/24"],
   ])("%j can't be declared and is compared as %s", (text, canonical) => {
     expect(parseEntryValue(text).ok).toBe(false);
-    expect(canonicalValue(text)).toBe(canonical);
+    expect(canonicalizeValue(text)).toBe(canonical);
   });
 });
 
@@ -233,7 +233,7 @@ describe("a mailbox", () => {
     ["jane@bücher.example.", "jane@xn--bcher-kva.example"],
   ])("%j is %s", (text, canonical) => {
     expect(parseMailbox(text)).toEqual({ ok: true, value: canonical });
-    expect(canonicalMailbox(`${text} `)).toBe(canonical);
+    expect(canonicalizeMailbox(`${text} `)).toBe(canonical);
   });
 
   test.each([
@@ -266,12 +266,12 @@ describe("what the service echoes and nobody can read is compared in lower case"
     [" *.EVIL.example ", "*.evil.example"],
     ["", ""],
   ])("%j is %j", (value, canonical) => {
-    expect(canonicalValue(value)).toBe(canonical);
-    expect(canonicalMailbox(value)).toBe(canonical);
+    expect(canonicalizeValue(value)).toBe(canonical);
+    expect(canonicalizeMailbox(value)).toBe(canonical);
   });
 });
 
 test("an entry is known by its type and its canonical value", () => {
-  expect(naturalKey("domain", "Bücher.example.")).toBe("domain:xn--bcher-kva.example");
-  expect(naturalKey("ip", "2001:DB8:0::1")).toBe("ip:2001:db8::1");
+  expect(buildNaturalKey("domain", "Bücher.example.")).toBe("domain:xn--bcher-kva.example");
+  expect(buildNaturalKey("ip", "2001:DB8:0::1")).toBe("ip:2001:db8::1");
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { ENTRIES, MEMBERS } from "../../../provider/settings/list-arguments";
-import { checkList, keyedContent } from "../../../provider/settings/list-check";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../../provider/settings/list-arguments";
+import { checkList, encodeListContent } from "../../../provider/settings/list-check";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { UNKNOWN } from "../../../provider/settings/unknown";
 
 const entries = (content: unknown, options: object = {}, previous: object = {}) =>
-  checkList(ENTRIES, { entries: content, ...options }, { ...previous });
+  checkList(ENTRY_LIST_KIND, { entries: content, ...options }, { ...previous });
 const members = (content: unknown, options: object = {}, previous: object = {}) =>
-  checkList(MEMBERS, { members: content, ...options }, { ...previous });
+  checkList(VIP_LIST_KIND, { members: content, ...options }, { ...previous });
 const reasons = ({ failures }: { failures: readonly { property: string; reason: string }[] }) =>
   failures.map(({ property, reason }) => `${property} ${reason}`);
 
@@ -71,7 +71,7 @@ describe("the content of an allow/deny list", () => {
     expect(failures).toEqual([]);
     expect(inputs).toEqual({ entries: KEYED });
     expect(JSON.stringify(inputs)).toBe(JSON.stringify({ entries: KEYED }));
-    expect(keyedContent(ENTRIES, content)).toEqual(KEYED);
+    expect(encodeListContent(ENTRY_LIST_KIND, content)).toEqual(KEYED);
   });
 
   it("every mistake is told at its place", () => {
@@ -360,7 +360,7 @@ describe("what a preview does not know yet", () => {
 
 describe("risky entries of a list", () => {
   const own = new OwnDomains(["acme.example"]);
-  const check = (content: unknown) => checkList(ENTRIES, { entries: content }, {}, own);
+  const check = (content: unknown) => checkList(ENTRY_LIST_KIND, { entries: content }, {}, own);
   const places = (content: unknown) =>
     check(content).failures.map(({ property, reason }) => `${property} ${/\((\S+?)[,)]/.exec(reason)?.[1]}`);
 
@@ -391,7 +391,9 @@ describe("risky entries of a list", () => {
     ]) {
       expect(check(content)).toEqual({ inputs: { entries: keyed }, failures: [] });
     }
-    expect(keyedContent(ENTRIES, [{ list: "allow", value: "gmail.com" }])).toEqual({ "gmail.com": "allow" });
+    expect(encodeListContent(ENTRY_LIST_KIND, [{ list: "allow", value: "gmail.com" }])).toEqual({
+      "gmail.com": "allow",
+    });
     const later = check([{ list: "allow", value: "gmail.com", acceptRisk: UNKNOWN }]);
     expect(later).toEqual({ inputs: { entries: { "gmail.com": UNKNOWN } }, failures: [] });
     // A reason where there is no risk is a leftover, and harms nobody.

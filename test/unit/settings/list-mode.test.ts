@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { explainVipMode, isLooserMode, LIST_MODES, prunes, prunesAny } from "../../../provider/settings/list-mode";
+import { canPrune, canPruneAny, explainVipMode, isLooserMode, LIST_MODES } from "../../../provider/settings/list-mode";
 
 const LISTS = ["allow", "deny", undefined];
 const PROVIDER = join(__dirname, "../../../provider");
@@ -13,8 +13,8 @@ it.each([
   [undefined, []],
   ["strict", []],
 ])("a list in mode %s prunes %j", (mode, pruned) => {
-  expect(LISTS.filter((list) => prunes(mode, list))).toEqual(pruned);
-  expect(prunesAny(mode)).toBe(pruned.length > 0);
+  expect(LISTS.filter((list) => canPrune(mode, list))).toEqual(pruned);
+  expect(canPruneAny(mode)).toBe(pruned.length > 0);
 });
 
 it("orders the modes from the loosest to the strictest", () => {
@@ -31,7 +31,7 @@ it("explains why VIPs can't have the mode of allows", () => {
 });
 
 it("no other module knows which mode prunes", () => {
-  const pruning = LIST_MODES.filter((mode) => prunesAny(mode)).join("|");
+  const pruning = LIST_MODES.filter((mode) => canPruneAny(mode)).join("|");
   const literal = new RegExp(`(["'\`])(?:${pruning})\\1`);
   const files = globSync("**/*.ts", { cwd: PROVIDER, exclude: ["dist/**", "node_modules/**"] });
   expect(files).toContain(join("settings", "list-mode.ts"));

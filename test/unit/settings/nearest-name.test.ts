@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { meantOrKnown, nearestName, slipOf } from "../../../provider/settings/nearest-name";
+import { findLikelyTypo, findNearestName, formatNameSuggestion } from "../../../provider/settings/nearest-name";
 
 const KNOWN = ["baseUrl", "apiKey", "ownDomains", "timeoutMs", "list"];
 
@@ -12,28 +12,28 @@ it.each([
   ["lsit", "list"],
   ["timeout", "timeoutMs"],
 ])("%s is meant for %s", (written, meant) => {
-  expect(nearestName(written, KNOWN)).toBe(meant);
+  expect(findNearestName(written, KNOWN)).toBe(meant);
 });
 
 it.each(["tags", "", "x", "version", "__proto__", "constructor", "toString"])("%s is near to nothing", (written) => {
-  expect(nearestName(written, KNOWN, {})).toBeUndefined();
+  expect(findNearestName(written, KNOWN, {})).toBeUndefined();
 });
 
 it("a name that differs in its number alone is another thing, and no slip", () => {
-  expect(nearestName("t031.yaml", ["t001.yaml", "t030.yaml"])).toBeUndefined();
-  expect(nearestName("T-001", ["t001", "t002"])).toBe("t001");
-  expect(nearestName("acne1", ["acme1"])).toBe("acme1");
+  expect(findNearestName("t031.yaml", ["t001.yaml", "t030.yaml"])).toBeUndefined();
+  expect(findNearestName("T-001", ["t001", "t002"])).toBe("t001");
+  expect(findNearestName("acne1", ["acme1"])).toBe("acme1");
 });
 
 it("an alias is meant for its name, where that is known", () => {
-  expect(nearestName("Key", KNOWN, { key: "apiKey" })).toBe("apiKey");
-  expect(nearestName("Key", ["list"], { key: "apiKey" })).toBeUndefined();
+  expect(findNearestName("Key", KNOWN, { key: "apiKey" })).toBe("apiKey");
+  expect(findNearestName("Key", ["list"], { key: "apiKey" })).toBeUndefined();
 });
 
 it("tells what was meant, or all there are", () => {
-  expect(meantOrKnown("ownDomain", KNOWN)).toBe("did you mean ownDomains?");
-  expect(meantOrKnown("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list");
-  expect(meantOrKnown("tags", [])).toBe("there are none");
+  expect(formatNameSuggestion("ownDomain", KNOWN)).toBe("did you mean ownDomains?");
+  expect(formatNameSuggestion("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list");
+  expect(formatNameSuggestion("tags", [])).toBe("there are none");
 });
 
 it.each([
@@ -43,5 +43,5 @@ it.each([
   ["acmeKey", undefined],
   ["region", undefined],
 ])("beside names that others made, %s is a slip of %s", (written, meant) => {
-  expect(slipOf(written, KNOWN)).toBe(meant);
+  expect(findLikelyTypo(written, KNOWN)).toBe(meant);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type PatternTarget, parsePattern } from "../../../provider/settings/pattern";
+import { type PatternTarget, parseListPattern } from "../../../provider/settings/pattern";
 
 function matches(text: string, value: string, list?: "allow" | "deny"): boolean {
-  const parsed = parsePattern(text);
+  const parsed = parseListPattern(text);
   if (!parsed.ok) throw new Error(parsed.reason);
   const target: PatternTarget = list === undefined ? { value } : { value, list };
   return parsed.value.matches(target);
@@ -65,7 +65,7 @@ describe("a pattern", () => {
     ["192.0.2.0/33", '"192.0.2.0/33" is no range of IP addresses; write it as 192.0.2.0/24'],
     ["/evil/", '"/evil/" is no range of IP addresses; write it as 192.0.2.0/24'],
   ])("%j is refused", (text, reason) => {
-    expect(parsePattern(text)).toEqual({ ok: false, reason });
+    expect(parseListPattern(text)).toEqual({ ok: false, reason });
   });
 
   it("takes no time on a value that almost matches", () => {

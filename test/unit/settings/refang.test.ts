@@ -20,8 +20,8 @@ it.each([
   ["first.last/office@mail.com", "first.last/office@mail.com", false],
   ["/c=de/s=someone@mail.com", "/c=de/s=someone@mail.com", false],
   ["evil.example,", "evil.example", true],
-])("reads %s", (written, canonical, isMended) => {
-  expect(refang(written)).toMatchObject({ ok: true, value: { canonical, isMended, written } });
+])("reads %s", (originalText, canonical, isCorrected) => {
+  expect(refang(originalText)).toMatchObject({ ok: true, value: { canonical, isCorrected, originalText } });
 });
 
 it.each([

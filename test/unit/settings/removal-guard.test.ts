@@ -1,15 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { guardRemovals, type RemovalLimits } from "../../../provider/settings/removal-guard";
+import { type RemovalLimits, validateRemovals } from "../../../provider/settings/removal-guard";
 
 function guard(
   removed: number,
-  before: number,
+  countBefore: number,
   limits: RemovalLimits = {},
-  { after = before - removed, confirmedBefore }: { after?: number; confirmedBefore?: number } = {},
+  { after: countAfter = countBefore - removed, confirmedBefore }: { after?: number; confirmedBefore?: number } = {},
 ): string | undefined {
   const names = Array.from({ length: removed }, (_, at) => `deny bad-${at}.example`);
   const all = names.map((name) => ({ name, from: name.split(" ")[0] }));
-  return guardRemovals({ removed: all, before, after, noun: ["entry", "entries"] }, limits, confirmedBefore);
+  return validateRemovals(
+    { removedItems: all, countBefore, countAfter, noun: ["entry", "entries"] },
+    limits,
+    confirmedBefore,
+  );
 }
 
 describe("without limits of the program's own", () => {

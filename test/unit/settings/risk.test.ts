@@ -3,7 +3,7 @@ import { domainToASCII } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseEntryValue } from "../../../provider/settings/entry-value";
 import { OwnDomains } from "../../../provider/settings/own-domains";
-import { RISKS, refusalOf, risksOf } from "../../../provider/settings/risk";
+import { describeRisks, RISKS, risksOf } from "../../../provider/settings/risk";
 
 const OWN = new OwnDomains(["acme.example", "globex.co.uk", "mail.initech.example", "ibm.com", "hp.com"]);
 
@@ -42,7 +42,7 @@ describe("an allow is risky", () => {
 
   it("for several reasons at once, which are all told", () => {
     expect(codesOf("allow", "co.uk")).toEqual(["allow-public-suffix", "allow-own-domain"]);
-    const reason = refusalOf({ list: "allow", value: "co.uk", entryType: "domain" }, OWN);
+    const reason = describeRisks({ list: "allow", value: "co.uk", entryType: "domain" }, OWN);
     expect(reason).toBe(
       `is "co.uk", which is refused (allow-public-suffix): ${RISKS["allow-public-suffix"].why} And (allow-own-domain, globex.co.uk): ${RISKS["allow-own-domain"].why} If it is meant, say why with the entry: acceptRisk: "…"`,
     );

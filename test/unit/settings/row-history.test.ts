@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { IdentifyingEntry } from "../../../provider/settings/identity-hash";
 import {
-  identityOf,
+  buildTenantIdentity,
+  describeOtherTenantProof,
   isStillTenant,
-  provesOtherTenant,
   shrinkIdentity,
   type TenantIdentity,
 } from "../../../provider/settings/tenant-identity";
@@ -27,7 +27,7 @@ function reading(
   rows: readonly IdentifyingEntry[],
   { mailboxes = [], servedAtMs = READ }: { mailboxes?: string[]; servedAtMs?: number | undefined } = {},
 ): TenantIdentity {
-  return identityOf(AT, { rows, mailboxes, servedAtMs });
+  return buildTenantIdentity(AT, { rows, mailboxes, servedAtMs });
 }
 
 const OTHER = rowsOf("other", 5);
@@ -36,27 +36,27 @@ describe("another tenant is proved by entries that an earlier reading lacks", ()
   it.each([1, 5, 31, 200, 2_000])("where %d entries were read before", (count) => {
     const before = reading(rowsOf("own", count));
     const rest = "and now holds 5 entries that were created before";
-    expect(provesOtherTenant(reading(OTHER), before)).toBe(
+    expect(describeOtherTenantProof(reading(OTHER), before)).toBe(
       `it holds nothing of what was read on 2026-11-20 12:00 UTC, ${rest}`,
     );
   });
 
   it("where no entry was read before", () => {
-    expect(provesOtherTenant(reading(rowsOf("other", 1)), reading([]))).toBe(
+    expect(describeOtherTenantProof(reading(rowsOf("other", 1)), reading([]))).toBe(
       "it was empty on 2026-11-20 12:00 UTC, and now holds 1 entry that was created before",
     );
   });
 
   it("where it holds far more, most of them newer", () => {
     const now = reading([...rowsOf("other", 20), ...rowsOf("newer", 5_000, AFTER)]);
-    expect(provesOtherTenant(now, reading(rowsOf("own", 40)))).toContain("16 or more entries");
+    expect(describeOtherTenantProof(now, reading(rowsOf("own", 40)))).toContain("16 or more entries");
   });
 
   it("where the service tells no time, by the newest entry that was read", () => {
-    const before = identityOf(AT, { rows: rowsOf("own", 3, "2026-11-10T09:00:00Z"), mailboxes: [] });
-    expect(provesOtherTenant(reading(OTHER), before)).toContain("2026-11-10 09:00 UTC");
-    const older = identityOf(AT, { rows: rowsOf("own", 3, "2026-11-01T09:00:00Z"), mailboxes: [] });
-    expect(provesOtherTenant(reading(OTHER), older)).toBeUndefined();
+    const before = buildTenantIdentity(AT, { rows: rowsOf("own", 3, "2026-11-10T09:00:00Z"), mailboxes: [] });
+    expect(describeOtherTenantProof(reading(OTHER), before)).toContain("2026-11-10 09:00 UTC");
+    const older = buildTenantIdentity(AT, { rows: rowsOf("own", 3, "2026-11-01T09:00:00Z"), mailboxes: [] });
+    expect(describeOtherTenantProof(reading(OTHER), older)).toBeUndefined();
   });
 });
 
@@ -85,21 +85,21 @@ describe("nothing proves another tenant", () => {
       own.map((row) => ({ ...row, created_at: "2026-11-02T10:00:00.000+01:00" })),
     ],
   ])("%s", (...[, now, earlier = own]) => {
-    expect(provesOtherTenant(reading(now), reading(earlier))).toBeUndefined();
+    expect(describeOtherTenantProof(reading(now), reading(earlier))).toBeUndefined();
   });
 
   it("where a VIP is the same", () => {
     const mailboxes = ["ceo@own.example"];
-    expect(provesOtherTenant(reading(OTHER, { mailboxes }), reading(own, { mailboxes }))).toBeUndefined();
+    expect(describeOtherTenantProof(reading(OTHER, { mailboxes }), reading(own, { mailboxes }))).toBeUndefined();
   });
 
   it("where the earlier reading is one of an earlier release", () => {
     const { history: _history, ...earlier } = before;
-    expect(provesOtherTenant(reading(OTHER), earlier)).toBeUndefined();
+    expect(describeOtherTenantProof(reading(OTHER), earlier)).toBeUndefined();
   });
 
   it("where the address is another", () => {
-    expect(provesOtherTenant(reading(OTHER), { ...before, address: "elsewhere" })).toBeUndefined();
+    expect(describeOtherTenantProof(reading(OTHER), { ...before, address: "elsewhere" })).toBeUndefined();
   });
 });
 
@@ -114,17 +114,17 @@ describe("an identity that was shrunk", () => {
   });
 
   it.each([3, 40, 300])("of %d entries proves another tenant", (count) => {
-    expect(provesOtherTenant(reading(OTHER), shrinkIdentity(reading(rowsOf("own", count))))).toBeDefined();
+    expect(describeOtherTenantProof(reading(OTHER), shrinkIdentity(reading(rowsOf("own", count))))).toBeDefined();
   });
 
   it.each([2_500, 20_000])("of %d entries proves another tenant with as many", (count) => {
     const earlier = shrinkIdentity(reading(rowsOf("own", count)));
-    expect(provesOtherTenant(reading(rowsOf("other", count)), earlier)).toBeDefined();
-    expect(provesOtherTenant(reading(rowsOf("other", count, AFTER)), earlier)).toBeUndefined();
+    expect(describeOtherTenantProof(reading(rowsOf("other", count)), earlier)).toBeDefined();
+    expect(describeOtherTenantProof(reading(rowsOf("other", count, AFTER)), earlier)).toBeUndefined();
     // Of its own entries, those that the sketch doesn't have prove nothing.
     const { history, ...rest } = reading(rowsOf("own", count));
     const own = { ...rest, unique: [], ...(history && { history }) };
-    expect(provesOtherTenant(own, earlier)).toBeUndefined();
+    expect(describeOtherTenantProof(own, earlier)).toBeUndefined();
   });
 
   it("by an earlier release, without a sketch of its entries, proves another tenant by its bit set alone", () => {
@@ -133,8 +133,8 @@ describe("an identity that was shrunk", () => {
       const { smallest: _smallest, ...old } = history ?? { at: "", rows: "", oldest: [] };
       return { ...identity, history: old };
     };
-    expect(provesOtherTenant(reading(OTHER), withoutSketch(40))).toBeDefined();
-    expect(provesOtherTenant(reading(rowsOf("other", 20_000)), withoutSketch(20_000))).toBeUndefined();
+    expect(describeOtherTenantProof(reading(OTHER), withoutSketch(40))).toBeDefined();
+    expect(describeOtherTenantProof(reading(rowsOf("other", 20_000)), withoutSketch(20_000))).toBeUndefined();
   });
 
   it("of entries with counted ids tells its own tenant from others", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { tenantError } from "../../../provider/rollout/planning/tenant-error";
-import { secretsIn } from "../../../provider/settings/secrets";
+import { buildTenantError } from "../../../provider/rollout/planning/tenant-error";
+import { collectSecrets } from "../../../provider/settings/secrets";
 
 test("the password of a state backend, and what variables call secret, is in no error that is kept", () => {
   const environment = {
@@ -10,10 +10,10 @@ test("the password of a state backend, and what variables call secret, is in no 
     LANG: "C.UTF-8",
     TOKEN_TTL: "5",
   };
-  const secrets = secretsIn(environment);
+  const secrets = collectSecrets(environment);
   expect(secrets).toEqual(["p%40ss%2Fword", "p@ss/word", "correct horse", "wJalrXUtnFEMI"]);
   const told = `can't open "${environment.PULUMI_BACKEND_URL}" (p@ss/word), with correct horse and wJalrXUtnFEMI, 5 times`;
-  expect(tenantError(new Error(told), "plan", secrets).message).toBe(
+  expect(buildTenantError(new Error(told), "plan", secrets).message).toBe(
     `can't open "postgres://pulumi:***@db.example/state" (***), with *** and ***, 5 times`,
   );
 });

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { IdentifyingEntry } from "../../../provider/settings/identity-hash";
 import {
+  buildTenantIdentity,
   compactIdentity,
   findSameTenants,
-  identityOf,
   type TenantIdentity,
 } from "../../../provider/settings/tenant-identity";
 
@@ -14,7 +14,7 @@ function entry(id: string, value: string, created_at = "2026-11-02T09:00:00Z"): 
 }
 
 function reading(rows: readonly IdentifyingEntry[], mailboxes: readonly string[] = [], address = AT): TenantIdentity {
-  return identityOf(address, { rows, mailboxes });
+  return buildTenantIdentity(address, { rows, mailboxes });
 }
 
 function same(readings: Readonly<Record<string, TenantIdentity>>): readonly (readonly string[])[] {

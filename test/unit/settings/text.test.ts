@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { decodeEntry, encodeEntryKey } from "../../../provider/settings/encoded-list";
 import { parseEntryValue, parseMailbox } from "../../../provider/settings/entry-value";
-import { keyOfEntry, readEntry } from "../../../provider/settings/keyed-list";
 import {
-  canonicalComment,
-  comparisonText,
+  canonicalizeComment,
   describeTextChange,
-  harmIn,
-  harmless,
+  findHarmfulText,
   isPrintable,
-  percentEncoded,
-  printable,
+  percentEncodeUnprintable,
   quote,
+  sanitizeLine,
+  sanitizeMultiline,
+  toComparisonText,
 } from "../../../provider/settings/text";
 import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
 
@@ -62,8 +62,8 @@ describe("printable text", () => {
     "=SUM(A1)",
     "<b>",
   ])("%s is left as it is", (text) => {
-    expect(printable(text)).toBe(text);
-    expect(harmIn(text)).toBeUndefined();
+    expect(sanitizeLine(text)).toBe(text);
+    expect(findHarmfulText(text)).toBeUndefined();
   });
 
   test.each([
@@ -75,7 +75,7 @@ describe("printable text", () => {
     ["<{%fg 1%}>", "\\u{3c}{%fg 1%}>"],
     ["half \ud800 a character", "half \\u{d800} a character"],
   ])("%j is %s", (text, shown) => {
-    expect(printable(text)).toBe(shown);
+    expect(sanitizeLine(text)).toBe(shown);
   });
 });
 
@@ -86,16 +86,21 @@ describe("whatever stands in a text from outside", () => {
   test.each(Object.entries(HOSTILE))("it is found, and then it is harmless: %s", (name, text) => {
     const isText = NO_COMMAND.has(name);
     expect(commandsIn(text).length === 0).toBe(isText);
-    expect(harmIn(text) === undefined).toBe(isText);
+    expect(findHarmfulText(text) === undefined).toBe(isText);
   });
 
   test("printed, it is one line, and nothing but text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        for (const shown of [printable(text), quote(text), quote({ [text]: [text] }), percentEncoded(text)]) {
+        for (const shown of [
+          sanitizeLine(text),
+          quote(text),
+          quote({ [text]: [text] }),
+          percentEncodeUnprintable(text),
+        ]) {
           expect(shown).not.toMatch(/[\n\t]/);
           expect(commandsIn(shown)).toEqual([]);
-          expect(printable(shown)).toBe(shown);
+          expect(sanitizeLine(shown)).toBe(shown);
         }
       }),
     );
@@ -104,11 +109,11 @@ describe("whatever stands in a text from outside", () => {
   test("a comment keeps its lines, and does nothing in any of them", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        const comment = canonicalComment(text);
+        const comment = canonicalizeComment(text);
         expect(commandsIn(comment)).toEqual([]);
-        expect(harmIn(comment)).toBeUndefined();
-        expect(canonicalComment(comment)).toBe(comment);
-        expect(harmless(text).split("\n")).toHaveLength(text.split(/\r\n?|\n/).length);
+        expect(findHarmfulText(comment)).toBeUndefined();
+        expect(canonicalizeComment(comment)).toBe(comment);
+        expect(sanitizeMultiline(text).split("\n")).toHaveLength(text.split(/\r\n?|\n/).length);
       }),
     );
   });
@@ -116,8 +121,8 @@ describe("whatever stands in a text from outside", () => {
   test("a comment without harm is left as it is, but for its line ends", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        if (harmIn(text) === undefined) expect(harmless(text)).toBe(text.replaceAll("\r\n", "\n"));
-        else expect(commandsIn(harmIn(text) ?? "")).toEqual([]);
+        if (findHarmfulText(text) === undefined) expect(sanitizeMultiline(text)).toBe(text.replaceAll("\r\n", "\n"));
+        else expect(commandsIn(findHarmfulText(text) ?? "")).toEqual([]);
       }),
     );
   });
@@ -133,9 +138,9 @@ describe("whatever stands in a text from outside", () => {
   test("the key of an entry can be printed and read back, whatever the service holds", () => {
     fc.assert(
       fc.property(hostileText, hostileText, (value, verdictScope) => {
-        const key = keyOfEntry({ value, entryType: "domain", verdictScope: `x${verdictScope}` });
+        const key = encodeEntryKey({ value, entryType: "domain", verdictScope: `x${verdictScope}` });
         expect(commandsIn(key)).toEqual([]);
-        expect(readEntry(key, "deny")?.verdictScope).toBe(`x${verdictScope}`.toWellFormed());
+        expect(decodeEntry(key, "deny")?.verdictScope).toBe(`x${verdictScope}`.toWellFormed());
       }),
     );
   });
@@ -150,13 +155,13 @@ test("a value can be printed by others when each of its texts can, and none is v
 });
 
 test("a comment that is refused is told with the place", () => {
-  expect(harmIn("Contract 2026-114\nsee \u{1b}[31mthe wiki for more of this and that")).toBe(
+  expect(findHarmfulText("Contract 2026-114\nsee \u{1b}[31mthe wiki for more of this and that")).toBe(
     '"6-114\\u{a}see \\u{1b}[31mthe wiki for more of this"',
   );
-  expect(harmIn("a\r\nb\tc")).toBeUndefined();
-  expect(harmIn("a\rb")).toBe('"a\\u{d}b"');
-  expect(harmIn("a\n::add-mask::b")).toBeDefined();
-  expect(harmIn("می\u200cخواهم 👨\u200d👩\u200d👧 \u200f")).toBeUndefined();
+  expect(findHarmfulText("a\r\nb\tc")).toBeUndefined();
+  expect(findHarmfulText("a\rb")).toBe('"a\\u{d}b"');
+  expect(findHarmfulText("a\n::add-mask::b")).toBeDefined();
+  expect(findHarmfulText("می\u200cخواهم 👨\u200d👩\u200d👧 \u200f")).toBeUndefined();
 });
 
 describe("comments are compared without what an editor may change", () => {
@@ -167,7 +172,7 @@ describe("comments are compared without what an editor may change", () => {
     [undefined, ""],
     [null, ""],
   ])("%j as %j", (comment, canonical) => {
-    expect(canonicalComment(comment)).toBe(canonical);
+    expect(canonicalizeComment(comment)).toBe(canonical);
   });
 });
 
@@ -179,14 +184,14 @@ describe("comments are compared by what a person reads of them", () => {
     [" \n ", ""],
     [undefined, ""],
   ])("%j as %j", (text, compared) => {
-    expect(comparisonText(text)).toBe(compared);
+    expect(toComparisonText(text)).toBe(compared);
   });
 
   test("the form of comparison is its own form of comparison", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        expect(comparisonText(comparisonText(text))).toBe(comparisonText(text));
-        expect(comparisonText(canonicalComment(text))).toBe(comparisonText(text));
+        expect(toComparisonText(toComparisonText(text))).toBe(toComparisonText(text));
+        expect(toComparisonText(canonicalizeComment(text))).toBe(toComparisonText(text));
       }),
     );
   });

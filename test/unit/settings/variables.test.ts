@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { misspeltVariables } from "../../../provider/settings/variables";
+import { findMisspelledVariables } from "../../../provider/settings/variables";
 
 const PROVIDER = join(__dirname, "../../../provider");
 
@@ -21,10 +21,10 @@ function namedInSources(): string[] {
 it("knows every variable that is read, each of which a slip would be told for", () => {
   const named = namedInSources();
   expect(named).toContain("EMAIL_SECURITY_OWN_DOMAINS");
-  for (const meant of named) {
-    expect(misspeltVariables({ [meant]: "x" })).toEqual([]);
-    const written = `${meant.slice(0, -1)}${meant.endsWith("X") ? "Y" : "X"}`;
-    expect(misspeltVariables({ [written]: "x" }), written).toEqual([{ written, meant }]);
+  for (const suggestion of named) {
+    expect(findMisspelledVariables({ [suggestion]: "x" })).toEqual([]);
+    const name = `${suggestion.slice(0, -1)}${suggestion.endsWith("X") ? "Y" : "X"}`;
+    expect(findMisspelledVariables({ [name]: "x" }), name).toEqual([{ name, suggestion }]);
   }
 });
 
@@ -34,8 +34,8 @@ it.each([
   ["email_security_own_domains", "EMAIL_SECURITY_OWN_DOMAINS"],
   ["EMAIL_SECURITY_TIMEOUT", "EMAIL_SECURITY_TIMEOUT_MS"],
   ["EMAIL_SECURITY_PLAN_DIGETS", "EMAIL_SECURITY_PLAN_DIGEST"],
-])("%s is told", (written, meant) => {
-  expect(misspeltVariables({ [written]: "x" })).toEqual([{ written, meant }]);
+])("%s is told", (name, suggestion) => {
+  expect(findMisspelledVariables({ [name]: "x" })).toEqual([{ name, suggestion }]);
 });
 
 it.each([
@@ -46,5 +46,5 @@ it.each([
   { EMAIL_SECURITY_DEPARTMENT: "the team's" },
   { EMAILS: "others'", API_KEYS: "others'" },
 ])("%j is nobody's slip", (environment) => {
-  expect(misspeltVariables(environment)).toEqual([]);
+  expect(findMisspelledVariables(environment)).toEqual([]);
 });

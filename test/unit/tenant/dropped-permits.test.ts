@@ -4,7 +4,12 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { dropPermits, PERMITS, PERMITS_TOKEN, permitsOf } from "../../../provider/tenant/asked-permits";
+import {
+  closeRateLimiters,
+  getRateLimiter,
+  RATE_LIMIT_SECRET_VARIABLE,
+  RATE_LIMIT_SOCKET_VARIABLE,
+} from "../../../provider/tenant/rate-limit-client";
 
 it("ends the connections of one tenant's permits, and of no other's", async () => {
   const folder = mkdtempSync(join(tmpdir(), "email-security-permits-"));
@@ -12,8 +17,8 @@ it("ends the connections of one tenant's permits, and of no other's", async () =
   const path = join(folder, "permits");
   await once(server.listen(path), "listening");
   const connected = async (token: string): Promise<readonly [NodeJS.ProcessEnv, Socket]> => {
-    const environment = { [PERMITS]: path, [PERMITS_TOKEN]: token };
-    const taken = permitsOf(environment, "https://service.example")?.take();
+    const environment = { [RATE_LIMIT_SOCKET_VARIABLE]: path, [RATE_LIMIT_SECRET_VARIABLE]: token };
+    const taken = getRateLimiter(environment, "https://service.example")?.take();
     taken?.catch(() => {});
     const [socket] = (await once(server, "connection")) as [Socket];
     socket.resume();
@@ -22,10 +27,10 @@ it("ends the connections of one tenant's permits, and of no other's", async () =
   try {
     const [first, ofFirst] = await connected("token-1");
     const [, ofOther] = await connected("token-10");
-    dropPermits(first);
+    closeRateLimiters(first);
     await once(ofFirst, "close");
     expect(ofOther.closed).toBe(false);
-    expect(permitsOf(first, "https://service.example")).toBeDefined();
+    expect(getRateLimiter(first, "https://service.example")).toBeDefined();
     ofOther.destroy();
   } finally {
     server.close();

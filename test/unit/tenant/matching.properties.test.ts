@@ -1,9 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
-import { LISTS } from "../../../provider/settings/assumptions";
-import { canonicalMailbox, naturalKey } from "../../../provider/settings/entry-value";
-import { entryIn, keyOfValue, rowThatCounts, withKey } from "../../../provider/tenant/matching";
+import { ENTRY_LISTS } from "../../../provider/settings/assumptions";
+import { buildNaturalKey, canonicalizeMailbox } from "../../../provider/settings/entry-value";
+import {
+  addQueryKey,
+  findMatchingEntry,
+  getRowNaturalKey,
+  selectEffectiveRow,
+} from "../../../provider/tenant/matching";
 import { Rows } from "../../../provider/tenant/rows";
 
 const values = ["evil.example", "EVIL.example.", "partner.example", "192.0.2.1", "boss@evil.example"];
@@ -12,7 +17,7 @@ const values = ["evil.example", "EVIL.example.", "partner.example", "192.0.2.1",
 const anyRows = fc.uniqueArray(
   fc.record({
     id: fc.constantFrom("1", "2", "3", "4"),
-    list: fc.constantFrom(...LISTS),
+    list: fc.constantFrom(...ENTRY_LISTS),
     entry_type: fc.constantFrom("domain", "ip"),
     value: fc.constantFrom(...values),
     verdict_scope: fc.constantFrom("global", "graymail", undefined),
@@ -22,7 +27,7 @@ const anyRows = fc.uniqueArray(
 
 const anyQuery = fc.record({
   id: fc.constantFrom("1", "2", "3", "4", undefined),
-  list: fc.constantFrom(...LISTS),
+  list: fc.constantFrom(...ENTRY_LISTS),
   entryType: fc.constantFrom("domain", "ip"),
   value: fc.constantFrom(...values),
   verdictScope: fc.constantFrom("global", "graymail"),
@@ -31,14 +36,14 @@ const anyQuery = fc.record({
 it("finds an entry by what it is about, and by its id only among those", () => {
   fc.assert(
     fc.property(anyRows, anyQuery, (all, query) => {
-      const lists = LISTS.map((list) => {
-        const rows = new Rows<AllowDenyEntryRow>(keyOfValue);
+      const lists = ENTRY_LISTS.map((list) => {
+        const rows = new Rows<AllowDenyEntryRow>(getRowNaturalKey);
         for (const row of all) if (row.list === list) rows.set(row.id, row);
         return rows;
       });
-      const found = entryIn(lists, withKey(query));
-      const key = naturalKey(query.entryType, query.value);
-      const ofValue = all.filter((row) => keyOfValue(row) === key);
+      const found = findMatchingEntry(lists, addQueryKey(query));
+      const key = buildNaturalKey(query.entryType, query.value);
+      const ofValue = all.filter((row) => getRowNaturalKey(row) === key);
       const own = ofValue.find(({ id }) => id === query.id);
       const ofScope = ofValue.filter(({ verdict_scope: scope = query.verdictScope }) => scope === query.verdictScope);
       const onList = ofScope.filter(({ list }) => list === query.list);
@@ -61,11 +66,11 @@ it("takes of the rows of a mailbox one that is stored, then the one that is writ
   ] as VipEmployeeRow[];
   fc.assert(
     fc.property(fc.shuffledSubarray(rows, { minLength: 1 }), (some) => {
-      const chosen = rowThatCounts(some, "JANE@acme.example");
+      const chosen = selectEffectiveRow(some, "JANE@acme.example");
       const stored = some.filter((row) => row.added_by !== undefined);
       if (stored.length > 0) expect(stored).toContain(chosen);
       if (stored.includes(rows[1] as VipEmployeeRow)) expect(chosen).toBe(rows[1]);
-      expect(canonicalMailbox(chosen?.email ?? "")).toBe("jane@acme.example");
+      expect(canonicalizeMailbox(chosen?.email ?? "")).toBe("jane@acme.example");
     }),
   );
 });

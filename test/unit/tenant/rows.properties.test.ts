@@ -37,15 +37,15 @@ test("rows are found by key and by name, in the order they came in, whenever a n
           rows.delete(one.key);
           without((other) => other.key === one.key);
         } else if (one.does === "deleteNamed") {
-          rows.deleteNamed(one.name);
+          rows.deleteByName(one.name);
           without((other) => other.row.name === one.name);
         } else {
-          expect(rows.named(one.name)).toEqual(
+          expect(rows.getByName(one.name)).toEqual(
             written.filter((other) => other.row.name === one.name).map(({ row }) => row),
           );
         }
         keys = keys.filter((some) => written.some((other) => other.key === some));
-        expect(rows.all()).toEqual(keys.map((some) => written.find((other) => other.key === some)?.row));
+        expect(rows.getAll()).toEqual(keys.map((some) => written.find((other) => other.key === some)?.row));
         for (const some of ["a", "b", "c", "d"]) {
           expect(rows.get(some)).toBe(written.find((other) => other.key === some)?.row);
         }
@@ -62,9 +62,9 @@ test("no name is worked out before one is asked for, and then each once", () => 
   });
   for (let at = 0; at < 100; at += 1) rows.set(String(at), { name: `n${at}`, at });
   rows.delete("7");
-  expect(rows.all()).toHaveLength(99);
+  expect(rows.getAll()).toHaveLength(99);
   expect(asked).toBe(0);
-  expect(rows.named("n5")).toEqual([{ name: "n5", at: 5 }]);
-  expect(rows.named("n7")).toEqual([]);
+  expect(rows.getByName("n5")).toEqual([{ name: "n5", at: 5 }]);
+  expect(rows.getByName("n7")).toEqual([]);
   expect(asked).toBe(99);
 });

@@ -13,17 +13,17 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
   let now = 0;
   let service = initial;
   let readings = 0;
-  let isOneMoment = false;
+  let isSinglePage = false;
   let gate: Promise<void> | undefined;
   const snapshot = new Snapshot<Row>({
     read: async () => {
       readings += 1;
       const seen = [...service];
       await gate;
-      return { rows: seen, isOneMoment };
+      return { rows: seen, isSinglePage };
     },
-    key: (row) => row.id,
-    name: (row) => row.value,
+    getKey: (row) => row.id,
+    getName: (row) => row.value,
     now: () => now,
     sleep: async (ms) => {
       const until = now + ms;
@@ -42,7 +42,7 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
       service = rows;
     },
     inOnePage: () => {
-      isOneMoment = true;
+      isSinglePage = true;
     },
     /** Readings that begin from now on end when the answer is called. */
     hold: () => {
@@ -62,44 +62,44 @@ const misses = (id: string) => (rows: Rows<Row>) => rows.get(id) === undefined;
 
 it("shares one reading among all who ask, at the same time and after each other", async () => {
   const { snapshot, readings } = harness();
-  await Promise.all([snapshot.rows(), snapshot.rows(), snapshot.rows()]);
-  await snapshot.rows();
+  await Promise.all([snapshot.getRows(), snapshot.getRows(), snapshot.getRows()]);
+  await snapshot.getRows();
   expect(readings()).toBe(1);
 });
 
 it("reads anew after a pause, and after a minute however busy it is", async () => {
   const { snapshot, readings, wait } = harness();
-  await snapshot.rows();
+  await snapshot.getRows();
   wait(4_000);
-  await snapshot.rows();
+  await snapshot.getRows();
   expect(readings()).toBe(1);
   wait(5_001);
-  await snapshot.rows();
+  await snapshot.getRows();
   expect(readings()).toBe(2);
   for (let at = 0; at < 61; at += 1) {
     wait(1_000);
-    await snapshot.rows();
+    await snapshot.getRows();
   }
   expect(readings()).toBe(3);
 });
 
 it("lays own writes over the reading", async () => {
   const { snapshot } = harness();
-  await snapshot.rows();
+  await snapshot.getRows();
   snapshot.put({ id: "2", value: "b" });
   snapshot.put({ id: "1", value: "b" });
-  const rows = await snapshot.rows();
-  expect(rows.named("a")).toEqual([]);
-  expect(rows.named("b").map((row) => row.id)).toEqual(["2", "1"]);
+  const rows = await snapshot.getRows();
+  expect(rows.getByName("a")).toEqual([]);
+  expect(rows.getByName("b").map((row) => row.id)).toEqual(["2", "1"]);
   snapshot.drop("2");
-  expect((await snapshot.rows()).get("2")).toBeUndefined();
-  expect(snapshot.known("1")).toEqual({ id: "1", value: "b" });
+  expect((await snapshot.getRows()).get("2")).toBeUndefined();
+  expect(snapshot.getCached("1")).toEqual({ id: "1", value: "b" });
 });
 
 it("lays a write over a reading that was under way, which may not have seen it", async () => {
   const { snapshot, hold } = harness();
   const release = hold();
-  const reading = snapshot.rows();
+  const reading = snapshot.getRows();
   await turn();
   snapshot.put({ id: "2", value: "b" });
   snapshot.drop("1");
@@ -112,10 +112,10 @@ it("lays a write over a reading that was under way, which may not have seen it",
 it("answers a fresh reading that began after it was asked for, shared by all who ask meanwhile", async () => {
   const { snapshot, hold, serviceHolds, readings } = harness();
   const release = hold();
-  const old = snapshot.rows();
+  const old = snapshot.getRows();
   await turn();
   serviceHolds([{ id: "9", value: "z" }]);
-  const fresh = Promise.all([snapshot.fresh(), snapshot.fresh()]);
+  const fresh = Promise.all([snapshot.refetch(), snapshot.refetch()]);
   release();
   expect((await old).get("9")).toBeUndefined();
   for (const rows of await fresh) expect(rows.get("9")).toEqual({ id: "9", value: "z" });
@@ -127,42 +127,42 @@ it("makes one fresh reading for all who ask for one in the same moment", async (
   const ask = async (_: unknown, at: number) => {
     // Those who wait for the same thing go on one after another, some steps apart.
     for (let step = 0; step < at % 7; step += 1) await undefined;
-    await snapshot.fresh();
+    await snapshot.refetch();
   };
   await Promise.all(Array.from({ length: 5_000 }, ask));
   expect(readings()).toBe(1);
-  await snapshot.fresh();
+  await snapshot.refetch();
   expect(readings()).toBe(2);
 });
 
 it("asks a second reading about what one of several pages misses, once for all who miss something", async () => {
   const { snapshot, serviceHolds, readings } = harness();
-  await snapshot.rows();
-  expect((await snapshot.secondOpinion(misses("1"))).get("1")).toBeDefined();
+  await snapshot.getRows();
+  expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeDefined();
   expect(readings()).toBe(1);
   serviceHolds([
     { id: "1", value: "a" },
     { id: "2", value: "b" },
   ]);
-  const [two, ...gone] = await Promise.all(["2", "3", "4", "5"].map((id) => snapshot.secondOpinion(misses(id))));
+  const [two, ...gone] = await Promise.all(["2", "3", "4", "5"].map((id) => snapshot.confirmMissing(misses(id))));
   expect(two?.get("2")).toBeDefined();
   expect(gone.map((rows, at) => rows.get(String(at + 3)))).toEqual([undefined, undefined, undefined]);
   expect(readings()).toBe(2);
   // Both readings are in use: what they miss is gone.
-  await Promise.all(["6", "7"].map((id) => snapshot.secondOpinion(misses(id))));
-  await snapshot.secondOpinion(misses("8"));
+  await Promise.all(["6", "7"].map((id) => snapshot.confirmMissing(misses(id))));
+  await snapshot.confirmMissing(misses("8"));
   expect(readings()).toBe(2);
 });
 
 it("takes a reading under way for the second opinion", async () => {
   const { snapshot, hold, readings } = harness();
-  await snapshot.rows();
+  await snapshot.getRows();
   const release = hold();
-  const first = snapshot.secondOpinion(misses("2"));
+  const first = snapshot.confirmMissing(misses("2"));
   await turn();
   await turn();
   expect(readings()).toBe(2);
-  const second = snapshot.secondOpinion(misses("3"));
+  const second = snapshot.confirmMissing(misses("3"));
   await turn();
   release();
   await Promise.all([first, second]);
@@ -171,99 +171,99 @@ it("takes a reading under way for the second opinion", async () => {
 
 it("asks a third reading about what the newest misses and the one before it held", async () => {
   const { snapshot, serviceHolds, readings } = harness();
-  await snapshot.rows();
+  await snapshot.getRows();
   serviceHolds([]);
-  await snapshot.fresh();
-  const rows = await Promise.all([snapshot.secondOpinion(misses("1")), snapshot.secondOpinion(misses("1"))]);
+  await snapshot.refetch();
+  const rows = await Promise.all([snapshot.confirmMissing(misses("1")), snapshot.confirmMissing(misses("1"))]);
   expect(rows.map((some) => some.get("1"))).toEqual([undefined, undefined]);
   expect(readings()).toBe(3);
 });
 
 it("needs no second opinion about a list of one page, nor about what it removed itself", async () => {
   const { snapshot, inOnePage, readings } = harness();
-  await snapshot.rows();
-  await snapshot.fresh();
+  await snapshot.getRows();
+  await snapshot.refetch();
   snapshot.drop("1");
-  expect((await snapshot.secondOpinion(misses("1"))).get("1")).toBeUndefined();
+  expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeUndefined();
   expect(readings()).toBe(2);
   inOnePage();
-  await snapshot.fresh();
-  await snapshot.secondOpinion(misses("9"));
+  await snapshot.refetch();
+  await snapshot.confirmMissing(misses("9"));
   expect(readings()).toBe(3);
 });
 
 it("does not take a reading of another time for a second opinion", async () => {
   const { snapshot, wait, readings } = harness();
-  await snapshot.rows();
+  await snapshot.getRows();
   wait(5_001);
-  await snapshot.secondOpinion(misses("2"));
+  await snapshot.confirmMissing(misses("2"));
   expect(readings()).toBe(3);
 });
 
 it("counts the age of a reading from its end: one that takes long is used all the same", async () => {
   const { snapshot, hold, wait, readings } = harness();
   const release = hold();
-  const long = snapshot.rows();
+  const long = snapshot.getRows();
   await turn();
   wait(90_000);
   release();
   await long;
-  await snapshot.rows();
+  await snapshot.getRows();
   expect(readings()).toBe(1);
 });
 
 it("lays an own write over the reading before, too", async () => {
   const { snapshot, readings, wait } = harness();
-  await snapshot.rows();
-  await snapshot.fresh();
+  await snapshot.getRows();
+  await snapshot.refetch();
   snapshot.put({ id: "2", value: "b" });
   wait(3_001);
-  expect((await snapshot.secondOpinion(misses("2"))).all().map(({ id }) => id)).toEqual(["1", "2"]);
-  await snapshot.fresh();
+  expect((await snapshot.confirmMissing(misses("2"))).getAll().map(({ id }) => id)).toEqual(["1", "2"]);
+  await snapshot.refetch();
   // The service lost it: the newest reading misses it, the one before has it.
-  await snapshot.secondOpinion(misses("2"));
+  await snapshot.confirmMissing(misses("2"));
   expect(readings()).toBe(4);
 });
 
 describe("own writes that the service's list shows late", () => {
   it("are laid over later readings for three seconds", async () => {
     const { snapshot, wait } = harness();
-    await snapshot.rows();
+    await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
     snapshot.drop("1");
     wait(2_999);
-    const late = await snapshot.fresh();
-    expect(late.all()).toEqual([{ id: "2", value: "b" }]);
+    const late = await snapshot.refetch();
+    expect(late.getAll()).toEqual([{ id: "2", value: "b" }]);
     wait(2);
-    expect((await snapshot.fresh()).all()).toEqual([{ id: "1", value: "a" }]);
+    expect((await snapshot.refetch()).getAll()).toEqual([{ id: "1", value: "a" }]);
   });
 
   it("give way to the list once it has shown them", async () => {
     const { snapshot, serviceHolds } = harness();
-    await snapshot.rows();
+    await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
     serviceHolds([{ id: "2", value: "b" }]);
-    await snapshot.fresh();
+    await snapshot.refetch();
     serviceHolds([]);
-    expect((await snapshot.fresh()).all()).toEqual([]);
+    expect((await snapshot.refetch()).getAll()).toEqual([]);
   });
 
   it("are laid over in the state of the last write of a key", async () => {
     const { snapshot, serviceHolds } = harness([]);
-    await snapshot.rows();
+    await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
     snapshot.drop("2");
     serviceHolds([{ id: "2", value: "b" }]);
-    expect((await snapshot.fresh()).all()).toEqual([]);
+    expect((await snapshot.refetch()).getAll()).toEqual([]);
   });
 
   it("of a name don't hide what is added under it again", async () => {
     const { snapshot } = harness();
-    await snapshot.rows();
-    snapshot.dropNamed("a");
-    expect((await snapshot.fresh()).named("a")).toEqual([]);
-    snapshot.expectNamed("a");
-    expect((await snapshot.fresh()).named("a")).toHaveLength(1);
+    await snapshot.getRows();
+    snapshot.dropByName("a");
+    expect((await snapshot.refetch()).getByName("a")).toEqual([]);
+    snapshot.clearRemoval("a");
+    expect((await snapshot.refetch()).getByName("a")).toHaveLength(1);
   });
 });
 
@@ -271,32 +271,32 @@ describe("a row that the service doesn't know", () => {
   it("is missing once a later reading misses it too", async () => {
     const { snapshot, inOnePage, readings } = harness();
     inOnePage();
-    await snapshot.rows();
+    await snapshot.getRows();
     snapshot.forget("1");
-    expect((await snapshot.rows()).get("1")).toBeUndefined();
-    expect((await snapshot.secondOpinion(misses("1"))).get("1")).toBeDefined();
-    await snapshot.secondOpinion(misses("2"));
+    expect((await snapshot.getRows()).get("1")).toBeUndefined();
+    expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeDefined();
+    await snapshot.confirmMissing(misses("2"));
     expect(readings()).toBe(2);
   });
 
   it("isn't missing by a reading that was asked for before, and began after", async () => {
     const { snapshot } = harness();
-    await snapshot.rows();
-    const fresh = snapshot.fresh();
+    await snapshot.getRows();
+    const fresh = snapshot.refetch();
     snapshot.forget("1");
     expect((await fresh).get("1")).toBeDefined();
   });
 
   it("isn't missing by a reading that was under way", async () => {
     const { snapshot, hold, readings } = harness();
-    await snapshot.rows();
+    await snapshot.getRows();
     const release = hold();
-    const underWay = snapshot.fresh();
+    const underWay = snapshot.refetch();
     for (let turns = 0; turns < 4; turns += 1) await turn();
     snapshot.forget("1");
     release();
     await underWay;
-    expect((await snapshot.secondOpinion(misses("1"))).get("1")).toBeDefined();
+    expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeDefined();
     expect(readings()).toBe(3);
   });
 });
@@ -304,31 +304,31 @@ describe("a row that the service doesn't know", () => {
 describe("a list that may hide what an earlier run wrote", () => {
   it("is read again with growing pauses, until 3 s after the first reading", async () => {
     const { snapshot, readings, now } = harness();
-    await snapshot.rows();
+    await snapshot.getRows();
     const times: number[] = [];
-    while (await snapshot.readLater()) times.push(now());
+    while (await snapshot.refetchIfLagging()) times.push(now());
     expect(times).toEqual([100, 300, 700, 1_500, 3_000]);
     expect(readings()).toBe(6);
   });
 
   it("is read once for all who ask at about the same time", async () => {
     const { snapshot, readings } = harness();
-    await snapshot.rows();
-    await Promise.all([snapshot.readLater(), snapshot.readLater()]);
+    await snapshot.getRows();
+    await Promise.all([snapshot.refetchIfLagging(), snapshot.refetchIfLagging()]);
     expect(readings()).toBe(2);
   });
 
   it("is read fewer times where a reading takes long", async () => {
     const { snapshot, hold, wait, readings } = harness();
-    await snapshot.rows();
+    await snapshot.getRows();
     const release = hold();
-    const later = snapshot.readLater();
+    const later = snapshot.refetchIfLagging();
     for (let turns = 0; turns < 4; turns += 1) await turn();
     wait(2_900);
     release();
     await later;
-    expect(await snapshot.readLater()).toBe(true);
-    expect(await snapshot.readLater()).toBe(false);
+    expect(await snapshot.refetchIfLagging()).toBe(true);
+    expect(await snapshot.refetchIfLagging()).toBe(false);
     expect(readings()).toBe(3);
   });
 });
@@ -338,14 +338,14 @@ it("passes a failure on to all who wait, and reads anew for the next", async () 
   const snapshot = new Snapshot<Row>({
     read: async () => {
       if (down) throw new Error("down");
-      return { rows: [], isOneMoment: true };
+      return { rows: [], isSinglePage: true };
     },
-    key: (row) => row.id,
-    name: (row) => row.value,
+    getKey: (row) => row.id,
+    getName: (row) => row.value,
     now: () => 0,
   });
-  const both = await Promise.allSettled([snapshot.rows(), snapshot.rows()]);
+  const both = await Promise.allSettled([snapshot.getRows(), snapshot.getRows()]);
   expect(both.map((one) => one.status)).toEqual(["rejected", "rejected"]);
   down = false;
-  expect((await snapshot.rows()).get("1")).toBeUndefined();
+  expect((await snapshot.getRows()).get("1")).toBeUndefined();
 });

@@ -43,9 +43,9 @@ function harness(answer: Answer = addsAll) {
       },
     },
     write: (call) => call(),
-    gather: time.gather,
-    listed: async () => listed,
-    mayRepeat: () => true,
+    scheduleBatch: time.gather,
+    findListed: async () => listed,
+    canRetry: () => true,
   });
   return { batches, time, sent, listed };
 }

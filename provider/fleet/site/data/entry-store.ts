@@ -1,19 +1,19 @@
-import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, textsOf } from "../../../files/element-fields";
+import { ELEMENT_FIELDS, pickTextFields, TEXT_FIELD_NAMES } from "../../../files/element-fields";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../../files/settings";
-import type { EvidenceBase } from "../../../plan/evidence";
-import type { Observed } from "../../../plan/observed";
-import { minute, onOneLine } from "../../../render/words";
+import type { TenantMailHistory } from "../../../plan/evidence";
+import type { ObservedState } from "../../../plan/observed-state";
+import { formatMinute, toSingleLine } from "../../../render/safe-text";
 import { DEFAULT_VERDICT_SCOPE } from "../../../settings/assumptions";
-import { sentOf } from "../../../settings/entry-fields";
-import { canonicalMailbox, canonicalValue } from "../../../settings/entry-value";
+import { decodePunycode } from "../../../settings/decode-punycode";
+import { pickSentFields } from "../../../settings/entry-fields";
+import { canonicalizeMailbox, canonicalizeValue } from "../../../settings/entry-value";
 import { excerpt } from "../../../settings/text";
-import { unicodeOf } from "../../../settings/unicode-value";
-import { isStored } from "../../../tenant";
+import { isStoredRow } from "../../../tenant";
 import type { FleetDifference, TenantStatus } from "../../status/status-schema";
-import { type MailSeen, mailSeenOf } from "./mail-seen";
+import { describeEntryMail, type EntryMailEvidence } from "./entry-mail";
 
 /** The fields of an {@link EntryRow}, in order. The script of the pages uses the same names. */
-export const ENTRY_FIELDS = [
+export const ENTRY_ROW_FIELDS = [
   "list",
   "value",
   "type",
@@ -26,14 +26,14 @@ export const ENTRY_FIELDS = [
 ] as const;
 
 /** The details of an entry and their labels, in display order. A comment needs no label, and the expiry date has its own column. */
-export const ENTRY_FACTS: readonly (readonly [field: string, label: string])[] = [
+export const ENTRY_DETAIL_LABELS: readonly (readonly [field: string, label: string])[] = [
   ...TEXT_FIELD_NAMES.filter((name) => name !== "expires").map(
     (name) => [name, name === "comment" ? "" : ELEMENT_FIELDS[name].label] as const,
   ),
   ["reviewed", "reviewed"],
 ];
 
-/** An entry or VIP, as printable texts in the order of {@link ENTRY_FIELDS}. Trailing empty texts are omitted. */
+/** An entry or VIP, as printable texts in the order of {@link ENTRY_ROW_FIELDS}. Trailing empty texts are omitted. */
 export type EntryRow = readonly string[];
 
 /**
@@ -41,18 +41,18 @@ export type EntryRow = readonly string[];
  * same, but the files leave it alone. `changed`, `missing`: somebody changed it at the tenant. `to-change`, `to-add`: the files have
  * changed, and no rollout has applied them yet.
  */
-export type UnlikeWhat = "undeclared" | "ignored" | "leaving" | "changed" | "missing" | "to-change" | "to-add";
+export type DeviationKind = "undeclared" | "ignored" | "leaving" | "changed" | "missing" | "to-change" | "to-add";
 
 /** An entry that a tenant holds differently: its number, the kind of difference, and the author and the time if they are known. */
-export type Unlike = readonly [entry: number, what: UnlikeWhat, by: string, at: string];
+export type EntryDeviation = readonly [entry: number, what: DeviationKind, by: string, at: string];
 
 /** The declared and the actual entries of one tenant, by number. */
 export interface TenantEntries {
   /** The declared entries, as ranges of consecutive numbers. */
   readonly ranges: readonly (readonly [first: number, last: number])[];
-  readonly unlike: readonly Unlike[];
+  readonly unlike: readonly EntryDeviation[];
   /** The evidence from the tenant's mail; undefined if it was not searched. */
-  readonly mail?: MailSeen;
+  readonly mail?: EntryMailEvidence;
 }
 
 /** All entries of a fleet, each once, and the tenants that they belong to. */
@@ -69,35 +69,40 @@ export class EntryStore {
   readonly #declaredIndexes = new Map<string, number[]>();
   /** The declared entries of tenants that have not been read yet: `deny evil.example`. */
   readonly #pendingKeys = new Map<string, ReadonlySet<string>>();
-  readonly #undeclared = new Map<string, readonly Unlike[]>();
-  readonly #mailByTenant = new Map<string, MailSeen>();
+  readonly #undeclared = new Map<string, readonly EntryDeviation[]>();
+  readonly #mailByTenant = new Map<string, EntryMailEvidence>();
 
   /** Adds the declarations of a tenant's files. */
-  add(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
+  addDeclared(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
     this.#declaredIndexes.set(
       name,
-      [...entries, ...vips].map((one) => this.#store(buildDeclaredRow(one), one.place.file, one.place.line)),
+      [...entries, ...vips].map((one) => this.#store(buildDeclaredRow(one), one.location.file, one.location.line)),
     );
     const keys = [...entries.map(({ list, key }) => `${list} ${key}`), ...vips.map(({ key }) => `vip ${key}`)];
     this.#pendingKeys.set(name, new Set(keys));
   }
 
   /** Adds the actual entries of the same tenant. Keeps only those that its files don't declare, and that they may leave alone. */
-  observed(name: string, { entries, vips }: Pick<Observed, "entries" | "vips">): void {
+  addObserved(name: string, { entries, vips }: Pick<ObservedState, "entries" | "vips">): void {
     const declared = this.#pendingKeys.get(name) ?? new Set();
     this.#pendingKeys.delete(name);
-    const undeclared: Unlike[] = [];
+    const undeclared: EntryDeviation[] = [];
     for (const [key, rows] of entries) {
       for (const one of rows) {
         const { list, value, verdict_scope: scope, created_by: by, created_at: at } = one;
         if (declared.has(`${list} ${key}`)) continue;
-        const row = buildUndeclaredRow(list, canonicalValue(value), scope === DEFAULT_VERDICT_SCOPE ? "" : scope, one);
+        const row = buildUndeclaredRow(
+          list,
+          canonicalizeValue(value),
+          scope === DEFAULT_VERDICT_SCOPE ? "" : scope,
+          one,
+        );
         undeclared.push([this.#store(row, "", 0), "ignored", formatField(by), formatTime(at ?? "")]);
       }
     }
     for (const [key, row] of vips) {
-      if (declared.has(`vip ${key}`) || !isStored(row)) continue;
-      const undeclaredRow = buildUndeclaredRow("vip", canonicalMailbox(row.email ?? key), "", row);
+      if (declared.has(`vip ${key}`) || !isStoredRow(row)) continue;
+      const undeclaredRow = buildUndeclaredRow("vip", canonicalizeMailbox(row.email ?? key), "", row);
       undeclared.push([
         this.#store(undeclaredRow, "", 0),
         "ignored",
@@ -109,21 +114,21 @@ export class EntryStore {
   }
 
   /** Deletes the actual entries and the mail evidence of a tenant. Keeps the declarations of its files. */
-  forget(name: string): void {
+  removeObserved(name: string): void {
     this.#undeclared.delete(name);
     this.#mailByTenant.delete(name);
   }
 
   /** Adds the evidence from the same tenant's mail about its declared and actual entries. */
-  mail(name: string, base: EvidenceBase): void {
+  addMail(name: string, base: TenantMailHistory): void {
     const { days, threats, reports, missing } = base.summary;
     const indexes = [
       ...(this.#declaredIndexes.get(name) ?? []),
       ...(this.#undeclared.get(name) ?? []).map(([index]) => index),
     ];
-    const matches = [...new Set(indexes)].flatMap((index): MailSeen["seen"] => {
+    const matches = [...new Set(indexes)].flatMap((index): EntryMailEvidence["entries"] => {
       const [list = "", value = ""] = this.#stored[index]?.row ?? [];
-      const matchText = mailSeenOf(base, list, value);
+      const matchText = describeEntryMail(base, list, value);
       return matchText === undefined ? [] : [[index, matchText]];
     });
     this.#mailByTenant.set(name, {
@@ -131,12 +136,12 @@ export class EntryStore {
       threats,
       reports,
       missing: missing.map((text) => formatField(text)),
-      seen: matches,
+      entries: matches,
     });
   }
 
   /** Returns all entries in the order of files and lines, with the differences of each tenant. */
-  finish(tenants: readonly TenantStatus[]): FleetEntries {
+  buildFleetEntries(tenants: readonly TenantStatus[]): FleetEntries {
     const deviationsByTenant = new Map(tenants.map((tenant) => [tenant.name, this.#getDeviations(tenant)]));
     const used = new Set([...this.#declaredIndexes.values()].flat());
     for (const [index] of [...deviationsByTenant.values()].flat()) used.add(index);
@@ -157,7 +162,7 @@ export class EntryStore {
             ...this.#getMail(name, getNumber),
             ranges: buildRanges((this.#declaredIndexes.get(name) ?? []).map(getNumber)),
             unlike: (deviationsByTenant.get(name) ?? []).map(
-              ([index, kind, by, at]): Unlike => [getNumber(index), kind, by, at],
+              ([index, kind, by, at]): EntryDeviation => [getNumber(index), kind, by, at],
             ),
           },
         ]),
@@ -168,8 +173,8 @@ export class EntryStore {
   #getMail(name: string, getNumber: (index: number) => number): Pick<TenantEntries, "mail"> {
     const mail = this.#mailByTenant.get(name);
     if (mail === undefined) return {};
-    const seen = mail.seen.map(([index, evidenceText]) => [getNumber(index), evidenceText] as const);
-    return { mail: { ...mail, seen } };
+    const entries = mail.entries.map(([index, evidenceText]) => [getNumber(index), evidenceText] as const);
+    return { mail: { ...mail, entries } };
   }
 
   #compare(one: number, other: number): number {
@@ -189,11 +194,11 @@ export class EntryStore {
     return number;
   }
 
-  #getDeviations(tenant: TenantStatus): readonly Unlike[] {
+  #getDeviations(tenant: TenantStatus): readonly EntryDeviation[] {
     const reported = this.#getReportedDeviations(tenant);
     const undeclared = this.#undeclared.get(tenant.name) ?? [];
     if (undeclared.length === 0) return reported;
-    const identity = ([entry]: Unlike): string => this.#getIdentity(entry);
+    const identity = ([entry]: EntryDeviation): string => this.#getIdentity(entry);
     const existing = new Set(reported.map(identity));
     return [...reported, ...undeclared.filter((one) => !existing.has(identity(one)))];
   }
@@ -204,17 +209,23 @@ export class EntryStore {
   }
 
   /** The differences that the status reports as drift, behind or unattributed. */
-  #getReportedDeviations({ name, standing, drift, behind, unattributed = [] }: TenantStatus): readonly Unlike[] {
+  #getReportedDeviations({
+    name,
+    standing,
+    drift,
+    behind,
+    unattributed = [],
+  }: TenantStatus): readonly EntryDeviation[] {
     if (drift.length + behind.length + unattributed.length === 0) return [];
     const isUndeployed = standing !== "not-known";
     const declared = new Map(
       (this.#declaredIndexes.get(name) ?? []).map((index) => [this.#getIdentity(index), index] as const),
     );
-    const toDeviations = (difference: FleetDifference, isBehind: boolean): Unlike[] => {
+    const toDeviations = (difference: FleetDifference, isBehind: boolean): EntryDeviation[] => {
       const { what, list, value, scope = "", there } = difference;
-      const [author, at] = [excerpt(onOneLine(there?.by ?? "")), formatTime(there?.at ?? "")];
+      const [author, at] = [excerpt(toSingleLine(there?.by ?? "")), formatTime(there?.at ?? "")];
       const row = buildUndeclaredRow(list === "vip" ? list : (there?.list ?? list), value, scope, there);
-      const toUndeclared = (kind: UnlikeWhat): Unlike => [this.#store(row, "", 0), kind, author, at];
+      const toUndeclared = (kind: DeviationKind): EntryDeviation => [this.#store(row, "", 0), kind, author, at];
       if (what === "added") return [toUndeclared("undeclared")];
       if (what === "leaving") return [toUndeclared("leaving")];
       const index = declared.get(
@@ -262,11 +273,11 @@ function getEntryIdentity(list: string, value: string, scope: string): string {
 const MAX_TEXT_LENGTH = 500;
 
 function formatField(value: unknown): string {
-  return value == null ? "" : excerpt(onOneLine(String(value)), MAX_TEXT_LENGTH);
+  return value == null ? "" : excerpt(toSingleLine(String(value)), MAX_TEXT_LENGTH);
 }
 
 function buildDeclaredRow(entry: DeclaredEntry | DeclaredVip): EntryRow {
-  const { reviewed, place } = entry;
+  const { reviewed, location } = entry;
   const isVip = entry.kind === "vip";
   const value = isVip ? entry.email : entry.value;
   return buildRow({
@@ -274,9 +285,9 @@ function buildDeclaredRow(entry: DeclaredEntry | DeclaredVip): EntryRow {
     value,
     type: isVip ? undefined : entry.entryType,
     scope: isVip || entry.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : entry.verdictScope,
-    ...textsOf(entry),
+    ...pickTextFields(entry),
     reviewed: formatReview(reviewed),
-    place: `${place.file}:${place.line}`,
+    place: `${location.file}:${location.line}`,
   });
 }
 
@@ -288,19 +299,19 @@ function formatReview(reviewed: DeclaredEntry["reviewed"]): string | undefined {
 
 /** Formats a time to the minute. An invalid time is shown unchanged. */
 function formatTime(time: string): string {
-  return minute(time)
+  return formatMinute(time)
     .map((word) => (typeof word === "string" ? word : excerpt(word.given, 40)))
     .join("");
 }
 
 /** A row for an actual entry that no file declares in this form. */
 function buildUndeclaredRow(list: string, value: string, scope: string | undefined, held: object = {}): EntryRow {
-  return buildRow({ ...sentOf(held), list, value, scope });
+  return buildRow({ ...pickSentFields(held), list, value, scope });
 }
 
 /** Orders values by their fields, and omits trailing empty ones. */
 function buildRow(values: Readonly<Record<string, unknown>> & { readonly value: string }): EntryRow {
-  const fieldValues: typeof values = { ...values, unicode: unicodeOf(values.value) };
-  const row = ENTRY_FIELDS.map((field) => formatField(fieldValues[field]));
+  const fieldValues: typeof values = { ...values, unicode: decodePunycode(values.value) };
+  const row = ENTRY_ROW_FIELDS.map((field) => formatField(fieldValues[field]));
   return row.slice(0, row.findLastIndex((text) => text !== "") + 1);
 }

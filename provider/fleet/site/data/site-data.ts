@@ -1,9 +1,9 @@
-import type { Observed } from "../../../plan/observed";
-import { instantOf } from "../../../plan/seen-mail";
+import { parseInstant } from "../../../plan/mail-records";
+import type { ObservedState } from "../../../plan/observed-state";
 import type { RecentRollouts } from "../../../rollout/history/recent-rollouts";
 import type { FleetStatus } from "../../status/status-schema";
 import type { FleetEntries } from "./entry-store";
-import type { SiteRun } from "./runs";
+import type { SiteRun } from "./site-runs";
 
 /** All data of a site. */
 export interface SiteData {
@@ -13,14 +13,14 @@ export interface SiteData {
   readonly rollouts: RecentRollouts | undefined;
   /** The stored runs, with this one last. */
   readonly runs: readonly SiteRun[];
-  /** The number of allows of all tenants, by {@link AGES}; undefined if no tenant was read. */
+  /** The number of allows of all tenants, by {@link ALLOW_AGE_GROUPS}; undefined if no tenant was read. */
   readonly ages: readonly number[] | undefined;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** The age groups of allows, by the creation date that the service reports. The last group is for allows without such a date. */
-export const AGES = [
+export const ALLOW_AGE_GROUPS = [
   { name: "up to 30 days", days: 30 },
   { name: "up to 90 days", days: 90 },
   { name: "up to 180 days", days: 180 },
@@ -41,28 +41,28 @@ export class AllowAges {
   }
 
   /** Adds the allows of one tenant. */
-  add(name: string, { rows }: Pick<Observed, "rows">): void {
-    const counts = AGES.map(() => 0);
+  add(name: string, { rows }: Pick<ObservedState, "rows">): void {
+    const counts = ALLOW_AGE_GROUPS.map(() => 0);
     this.#counts.set(name, counts);
     for (const row of rows) {
       if (row.list !== "allow") continue;
-      const createdAtMs = instantOf(row.created_at ?? undefined);
+      const createdAtMs = parseInstant(row.created_at ?? undefined);
       const days = createdAtMs === undefined ? Number.NaN : (this.#nowMs - createdAtMs) / DAY_MS;
-      const bucket = AGES.findIndex((one) => days <= one.days);
-      const index = bucket < 0 ? AGES.length - 1 : bucket;
+      const bucket = ALLOW_AGE_GROUPS.findIndex((one) => days <= one.days);
+      const index = bucket < 0 ? ALLOW_AGE_GROUPS.length - 1 : bucket;
       counts[index] = (counts[index] ?? 0) + 1;
     }
   }
 
   /** Removes the allows of one tenant. */
-  forget(name: string): void {
+  remove(name: string): void {
     this.#counts.delete(name);
   }
 
-  /** The counts by {@link AGES}; undefined if no tenant was read. */
+  /** The counts by {@link ALLOW_AGE_GROUPS}; undefined if no tenant was read. */
   get counts(): readonly number[] | undefined {
     if (this.#counts.size === 0) return undefined;
     const allCounts = [...this.#counts.values()];
-    return AGES.map((_, index) => allCounts.reduce((sum, counts) => sum + (counts[index] ?? 0), 0));
+    return ALLOW_AGE_GROUPS.map((_, index) => allCounts.reduce((sum, counts) => sum + (counts[index] ?? 0), 0));
   }
 }

@@ -1,7 +1,7 @@
 import { type Html, html } from "../../../render/html-text";
-import { number } from "../../../render/words";
+import { formatNumber } from "../../../render/safe-text";
 
-export interface Series {
+export interface ChartSeries {
   readonly name: string;
   /** One value for each time, in the same order. */
   readonly values: readonly number[];
@@ -12,7 +12,7 @@ export interface Series {
  *
  * @param times ISO 8601, oldest first; two or more.
  */
-export function lineChart(title: string, times: readonly string[], series: readonly Series[]): Html {
+export function renderLineChart(title: string, times: readonly string[], series: readonly ChartSeries[]): Html {
   const [first = "", last = ""] = [times[0], times.at(-1)];
   const [from, to] = [Date.parse(first), Date.parse(last)];
   const axisMax = roundUpAxis(Math.max(...series.flatMap(({ values }) => values)));
@@ -20,15 +20,16 @@ export function lineChart(title: string, times: readonly string[], series: reado
   const y = (value: number): string => ((1 - value / axisMax) * HEIGHT).toFixed(1);
   const isBrief = to - from < 2 * 24 * 60 * 60 * 1_000;
   const formatTime = (time: string): string => time.slice(0, isBrief ? 16 : 10).replace("T", " ");
-  const points = ({ values }: Series) => times.map((time, index) => `${x(time)},${y(values[index] ?? 0)}`).join(" ");
+  const points = ({ values }: ChartSeries) =>
+    times.map((time, index) => `${x(time)},${y(values[index] ?? 0)}`).join(" ");
   return html`<figure class="chart"><figcaption>${title}</figcaption>
-<div class="ends" aria-hidden="true"><span>${number(axisMax)}</span></div>
+<div class="ends" aria-hidden="true"><span>${formatNumber(axisMax)}</span></div>
 <svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><line class="grid" x1="0" x2="${WIDTH}" y1="0" y2="0"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT / 2}" y2="${HEIGHT / 2}"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${series.map(
     (one, index) => html`<polyline class="series-${index}" points="${points(one)}"/>`,
   )}</svg>
 <div class="ends" aria-hidden="true"><span>${formatTime(first)}</span><span>${formatTime(last)}</span></div>
 <ul class="key">${series.map(
-    ({ name, values }, index) => html`<li class="series-${index}">${name}: ${number(values.at(-1) ?? 0)}</li>`,
+    ({ name, values }, index) => html`<li class="series-${index}">${name}: ${formatNumber(values.at(-1) ?? 0)}</li>`,
   )}</ul>
 ${renderChartTable(title, times, series)}</figure>`;
 }
@@ -38,12 +39,12 @@ const HEIGHT = 150;
 /** The maximum number of times in the table, which shows the latest. The files of the runs have all of them. */
 const MAX_TABLE_ROWS = 60;
 
-function renderChartTable(title: string, times: readonly string[], series: readonly Series[]): Html {
+function renderChartTable(title: string, times: readonly string[], series: readonly ChartSeries[]): Html {
   const rows = times
     .map(
       (time, index) =>
         html`<tr><td data-label="Read">${time.slice(0, 16).replace("T", " ")}</td>${series.map(
-          ({ name, values }) => html`<td data-label="${name}">${number(values[index] ?? 0)}</td>`,
+          ({ name, values }) => html`<td data-label="${name}">${formatNumber(values[index] ?? 0)}</td>`,
         )}</tr>`,
     )
     .reverse()
@@ -54,14 +55,14 @@ function renderChartTable(title: string, times: readonly string[], series: reado
 }
 
 /** Renders counts by kind, as a table with bars. */
-export function barTable(
+export function renderBarTable(
   title: string,
   bars: readonly { readonly name: string; readonly count: number; readonly isOld?: boolean }[],
 ): Html {
   const maxCount = Math.max(1, ...bars.map(({ count }) => count));
   return html`<figure class="chart bars"><figcaption>${title}</figcaption><div class="table" tabindex="0" role="region" aria-label="${title}"><table><tbody>${bars.map(
     ({ name, count, isOld = false }) =>
-      html`<tr class="${isOld ? "old" : "new"}"><th scope="row">${name}</th><td><svg aria-hidden="true"><rect width="${((count / maxCount) * 100).toFixed(1)}%" height="100%" rx="3"/></svg></td><td>${number(count)}</td></tr>`,
+      html`<tr class="${isOld ? "old" : "new"}"><th scope="row">${name}</th><td><svg aria-hidden="true"><rect width="${((count / maxCount) * 100).toFixed(1)}%" height="100%" rx="3"/></svg></td><td>${formatNumber(count)}</td></tr>`,
   )}</tbody></table></div></figure>`;
 }
 

@@ -4,12 +4,12 @@ import { createHash } from "node:crypto";
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
 
 /** The path of a tenant's page, relative to the site. It is the same in each run, and unique for each name on any file system. */
-export function tenantPage(name: string): string {
+export function getTenantPagePath(name: string): string {
   return `tenants/${toFileName(name)}.html`;
 }
 
 /** The path of a rollout's page, with the same properties. */
-export function rolloutPage(id: string): string {
+export function getRolloutPagePath(id: string): string {
   return `rollouts/${toFileName(id)}.html`;
 }
 
@@ -19,11 +19,11 @@ function toFileName(name: string): string {
   return `t-${name
     .slice(0, 100)
     .toLowerCase()
-    .replaceAll(/[^a-z0-9_-]/g, "-")}~${digestOf(name)}`;
+    .replaceAll(/[^a-z0-9_-]/g, "-")}~${computeShortDigest(name)}`;
 }
 
 /** A digest that distinguishes texts in file names. */
-export function digestOf(text: string): string {
+export function computeShortDigest(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 

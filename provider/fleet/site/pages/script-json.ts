@@ -1,6 +1,6 @@
-import { printableJson } from "../../../settings/text";
+import { escapeUnprintableJson } from "../../../settings/text";
 
 /** Formats JSON so that it is safe inside a script element or a script file. No value can end the element or begin another one. */
-export function scriptJson(value: unknown): string {
-  return printableJson(JSON.stringify(value)).replaceAll("<", "\\u003c");
+export function formatScriptJson(value: unknown): string {
+  return escapeUnprintableJson(JSON.stringify(value)).replaceAll("<", "\\u003c");
 }

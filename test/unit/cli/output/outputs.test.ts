@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { type Format, type Output, type OutputOptions, readOutputs } from "../../../../provider/cli/output/outputs";
+import { type Format, type Output, type OutputOptions, parseOutputs } from "../../../../provider/cli/output/outputs";
 import { writeOutputs } from "../../../../provider/cli/output/write-outputs";
 
 const FORMATS = ["text", "markdown", "json"] as const;
@@ -32,7 +32,7 @@ afterEach(() => {
 function read(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
   const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${folder}/$2`));
   const given = options.output === undefined ? options : { ...options, output: placed };
-  return readOutputs(given, FORMATS, stdoutUse).map(
+  return parseOutputs(given, FORMATS, stdoutUse).map(
     ({ format, to }) => `${format}:${typeof to === "object" ? to.file.replace(`${folder}/`, "") : to}`,
   );
 }
@@ -58,7 +58,7 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, string[]]>([
 });
 
 it("takes a name with an equals sign for a file when a path begins it", () => {
-  expect(readOutputs({ format: "json", output: ["./json=a"] }, FORMATS)[0]).toEqual({
+  expect(parseOutputs({ format: "json", output: ["./json=a"] }, FORMATS)[0]).toEqual({
     format: "json",
     to: { file: "./json=a" },
   });
@@ -81,7 +81,7 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
   const output = options.output?.map((one) =>
     /^(?:\w+=)?(?:-|$)/.test(one) ? one : one.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${folder}/$2`),
   );
-  expect(() => readOutputs({ ...options, ...(output && { output }) }, FORMATS)).toThrow(message);
+  expect(() => parseOutputs({ ...options, ...(output && { output }) }, FORMATS)).toThrow(message);
 });
 
 it("refuses a directory and a read-only file before any work is done", () => {
@@ -91,7 +91,7 @@ it("refuses a directory and a read-only file before any work is done", () => {
     ["there.md", /it is a directory/],
     ["kept.md", /is read-only/],
   ] as const) {
-    expect(() => readOutputs({ output: [file(name)] }, FORMATS)).toThrow(why);
+    expect(() => parseOutputs({ output: [file(name)] }, FORMATS)).toThrow(why);
   }
 });
 
@@ -106,9 +106,9 @@ it("moves text to stderr where an option uses stdout, and refuses anything else 
 });
 
 it("prints no text of a command that has none", () => {
-  expect(readOutputs({}, ["csv"])).toEqual([{ format: "csv", to: "stdout" }]);
+  expect(parseOutputs({}, ["csv"])).toEqual([{ format: "csv", to: "stdout" }]);
   const to = { file: file("a.dat") };
-  expect(readOutputs({ output: [to.file] }, ["csv"])).toEqual([{ format: "csv", to }]);
+  expect(parseOutputs({ output: [to.file] }, ["csv"])).toEqual([{ format: "csv", to }]);
 });
 
 const RENDERERS = { text: () => "text\n", markdown: () => "# text\n", json: async () => "{}\n" };

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { makeListChange } from "../../../../provider/commands/change/make-list-change";
-import { type Refanged, refang } from "../../../../provider/settings/refang";
+import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
+import { type RefangedValue, refang } from "../../../../provider/settings/refang";
 import { settingsFolder } from "../../../support/settings-folder";
 
-function value(text: string): Refanged {
+function value(text: string): RefangedValue {
   const read = refang(text);
   if (!read.ok) throw new Error(read.reason);
   return read.value;
@@ -26,11 +26,11 @@ it("a change that breaks a file which includes what is changed is refused, over 
   const place = {
     file: folder.at("settings/baseline.yaml"),
     includedBy: folder.at("settings/acme.yaml"),
-    tenants: [folder.at("tenants/initech.yaml"), folder.at("tenants/hooli.yaml")],
+    tenantFiles: [folder.at("tenants/initech.yaml"), folder.at("tenants/hooli.yaml")],
     today: "2026-11-23",
   };
-  const add = (text: string, facts = {}) =>
-    makeListChange(place, { do: "add", section: "allow", values: [value(text)], facts });
+  const add = (text: string, metadata = {}) =>
+    prepareListChange(place, { do: "add", section: "allow", values: [value(text)], metadata });
   let refused = "";
   try {
     add("new.example");

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { expect, it, vi } from "vitest";
 import { Lexer } from "yaml";
-import { makeListChange } from "../../../../provider/commands/change/make-list-change";
+import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
 import { refang } from "../../../../provider/settings/refang";
 import { settingsFolder } from "../../../support/settings-folder";
 
@@ -19,11 +19,11 @@ it("of thousands of entries, the parser of YAML reads those alone that need it",
 
   const lex = vi.spyOn(Lexer.prototype, "lex");
   try {
-    const { files, steps } = makeListChange(
+    const { files, steps } = prepareListChange(
       { file: folder.at("settings.yaml"), today: "2026-11-23" },
-      { do: "add", section: "deny", values: [value.value], facts: { expires: "2026-12-23" } },
+      { do: "add", section: "deny", values: [value.value], metadata: { expires: "2026-12-23" } },
     );
-    expect(steps.map(({ what }) => what)).toEqual(["deny evil.example until 2026-12-23"]);
+    expect(steps.map(({ description }) => description)).toEqual(["deny evil.example until 2026-12-23"]);
     const added = "  - value: evil.example\n    expires: 2026-12-23\n";
     expect(files.map(({ after }) => after)).toEqual([before + added]);
     // What is left of the file as it is and as it would be, and the element that shows how the new one is written.

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { makeListChange } from "../../../../provider/commands/change/make-list-change";
-import { patchOf } from "../../../../provider/files/change-files";
+import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
+import { formatGitPatch } from "../../../../provider/files/edit-files";
 import type { ListChange } from "../../../../provider/gitops/list-change";
 import { refang } from "../../../../provider/settings/refang";
 import { settingsFolder } from "../../../support/settings-folder";
@@ -17,14 +17,14 @@ const LAYOUTS: Readonly<Record<string, (hosts: readonly string[]) => string>> = 
   JSON: (hosts) => JSON.stringify({ version: 1, deny: hosts.map((value) => ({ value, ticket: "INC-1" })) }, null, 2),
 };
 
-const facts = { expires: "2026-12-23" };
+const metadata = { expires: "2026-12-23" };
 const reviewed = { on: "2026-11-23", by: "lena@acme.example" };
 const CHANGES: Readonly<Record<string, ListChange>> = {
-  "an addition": { do: "add", section: "deny", values: [], facts },
-  "a removal": { do: "remove", values: [], facts: {} },
-  "a move": { do: "move", to: "allow", values: [], facts },
-  "an extension": { do: "extend", values: [], facts },
-  "a review": { do: "keep", values: [], facts: {}, reviewed },
+  "an addition": { do: "add", section: "deny", values: [], metadata },
+  "a removal": { do: "remove", values: [], metadata: {} },
+  "a move": { do: "move", to: "allow", values: [], metadata },
+  "an extension": { do: "extend", values: [], metadata },
+  "a review": { do: "keep", values: [], metadata: {}, reviewed },
 };
 
 const CASES = Object.keys(LAYOUTS).flatMap((layout) =>
@@ -49,7 +49,7 @@ it.each(CASES)("$name of many values in $layout takes steps in proportion to the
     let lines: string[] = [];
     const steps = countSteps(() => {
       const place = { file: folder.at("settings.yaml"), today: "2026-11-23" };
-      lines = patchOf(makeListChange(place, { ...change, values }).files, folder.path).split("\n");
+      lines = formatGitPatch(prepareListChange(place, { ...change, values }).files, folder.path).split("\n");
     });
     expect(lines.length).toBeGreaterThan(4);
     return steps;

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { changeMessage } from "../../../../provider/commands/change/change-message";
-import { type PlannedChange, planListChange } from "../../../../provider/commands/change/plan-list-change";
-import { editSettings } from "../../../../provider/files/edit";
+import { buildChangeMessage } from "../../../../provider/commands/change/change-message";
+import { type ListChangePlan, planListChange } from "../../../../provider/commands/change/plan-list-change";
 import { readSettings } from "../../../../provider/files/read-settings";
+import { editSettings } from "../../../../provider/files/settings-editor";
 import type { ListChange } from "../../../../provider/gitops/list-change";
-import { type Refanged, refang } from "../../../../provider/settings/refang";
+import { type RefangedValue, refang } from "../../../../provider/settings/refang";
 
 const FILES: Readonly<Record<string, string>> = {
   "acme.yaml": `version: 1
@@ -34,7 +34,7 @@ vips: [ceo@acme.example]
 const readFile = (path: string): string => FILES[path] ?? "";
 const settings = readSettings("acme.yaml", { readFile, today: "2026-11-23" });
 
-function values(...texts: string[]): Refanged[] {
+function values(...texts: string[]): RefangedValue[] {
   return texts.map((text) => {
     const read = refang(text);
     if (!read.ok) throw new Error(read.reason);
@@ -42,12 +42,12 @@ function values(...texts: string[]): Refanged[] {
   });
 }
 
-function plan(change: ListChange): PlannedChange {
+function plan(change: ListChange): ListChangePlan {
   return planListChange(settings, change, (file, section) => readFile(file).includes(`\n${section}:`));
 }
 
 /** The lines that are new in the tenant's file, and those that are gone. */
-function difference({ edits }: PlannedChange): { added: string[]; gone: string[] } {
+function difference({ edits }: ListChangePlan): { added: string[]; gone: string[] } {
   expect(new Set(edits.map(({ file }) => file))).toEqual(new Set(["acme.yaml"]));
   const before = readFile("acme.yaml");
   const after = editSettings(
@@ -60,15 +60,15 @@ function difference({ edits }: PlannedChange): { added: string[]; gone: string[]
 }
 
 it("adds what is new, once, and says what stands above it", () => {
-  const facts = { ticket: "INC-2", expires: "2026-12-23" };
+  const metadata = { ticket: "INC-2", expires: "2026-12-23" };
   const planned = plan({
     do: "add",
     section: "deny",
     values: values("www.bad[.]example", "www.bad.example"),
-    facts,
+    metadata,
   });
   expect(planned.refusals).toEqual([]);
-  expect(planned.steps.map(({ what, told }) => ({ what, told }))).toEqual([
+  expect(planned.steps.map(({ description, notes }) => ({ what: description, told: notes }))).toEqual([
     {
       what: "deny www.bad.example until 2026-12-23",
       told: [
@@ -83,25 +83,25 @@ it("adds what is new, once, and says what stands above it", () => {
 });
 
 it("says of a mailbox that its domain's entry covers it", () => {
-  const planned = plan({ do: "add", section: "deny", values: values("x@bad.example"), facts: {} });
-  expect(planned.steps[0]?.told).toEqual([
+  const planned = plan({ do: "add", section: "deny", values: values("x@bad.example"), metadata: {} });
+  expect(planned.steps[0]?.notes).toEqual([
     "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already.",
   ]);
 });
 
 it("leaves what is there, in an included file too, and says when it ends sooner", () => {
   const given = values("bad.example", "base.example");
-  const planned = plan({ do: "add", section: "deny", values: given, facts: { expires: "never" } });
+  const planned = plan({ do: "add", section: "deny", values: given, metadata: { expires: "never" } });
   expect(planned.edits).toEqual([]);
-  expect(planned.steps.map(({ isDone, isLeft }) => [isDone, isLeft])).toEqual([
+  expect(planned.steps.map(({ isDone, isUnresolved }) => [isDone, isUnresolved])).toEqual([
     [true, true],
     [true, false],
   ]);
 });
 
 it("replaces what ended", () => {
-  const facts = { ticket: "INC-3", expires: "2027-03-03" };
-  const planned = plan({ do: "add", section: "deny", values: values("old.example"), facts });
+  const metadata = { ticket: "INC-3", expires: "2027-03-03" };
+  const planned = plan({ do: "add", section: "deny", values: values("old.example"), metadata });
   expect(difference(planned)).toEqual({
     added: ["    ticket: INC-3", "    expires: 2027-03-03"],
     gone: ["    expires: 2026-01-01"],
@@ -109,10 +109,10 @@ it("replaces what ended", () => {
 });
 
 it("puts on the other list what ended on the one", () => {
-  const facts = { expires: "2027-03-03" };
-  const planned = plan({ do: "add", section: "allow", values: values("old.example"), facts });
+  const metadata = { expires: "2027-03-03" };
+  const planned = plan({ do: "add", section: "allow", values: values("old.example"), metadata });
   expect(planned.refusals).toEqual([]);
-  expect(planned.steps[0]?.told).toEqual([
+  expect(planned.steps[0]?.notes).toEqual([
     "It takes the place of the deny of old.example (acme.yaml:8, until 2026-01-01), which is past.",
   ]);
   expect(difference(planned)).toEqual({
@@ -122,42 +122,42 @@ it("puts on the other list what ended on the one", () => {
 });
 
 it("moves with owner and end, and leaves what was said of the old place", () => {
-  const facts = { ticket: "INC-4" };
-  const planned = plan({ do: "move", to: "deny", values: values("partner.example"), facts });
+  const metadata = { ticket: "INC-4" };
+  const planned = plan({ do: "move", to: "deny", values: values("partner.example"), metadata });
   expect(difference(planned)).toEqual({
     added: ["    ticket: INC-4", "allow: []"],
     gone: ["allow:", "    comment: they pay", "    approvedBy: Ruth", "    reviewed: { on: 2026-11-01, by: Ruth }"],
   });
-  expect(planned.steps[0]?.told[1]).toBe("Said of its old place, and left behind: comment, approvedBy, reviewed.");
+  expect(planned.steps[0]?.notes[1]).toBe("Said of its old place, and left behind: comment, approvedBy, reviewed.");
 });
 
 it("sets an end, and says when that is earlier", () => {
-  const planned = plan({ do: "extend", values: values("bad.example"), facts: { expires: "2026-12-01" } });
+  const planned = plan({ do: "extend", values: values("bad.example"), metadata: { expires: "2026-12-01" } });
   expect(difference(planned)).toEqual({
     added: ["    expires: 2026-12-01"],
     gone: ["    expires: 2027-01-01"],
   });
-  expect(planned.steps[0]?.told[1]).toBe("Its new end is earlier than it was.");
+  expect(planned.steps[0]?.notes[1]).toBe("Its new end is earlier than it was.");
 });
 
 it("says what else changes where the end stays", () => {
   const given = values("bad.example");
-  const facts = { expires: "2027-01-01", ticket: "INC-9" };
-  const planned = plan({ do: "extend", values: given, facts });
+  const metadata = { expires: "2027-01-01", ticket: "INC-9" };
+  const planned = plan({ do: "extend", values: given, metadata });
   expect(planned.steps.map(({ isDone }) => isDone)).toEqual([false]);
-  expect(changeMessage({ do: "extend", values: given, facts }, planned.steps).title).toBe(
+  expect(buildChangeMessage({ do: "extend", values: given, metadata }, planned.steps).title).toBe(
     "Let the deny of bad.example stand until 2027-01-01 (INC-9)",
   );
-  const same = plan({ do: "extend", values: given, facts: { expires: "2027-01-01" } });
+  const same = plan({ do: "extend", values: given, metadata: { expires: "2027-01-01" } });
   expect(same.steps.map(({ isDone }) => isDone)).toEqual([true]);
   expect(same.edits).toEqual([]);
 });
 
 it("keeps something as it is, with who decided and what else is said of it", () => {
   const reviewed = { on: "2026-11-23", by: "lena@acme.example", reason: "in use" };
-  const facts = { owner: "Ruth" };
-  const planned = plan({ do: "keep", values: values("partner.example"), facts, reviewed });
-  expect(planned.steps.map(({ what, isDone }) => [what, isDone])).toEqual([
+  const metadata = { owner: "Ruth" };
+  const planned = plan({ do: "keep", values: values("partner.example"), metadata, reviewed });
+  expect(planned.steps.map(({ description, isDone }) => [description, isDone])).toEqual([
     ["keep the allow of partner.example", false],
   ]);
   expect(difference(planned)).toEqual({
@@ -167,7 +167,7 @@ it("keeps something as it is, with who decided and what else is said of it", () 
 });
 
 it("removes an element with its comment, and one that ended", () => {
-  const planned = plan({ do: "remove", values: values("bad.example", "old.example"), facts: {} });
+  const planned = plan({ do: "remove", values: values("bad.example", "old.example"), metadata: {} });
   expect(difference(planned)).toEqual({
     added: [],
     gone: [
@@ -184,48 +184,48 @@ it("removes an element with its comment, and one that ended", () => {
 it.each<[string, ListChange, RegExp]>([
   [
     "what is on the other list",
-    { do: "add", section: "allow", values: values("bad.example"), facts: {} },
+    { do: "add", section: "allow", values: values("bad.example"), metadata: {} },
     /^there is a deny of bad\.example .*`email-security move bad\.example --to allow` moves it$/,
   ],
   [
     "what is allowed, too",
-    { do: "add", section: "deny", values: values("partner.example"), facts: {} },
+    { do: "add", section: "deny", values: values("partner.example"), metadata: {} },
     /^there is an allow of partner\.example /,
   ],
   [
     "to move what ended without a new end, since it would do nothing on the other list",
-    { do: "move", to: "allow", values: values("old.example"), facts: {} },
+    { do: "move", to: "allow", values: values("old.example"), metadata: {} },
     /^the deny of old\.example \(acme\.yaml:8, until 2026-01-01\) is past, .*; say by --for until when/,
   ],
-  ["no mailbox as a VIP", { do: "add", section: "vips", values: values("bad.example"), facts: {} }, /is no mailbox/],
+  ["no mailbox as a VIP", { do: "add", section: "vips", values: values("bad.example"), metadata: {} }, /is no mailbox/],
   [
     "what an included file declares",
-    { do: "remove", values: values("base.example"), facts: {} },
+    { do: "remove", values: values("base.example"), metadata: {} },
     /baseline\.yaml:3.*either `email-security remove base\.example --file baseline\.yaml`, for all that include it; or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
   ],
   [
     "an end of what an included file declares, and tells the command and what to write here",
-    { do: "extend", section: "deny", values: values("base.example"), facts: { expires: "2026-12-23" } },
+    { do: "extend", section: "deny", values: values("base.example"), metadata: { expires: "2026-12-23" } },
     /baseline\.yaml:3\); either `email-security extend base\.example --list deny --for 2026-12-23 --file baseline\.yaml`, for all that include it; or write `\{ value: base\.example, expires: 2026-12-23 \}` under `deny:` in "acme\.yaml", for this tenant alone$/,
   ],
   [
     "what ended in an included file",
-    { do: "remove", values: values("past.example"), facts: {} },
+    { do: "remove", values: values("past.example"), metadata: {} },
     /the deny of past\.example \(baseline\.yaml:4, until 2026-01-01\) stands in an included file/,
   ],
   [
     "to say of an included file that this tenant keeps it",
-    { do: "keep", values: values("base.example"), facts: {} },
+    { do: "keep", values: values("base.example"), metadata: {} },
     /either `email-security (?:review )?keep base\.example .*--file baseline\.yaml`, for all that include it; or declare it in "acme\.yaml" too, with a `reviewed` of its own/,
   ],
   [
     "what is in several scopes",
-    { do: "remove", values: values("two.example"), facts: {} },
+    { do: "remove", values: values("two.example"), metadata: {} },
     /is there more than once: the deny of two\.example .* and the deny of two\.example .*; say which by --scope$/,
   ],
   [
     "what is nowhere, with what stands above it",
-    { do: "remove", values: values("x.bad.example"), facts: {} },
+    { do: "remove", values: values("x.bad.example"), metadata: {} },
     /^x\.bad\.example is not in these files; above it is the deny of bad\.example/,
   ],
 ])("refuses %s", (_what, change, reason) => {
@@ -235,7 +235,7 @@ it.each<[string, ListChange, RegExp]>([
 });
 
 it("takes the one of several that is said", () => {
-  const planned = plan({ do: "remove", scope: "graymail", values: values("two.example"), facts: {} });
+  const planned = plan({ do: "remove", scope: "graymail", values: values("two.example"), metadata: {} });
   expect(difference(planned)).toEqual({
     added: [],
     gone: ["  - value: two.example", "    scope: graymail"],

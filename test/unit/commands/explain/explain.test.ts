@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
-  type Code,
-  codeOf,
+  CODE_GROUPS,
   EXPLANATIONS,
-  explanationOf,
-  GROUPS,
-  nearestCode,
+  type ExplainableCode,
+  findNearestCode,
+  getExplanation,
+  parseCode,
 } from "../../../../provider/commands/explain/explanations";
 import { RISKS } from "../../../../provider/settings/risk";
 
@@ -31,11 +31,11 @@ it("explains every code that occurs in the package, and no other", () => {
 });
 
 it("lists every code once", () => {
-  const listed = GROUPS.flatMap(({ codes }) => codes);
+  const listed = CODE_GROUPS.flatMap(({ codes }) => codes);
   expect([...listed].sort()).toEqual([...Object.keys(EXPLANATIONS), ...Object.keys(RISKS)].sort());
 });
 
-const ALL = GROUPS.flatMap(({ codes }) => codes.map((code) => [code, explanationOf(code)] as const));
+const ALL = CODE_GROUPS.flatMap(({ codes }) => codes.map((code) => [code, getExplanation(code)] as const));
 
 it.each(ALL)("%s: says in sentences what happened, of what, what to do, and what is next", (_code, one) => {
   expect(one.means).toMatch(/^[A-Z`].*\.$/s);
@@ -48,10 +48,12 @@ it.each(ALL)("%s: says in sentences what happened, of what, what to do, and what
 });
 
 it.each(Object.keys(RISKS))("%s: its example is an entry that is refused for it", (code) => {
-  expect(explanationOf(code as Code).example).toMatch(new RegExp(`^value is "\\S+", which is refused \\(${code}[,)]`));
+  expect(getExplanation(code as ExplainableCode).example).toMatch(
+    new RegExp(`^value is "\\S+", which is refused \\(${code}[,)]`),
+  );
 });
 
-it.each<[written: string, code: Code]>([
+it.each<[written: string, code: ExplainableCode]>([
   ["ERR_EXISTS", "ERR_EXISTS"],
   ["err_exists", "ERR_EXISTS"],
   ["exists", "ERR_EXISTS"],
@@ -59,9 +61,9 @@ it.each<[written: string, code: Code]>([
   ["rollout-not-allowed", "ERR_ROLLOUT_NOT_ALLOWED"],
   ["allow-free-mail", "allow-free-mail"],
   ["(ALLOW_FREE_MAIL)", "allow-free-mail"],
-])("takes %s for %s", (written, code) => expect(codeOf(written)).toBe(code));
+])("takes %s for %s", (written, code) => expect(parseCode(written)).toBe(code));
 
-it.each<[written: string, code: Code | undefined]>([
+it.each<[written: string, code: ExplainableCode | undefined]>([
   ["ERR_EXSITS", "ERR_EXISTS"],
   ["rollout_buzy", "ERR_ROLLOUT_BUSY"],
   ["ERR_SETTINGSFILE", "ERR_SETTINGS_FILE"],
@@ -69,6 +71,6 @@ it.each<[written: string, code: Code | undefined]>([
   ["toString", undefined],
   ["", undefined],
 ])("%s is none; the nearest is %s", (written, code) => {
-  expect(codeOf(written)).toBeUndefined();
-  expect(nearestCode(written)).toBe(code);
+  expect(parseCode(written)).toBeUndefined();
+  expect(findNearestCode(written)).toBe(code);
 });

@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
-import { findCsv } from "../../../../provider/commands/find/find-csv";
-import { findText } from "../../../../provider/commands/find/find-text";
+import { renderFindCsv } from "../../../../provider/commands/find/find-csv";
+import { renderFindText } from "../../../../provider/commands/find/find-text";
 import {
+  type FindMatch,
   type FindReport,
-  type Found,
   findSchema,
-  type TenantFound,
+  type TenantMatches,
 } from "../../../../provider/gitops/find/find-schema";
 import { commandsIn } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007";
 
-const found = (fields: Partial<Found> = {}): Found => ({
+const found = (fields: Partial<FindMatch> = {}): FindMatch => ({
   kind: "entry",
   wanted: "evil.example",
   how: "exact",
@@ -25,7 +25,7 @@ const found = (fields: Partial<Found> = {}): Found => ({
   ...fields,
 });
 
-const tenant = (name: string, fields: Partial<TenantFound> = {}): TenantFound => ({
+const tenant = (name: string, fields: Partial<TenantMatches> = {}): TenantMatches => ({
   name,
   found: [found()],
   decisions: [],
@@ -33,7 +33,7 @@ const tenant = (name: string, fields: Partial<TenantFound> = {}): TenantFound =>
   ...fields,
 });
 
-const report = (tenants: readonly TenantFound[]): FindReport => ({
+const report = (tenants: readonly TenantMatches[]): FindReport => ({
   format: "1",
   at: "2026-11-20T09:00:00.000Z",
   wanted: [{ value: "evil.example", entryType: "domain", isSender: true }],
@@ -44,15 +44,15 @@ const report = (tenants: readonly TenantFound[]): FindReport => ({
 it("tells once what is the same in many tenants, and counts those that are not named", () => {
   const many = Array.from({ length: 120 }, (_, at) => tenant(`t${at}`));
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
-  expect(findText(report([...many, tenant("without", { found: [] })])).replaceAll(/\s+/g, " ")).toBe(
+  expect(renderFindText(report([...many, tenant("without", { found: [] })])).replaceAll(/\s+/g, " ")).toBe(
     `evil.example: found in 120 of 121 tenants deny evil.example: at the tenant, 120 tenants in ${names} and 20 more, which --format json names who made it, the service does not tell `,
   );
 });
 
 it("tells of makers that differ that they do, and puts nobody's name on all", () => {
-  const by = (name: string, maker: string): TenantFound =>
+  const by = (name: string, maker: string): TenantMatches =>
     tenant(name, { found: [found({ there: [{ id: "1", list: "deny", by: maker }] })] });
-  const text = findText(report([by("a", "Dana"), by("b", "Tomas")]));
+  const text = renderFindText(report([by("a", "Dana"), by("b", "Tomas")]));
   expect(text).toContain("made by different people or at different times");
   expect(text).not.toContain("Dana");
 });
@@ -67,7 +67,7 @@ it("tells a VIP as one, an IDN in its own script, and what could not be read", (
     there: [{ list: "vip", by: "Dana", at: "2026-11-02", source: "manual" }],
   });
   const unread = [{ where: "stack" as const, code: "ERR_PULUMI", message: "no stack" }];
-  expect(findText(report([tenant("acme", { found: [vip], unread })]))).toBe(`evil.example: found
+  expect(renderFindText(report([tenant("acme", { found: [vip], unread })]))).toBe(`evil.example: found
   VIP ceo@xn--mnchen-3ya.example (ceo@münchen.example), below it: at the
     tenant, and not declared
       added by Dana on 2026-11-02, source manual
@@ -113,17 +113,17 @@ it("does nothing in a terminal, whatever names and texts come from outside, and 
   ];
   const unread = [{ where: "tenant" as const, code: "Error", message: HOSTILE }];
   const all = report([tenant(HOSTILE, { found: [one], decisions, unread }), tenant("b", { found: [one] })]);
-  const text = findText(all, 80);
+  const text = renderFindText(all, 80);
   expect(commandsIn(text)).toEqual([]);
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  expect(commandsIn(findCsv(all).replaceAll("\r\n", "\n"))).toEqual([]);
+  expect(commandsIn(renderFindCsv(all).replaceAll("\r\n", "\n"))).toEqual([]);
   expect(findSchema.parse(all)).toEqual(all);
 });
 
 it("counts a tenant that could not be read as none that was searched", () => {
-  const failed: TenantFound["unread"] = [{ where: "tenant", code: "ERR_AUTH", message: "refused" }];
+  const failed: TenantMatches["unread"] = [{ where: "tenant", code: "ERR_AUTH", message: "refused" }];
   const unread = tenant("b", { found: [], unread: failed });
-  const headline = (tenants: readonly TenantFound[]): string => findText(report(tenants)).split("\n")[0] ?? "";
+  const headline = (tenants: readonly TenantMatches[]): string => renderFindText(report(tenants)).split("\n")[0] ?? "";
   expect(headline([tenant("a"), unread])).toBe("evil.example: found in 1 of 1 tenant, and 1 tenant could not be read");
   expect(headline([tenant("a", { found: [] }), unread, { ...unread, name: "c" }])).toBe(
     "evil.example: nothing found in 1 tenant, and 2 tenants could not be read.",
@@ -132,7 +132,9 @@ it("counts a tenant that could not be read as none that was searched", () => {
 
 it("cuts a long reason between words, so that no variable's name is cut", () => {
   const message = `${"x".repeat(10)} ${"word ".repeat(195)}EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=acme`;
-  const text = findText(report([tenant("b", { found: [], unread: [{ where: "tenant", code: "ERR_AUTH", message }] })]));
+  const text = renderFindText(
+    report([tenant("b", { found: [], unread: [{ where: "tenant", code: "ERR_AUTH", message }] })]),
+  );
   expect(text).toContain("… [ERR_AUTH]");
   expect(text).not.toContain("EMAIL_SECURITY");
 });

@@ -1,13 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { reviewCsv } from "../../../../provider/commands/review/review-csv";
-import { reviewHtml } from "../../../../provider/commands/review/review-html";
-import { reviewMarkdown } from "../../../../provider/commands/review/review-markdown";
-import { reviewJson, reviewSchema } from "../../../../provider/commands/review/review-schema";
-import { reviewText } from "../../../../provider/commands/review/review-text";
+import { renderReviewCsv } from "../../../../provider/commands/review/review-csv";
+import { renderReviewHtml } from "../../../../provider/commands/review/review-html";
+import { renderReviewMarkdown } from "../../../../provider/commands/review/review-markdown";
+import { formatReviewJson, reviewSchema } from "../../../../provider/commands/review/review-schema";
+import { renderReviewText } from "../../../../provider/commands/review/review-text";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { emptyReview, hugeReview, mixedReview, reviewOfText, unreadReview } from "../../../support/reviews";
 
-const ALL = { reviewCsv, reviewHtml, reviewJson, reviewMarkdown, reviewText };
+const ALL = {
+  reviewCsv: renderReviewCsv,
+  reviewHtml: renderReviewHtml,
+  reviewJson: formatReviewJson,
+  reviewMarkdown: renderReviewMarkdown,
+  reviewText: renderReviewText,
+};
 
 describe("a review, wherever it is written", () => {
   it.each(Object.entries(ALL))("%s is nothing but text", (_name, textOf) => {
@@ -20,7 +26,7 @@ describe("a review, wherever it is written", () => {
 
   it("has the same tags as a page, whatever comes from outside", () => {
     const tags = (text: string): string[] =>
-      [...reviewHtml(reviewOfText(text)).matchAll(/<[^>]*>/g)]
+      [...renderReviewHtml(reviewOfText(text)).matchAll(/<[^>]*>/g)]
         .map(([tag]) => tag)
         .filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
     for (const text of Object.values(HOSTILE)) expect(tags(text)).toEqual(tags("evil"));
@@ -28,14 +34,14 @@ describe("a review, wherever it is written", () => {
 
   it("needs nothing else as a page, asks nobody for anything, and runs nothing", () => {
     for (const report of [emptyReview, mixedReview, hugeReview(300)]) {
-      const page = reviewHtml(report);
+      const page = renderReviewHtml(report);
       expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
       expect(page).not.toMatch(/<script|<link|<img|<iframe|<a\b|\ssrc=|\shref=|url\(|@import|\son\w+=/i);
     }
   });
 
   it("is no formula in a table", () => {
-    const cells = reviewCsv(reviewOfText("=1+1")).split(/\r\n|,/);
+    const cells = renderReviewCsv(reviewOfText("=1+1")).split(/\r\n|,/);
     expect(cells.filter((cell) => /^"?[=+@-]/.test(cell))).toEqual([]);
     expect(cells.filter((cell) => cell === `"'=1+1"`)).toHaveLength(8);
   });
@@ -43,18 +49,18 @@ describe("a review, wherever it is written", () => {
   it("reads back as it was", () => {
     for (const text of Object.values(HOSTILE).filter((one) => one.isWellFormed())) {
       const report = reviewOfText(text);
-      expect(reviewSchema.parse(JSON.parse(reviewJson(report)))).toEqual(report);
+      expect(reviewSchema.parse(JSON.parse(formatReviewJson(report)))).toEqual(report);
     }
   });
 
   it("is bounded where it is an issue or a page, and says how much is left out", () => {
     const huge = hugeReview(20_000);
-    const markdown = reviewMarkdown(huge);
+    const markdown = renderReviewMarkdown(huge);
     expect(markdown.length).toBeLessThan(65_536);
     expect(markdown).toMatch(/^<!-- email-security-review -->\n/);
     const boxes = markdown.match(/^- \[ \] /gm)?.length ?? 0;
     expect(markdown).toContain(`… and ${20_000 - boxes} more`);
-    const page = reviewHtml(huge);
+    const page = renderReviewHtml(huge);
     expect(Buffer.byteLength(page)).toBeLessThan(3_000_000);
     const lines = page.match(/<li class="change /g)?.length ?? 0;
     expect(page).toContain(`… and ${(20_000 - lines).toLocaleString("en-US")} more`);
@@ -63,7 +69,7 @@ describe("a review, wherever it is written", () => {
 
 describe("a review in a terminal", () => {
   it("has no line that is longer than the terminal, but for a value that is", () => {
-    const lines = reviewText(mixedReview, 80).split("\n");
+    const lines = renderReviewText(mixedReview, 80).split("\n");
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines.slice(0, 9)).toEqual([
       "5 to look at in settings/acme.yaml: 3 allows, 1 deny, 1 person.",
@@ -76,10 +82,12 @@ describe("a review in a terminal", () => {
       "",
       "allow billing@partner.example (graymail, owner dana@elsewhere.example,",
     ]);
-    expect(reviewText(emptyReview)).toBe("Nothing of settings/acme.yaml to look at.\n");
-    expect(reviewText(unreadReview)).toBe(
+    expect(renderReviewText(emptyReview)).toBe("Nothing of settings/acme.yaml to look at.\n");
+    expect(renderReviewText(unreadReview)).toBe(
       "Nothing found of settings/acme.yaml to look at, in what could be read.\n\nNot all could be read, so there may be more:\n  Of the threats, none could be read: 500.\n",
     );
-    expect(reviewMarkdown(unreadReview)).toContain("**Not all could be read, so there may be more:** Of the threats");
+    expect(renderReviewMarkdown(unreadReview)).toContain(
+      "**Not all could be read, so there may be more:** Of the threats",
+    );
   });
 });

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { suggest } from "../../../../provider/commands/suggest/suggest";
 import type { Suggestion, SuggestOptions } from "../../../../provider/commands/suggest/suggestion";
-import { changeFiles } from "../../../../provider/files/change-files";
+import { editAndValidateFiles } from "../../../../provider/files/edit-files";
 import { readSettings } from "../../../../provider/files/read-settings";
-import { observedFrom } from "../../../../provider/plan/observed";
+import { buildObservedState } from "../../../../provider/plan/observed-state";
 import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 
@@ -233,7 +233,7 @@ deny:
     );
     const { all, edited } = suggestions({ files: { "acme.yaml": "version: 1\n" }, reports, threats });
     expect(all.length).toBeGreaterThan(3);
-    for (const { what, evidence } of all) expect(commandsIn(`${what} ${evidence}`)).toEqual([]);
+    for (const { action, evidence } of all) expect(commandsIn(`${action} ${evidence}`)).toEqual([]);
     // It was read again, and holds just what was suggested.
     const text = edited("acme.yaml");
     const { entries, vips } = readSettings("acme.yaml", { today: TODAY, readFile: () => text });
@@ -402,7 +402,7 @@ interface World {
 function suggestions({ files, threats = [], reports = [], rows = [], vips = [], missing = [], options }: World) {
   const readFile = (path: string): string => files[path] ?? "";
   const settings = readSettings("acme.yaml", { today: TODAY, readFile });
-  const observed = observedFrom(
+  const observed = buildObservedState(
     "2026-11-21T12:00:00Z",
     rows.map((row, at) => ({ id: `e${at}`, ...row }) as AllowDenyEntryRow),
     vips as VipEmployeeRow[],
@@ -410,10 +410,10 @@ function suggestions({ files, threats = [], reports = [], rows = [], vips = [], 
   const all: Suggestion[] = suggest(settings, observed, evidenceBaseOf({ threats, reports, missing }), options);
   return {
     all,
-    told: all.map(({ kind, what, evidence }) => `${kind} ${what}: ${evidence}`),
+    told: all.map(({ kind, action, evidence }) => `${kind} ${action}: ${evidence}`),
     edited(name: string): string {
       const edits = all.flatMap((one) => one.edits);
-      return changeFiles(settings, edits, readFile).find(({ file }) => file === name)?.after ?? readFile(name);
+      return editAndValidateFiles(settings, edits, readFile).find(({ file }) => file === name)?.after ?? readFile(name);
     },
   };
 }

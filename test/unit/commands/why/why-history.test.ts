@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { historyOf } from "../../../../provider/commands/why/history";
+import { readValueHistory } from "../../../../provider/commands/why/value-history";
 import type { HistoryEvent } from "../../../../provider/gitops/why-schema";
 import { settingsFolder } from "../../../support/settings-folder";
 import { GIT_ENVIRONMENT, type SettingsHistory, settingsHistory } from "../../../support/settings-history";
@@ -42,7 +42,7 @@ it("follows an element that is written otherwise, moved to another file, renamed
   folder.git("mv", "b.yaml", "c.yaml");
   folder.commit("rename", {});
   folder.commit("go", { "c.yaml": "version: 1\n" });
-  const { events, missing, isOfOtherFiles } = await historyOf(["c.yaml"], "xn--mnchen-3ya.example");
+  const { events, missing, isFromOtherFiles } = await readValueHistory(["c.yaml"], "xn--mnchen-3ya.example");
   expect(events.map(told)).toEqual([
     'go: allow c.yaml {"owner":"y"} → ',
     'rename: allow b.yaml {"owner":"y"} → allow c.yaml {"owner":"y"}',
@@ -51,7 +51,7 @@ it("follows an element that is written otherwise, moved to another file, renamed
     'add:  → deny a.yaml {"comment":"- value: no\\n","owner":"x"}',
   ]);
   expect(missing).toEqual([]);
-  expect(isOfOtherFiles).toBe(false);
+  expect(isFromOtherFiles).toBe(false);
 });
 
 it("says that a version could not be read, by which a value seems to go and come", async () => {
@@ -59,12 +59,12 @@ it("says that a version could not be read, by which a value seems to go and come
   folder.commit("add", { "a.yaml": good });
   folder.commit("slip", { "a.yaml": good.replace("T1", "[T1") });
   folder.commit("mend", { "a.yaml": good });
-  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events.map(({ commit }) => commit?.subject)).toEqual(["mend", "slip", "add"]);
   expect(missing).toEqual([
     "A version of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.",
   ]);
-  expect((await historyOf(["a.yaml"], "other.example")).missing).toEqual([]);
+  expect((await readValueHistory(["a.yaml"], "other.example")).missing).toEqual([]);
 });
 
 it("tells the merge and the pull request that brought a commit, and what is not committed yet", async () => {
@@ -77,7 +77,7 @@ it("tells the merge and the pull request that brought a commit, and what is not 
   folder.git("merge", "--quiet", "--no-ff", "-m", "Merge pull request #12 from acme/topic", "topic");
   const merge = folder.git("rev-parse", "HEAD").trim();
   writeFileSync("a.yaml", "version: 1\nallow: [evil.example]\n");
-  const { events } = await historyOf(["a.yaml"], "evil.example");
+  const { events } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events.map(told)).toEqual(["(not committed): deny a.yaml {} → allow a.yaml {}", "deny:  → deny a.yaml {}"]);
   expect(events[1]).toMatchObject({
     commit: { id },
@@ -92,7 +92,7 @@ it("says where a shallow clone's history ends", async () => {
   using other = settingsFolder({});
   folder.git("clone", "--quiet", "--depth=1", `file://${folder.path}`, other.at("clone"));
   process.chdir(other.at("clone"));
-  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events).toMatchObject([{ commit: { subject: "next" }, isCutHere: true }]);
   expect(missing).toEqual([expect.stringContaining("`git fetch --unshallow`")]);
   process.chdir(folder.path);
@@ -102,10 +102,10 @@ it("says what was not read of a history that is too long, and that there is no g
   folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
   folder.commit("one", { "a.yaml": "version: 1\ndeny: [evil.example, b.example]\n" });
   folder.commit("two", { "a.yaml": "version: 1\ndeny: [evil.example, c.example]\n" });
-  const { missing } = await historyOf(["a.yaml"], "evil.example", { mostBytes: 1 });
+  const { missing } = await readValueHistory(["a.yaml"], "evil.example", { mostBytes: 1 });
   expect(missing).toEqual([expect.stringMatching(/^The history is long: \d older versions/)]);
   vi.stubEnv("PATH", folder.path);
-  expect((await historyOf(["a.yaml"], "evil.example")).missing).toEqual([
+  expect((await readValueHistory(["a.yaml"], "evil.example")).missing).toEqual([
     expect.stringContaining("Git is not installed"),
   ]);
 });
@@ -115,9 +115,9 @@ it("tells the past of a value that these files never had, and says that", async 
     "a.yaml": "version: 1\n",
     "old.yaml": "version: 1\nremove:\n  deny:\n    - EVIL.example\n",
   });
-  const { events, isOfOtherFiles } = await historyOf(["a.yaml"], "evil.example");
+  const { events, isFromOtherFiles } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events.map(told)).toEqual(["add:  → remove deny old.yaml {}"]);
-  expect(isOfOtherFiles).toBe(true);
+  expect(isFromOtherFiles).toBe(true);
 });
 
 it("runs nothing that a repository names", async () => {
@@ -138,7 +138,7 @@ it("runs nothing that a repository names", async () => {
     ["log.showSignature", "true"],
   ] as const)
     folder.git("config", name, value);
-  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events).toHaveLength(1);
   expect(missing).toEqual([]);
   expect(existsSync(ran)).toBe(false);
@@ -152,14 +152,14 @@ it("tells that a value came and went with a line of include, and the past of the
   folder.commit("quoted", { "a.yaml": '{"version": 1, "include": ["other.yaml", "lists/mid.yaml"]}\n' });
   folder.commit("drop", { "a.yaml": "version: 1\n# include: [lists/mid.yaml]\ninclude: [other.yaml]\n" });
   folder.commit("later", { "lists/base.yaml": "version: 1\n" });
-  const { events, isOfOtherFiles } = await historyOf(["a.yaml", "other.yaml"], "evil.example");
+  const { events, isFromOtherFiles } = await readValueHistory(["a.yaml", "other.yaml"], "evil.example");
   const file = "lists/mid.yaml";
   expect(events.map((event) => [told(event), event.include])).toEqual([
     ['drop: allow lists/base.yaml {"owner":"x"} → ', { by: "a.yaml", file }],
     ['include:  → allow lists/base.yaml {"owner":"x"}', { by: "a.yaml", file }],
     ['allow:  → allow lists/base.yaml {"owner":"x"}', undefined],
   ]);
-  expect(isOfOtherFiles).toBe(false);
+  expect(isFromOtherFiles).toBe(false);
 });
 
 it("tells of an include that is taken out and not committed, and of one whose file takes the value in itself", async () => {
@@ -168,7 +168,7 @@ it("tells of an include that is taken out and not committed, and of one whose fi
     "base.yaml": "version: 1\ndeny: [evil.example]\n",
   });
   folder.commit("own", { "a.yaml": "version: 1\ndeny: [evil.example]\n", "base.yaml": "version: 1\n" });
-  expect((await historyOf(["a.yaml"], "evil.example")).events.map(told)).toEqual([
+  expect((await readValueHistory(["a.yaml"], "evil.example")).events.map(told)).toEqual([
     "own: deny base.yaml {} → deny a.yaml {}",
     "begin:  → deny base.yaml {}",
   ]);
@@ -177,7 +177,7 @@ it("tells of an include that is taken out and not committed, and of one whose fi
     "base.yaml": "version: 1\ndeny: [evil.example]\n",
   });
   writeFileSync("a.yaml", "version: 1\n");
-  const [newest] = (await historyOf(["a.yaml"], "evil.example")).events;
+  const [newest] = (await readValueHistory(["a.yaml"], "evil.example")).events;
   expect(newest).toMatchObject({
     include: { by: "a.yaml", file: "base.yaml" },
     before: { path: "base.yaml" },
@@ -194,7 +194,7 @@ it("tells nothing of an include beside which the file is included on another way
   folder.commit("by mid alone", { "a.yaml": "version: 1\ninclude: [mid.yaml]\n" });
   folder.commit("no more", { "mid.yaml": "version: 1\n" });
   writeFileSync("a.yaml", "version: 1\ninclude: [mid.yaml, base.yaml]\n");
-  const { events } = await historyOf(["a.yaml", "mid.yaml", "base.yaml"], "evil.example");
+  const { events } = await readValueHistory(["a.yaml", "mid.yaml", "base.yaml"], "evil.example");
   expect(events.map((event) => [told(event), event.include?.by])).toEqual([
     ["(not committed):  → deny base.yaml {}", "a.yaml"],
     ["no more: deny base.yaml {} → ", "mid.yaml"],
@@ -217,7 +217,7 @@ it("tells a merge that took nothing of what a branch had, and no other merge", a
     if (branch === "kept") folder.commit("out again", { "a.yaml": "version: 1\n" });
   }
   folder.commit("after", { "b.yaml": "version: 1\n" });
-  const { events } = await historyOf(["a.yaml"], "evil.example");
+  const { events } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events.map((event) => [told(event), event.isUndoneByMerge])).toEqual([
     ["merge lost: deny a.yaml {} → ", true],
     ["deny on lost:  → deny a.yaml {}", undefined],

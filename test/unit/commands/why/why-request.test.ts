@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { requestsIn } from "../../../../provider/commands/why/request";
-import { remotePlace } from "../../../../provider/gitops/remote-place";
+import { parseChangeRequests } from "../../../../provider/commands/why/change-requests";
+import { parseRemoteUrl } from "../../../../provider/gitops/remote-repository";
 
 const GITHUB = "https://user:hunter2@github.com/acme/mail.git";
 const GITLAB = "git@gitlab.acme.example:team/mail.git";
@@ -26,7 +26,9 @@ it.each([
   ["Pull request #5: Deny it", "https://bitbucket.acme.example/scm/acme/mail.git", "#5", undefined],
   ["Merged PR 7: Deny it", AZURE, "#7", "https://dev.azure.com/acme/mail/_git/mail/pullrequest/7"],
 ])("reads the request in the form of the remote's host: %j at %j", (message, remote, name, url) => {
-  expect(requestsIn(message, remotePlace(remote), true)).toEqual([{ name, ...(url === undefined ? {} : { url }) }]);
+  expect(parseChangeRequests(message, parseRemoteUrl(remote), true)).toEqual([
+    { name, ...(url === undefined ? {} : { url }) },
+  ]);
 });
 
 it.each([
@@ -38,20 +40,20 @@ it.each([
   ["Deny it (pull request #5)", GITHUB, "#5"],
   ["Merge pull request #5 from acme/topic", BITBUCKET, "#5"],
 ])("marks what only a message claims: %j at %j", (message, remote, name) => {
-  const place = remote === undefined ? undefined : remotePlace(remote);
-  expect(requestsIn(message, place, true)).toEqual([{ name, isClaimed: true }]);
+  const place = remote === undefined ? undefined : parseRemoteUrl(remote);
+  expect(parseChangeRequests(message, place, true)).toEqual([{ name, isClaimed: true }]);
 });
 
 it.each([
   ["Merge pull request #12 from acme/topic", GITHUB, "#12"],
   ["Deny it\n\nSee merge request team/mail!34", GITLAB, "!34"],
 ])("takes the form of a merge in a commit that is none for a claim: %j", (message, remote, name) => {
-  expect(requestsIn(message, remotePlace(remote), false)).toEqual([{ name, isClaimed: true }]);
+  expect(parseChangeRequests(message, parseRemoteUrl(remote), false)).toEqual([{ name, isClaimed: true }]);
 });
 
 it("puts the host's request before one that the author typed below it", () => {
   const message = "Deny it (#34)\n\n* Deny it\n\nSee merge request evil/other!99\n";
-  expect(requestsIn(message, remotePlace(GITHUB), false)).toEqual([
+  expect(parseChangeRequests(message, parseRemoteUrl(GITHUB), false)).toEqual([
     { name: "#34", url: "https://github.com/acme/mail/pull/34" },
     { name: "evil/other!99", isClaimed: true },
   ]);
@@ -59,16 +61,16 @@ it("puts the host's request before one that the author typed below it", () => {
 
 it("takes the last line in GitLab's form for the host's", () => {
   const message = "Merge branch 'a'\n\nSee merge request team/mail!99\n\nSee merge request team/mail!34";
-  expect(requestsIn(message, remotePlace(GITLAB), true)).toEqual([
+  expect(parseChangeRequests(message, parseRemoteUrl(GITLAB), true)).toEqual([
     { name: "!34", url: "https://gitlab.acme.example/team/mail/-/merge_requests/34" },
     { name: "!99", isClaimed: true },
   ]);
 });
 
 it.each(["Deny it", "Deny (#12) it", "Fixes #12", "Merge pull request #x from a/b"])("reads none in %j", (message) => {
-  expect(requestsIn(message, remotePlace(GITHUB), false)).toEqual([]);
+  expect(parseChangeRequests(message, parseRemoteUrl(GITHUB), false)).toEqual([]);
 });
 
 it.each([GITLAB, BITBUCKET, AZURE])("takes an issue for no request, at %s", (remote) => {
-  expect(requestsIn("Deny it (#12)", remotePlace(remote), false)).toEqual([]);
+  expect(parseChangeRequests("Deny it (#12)", parseRemoteUrl(remote), false)).toEqual([]);
 });

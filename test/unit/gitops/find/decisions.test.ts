@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { decisionsOf } from "../../../../provider/gitops/find/decisions";
-import { findIn } from "../../../../provider/gitops/find/find-in";
+import { buildDecisions } from "../../../../provider/gitops/find/decisions";
+import { findMatches } from "../../../../provider/gitops/find/find-matches";
 import { Matcher } from "../../../../provider/gitops/find/matcher";
-import { wantedOf } from "../../../../provider/gitops/find/wanted";
+import { parseQueries } from "../../../../provider/gitops/find/parse-queries";
 
 interface Row {
   readonly list: "allow" | "deny";
@@ -12,8 +12,8 @@ interface Row {
 
 /** Each decision as `scope: list value, others, whether it is known`. */
 const decided = (sender: string, rows: readonly Row[]): string[] => {
-  const wanted = wantedOf([], [sender]);
-  const found = findIn(new Matcher(wanted), {
+  const wanted = parseQueries([], [sender]);
+  const found = findMatches(new Matcher(wanted), {
     rows: rows.map(({ list, value, scope }, at) => ({
       id: `${at}`,
       list,
@@ -25,7 +25,7 @@ const decided = (sender: string, rows: readonly Row[]): string[] => {
       created_by: undefined,
     })),
   });
-  return decisionsOf(wanted, found, "tenant").map(
+  return buildDecisions(wanted, found, "tenant").map(
     ({ scope, decides, others, isKnown }) =>
       `${scope}: ${decides === undefined ? "none" : `${decides.list} ${decides.value}`}, ${others}, ${isKnown ? "known" : "assumed"}`,
   );

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { Matcher } from "../../../../provider/gitops/find/matcher";
-import { wantedOf } from "../../../../provider/gitops/find/wanted";
+import { parseQueries } from "../../../../provider/gitops/find/parse-queries";
 
 const matching = (values: readonly string[], options?: { below: boolean }) => {
-  const matcher = new Matcher(wantedOf(values), options);
+  const matcher = new Matcher(parseQueries(values), options);
   return (entryType: string, value: string): string[] =>
-    matcher.of(entryType, value).map(({ wanted, how }) => `${how} ${wanted.value}`);
+    matcher.match(entryType, value).map(({ query, matchType }) => `${matchType} ${query.value}`);
 };
 
 it("finds a value itself, what stands above it, and nothing that only looks alike", () => {
@@ -38,10 +38,11 @@ it("finds what stands below a domain where that is asked for, and nothing below 
 });
 
 it("knows whether a mailbox can be meant, so that no list of people is read for nothing", () => {
-  const means = (values: readonly string[], below = false) => new Matcher(wantedOf(values), { below }).meansMailboxes;
+  const means = (values: readonly string[], below = false) =>
+    new Matcher(parseQueries(values), { below }).canMatchMailbox;
   expect(means(["partner.example", "192.0.2.7"])).toBe(false);
   expect(means(["192.0.2.7"], true)).toBe(false);
   expect(means(["partner.example"], true)).toBe(true);
   expect(means(["ceo@partner.example"])).toBe(true);
-  expect(new Matcher(wantedOf([], ["ceo@partner.example"])).meansMailboxes).toBe(true);
+  expect(new Matcher(parseQueries([], ["ceo@partner.example"])).canMatchMailbox).toBe(true);
 });

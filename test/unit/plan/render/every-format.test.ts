@@ -1,16 +1,21 @@
 import { describe, expect, it } from "vitest";
-import type { Change, Plan } from "../../../../provider/plan/plan";
-import { planHtml } from "../../../../provider/plan/render/html";
-import { planJson } from "../../../../provider/plan/render/json";
-import { planMarkdown } from "../../../../provider/plan/render/markdown";
-import { planText } from "../../../../provider/plan/render/text";
+import type { Plan, PlanChange } from "../../../../provider/plan/plan";
+import { renderPlanHtml } from "../../../../provider/plan/render/plan-html";
+import { formatPlanJson } from "../../../../provider/plan/render/plan-json";
+import { renderPlanMarkdown } from "../../../../provider/plan/render/plan-markdown";
+import { renderPlanText } from "../../../../provider/plan/render/plan-text";
 import { emptyPlan, realisticPlan } from "../../../support/plans";
 
 /* What every format tells. */
 
-const FORMATS = { text: planText, markdown: planMarkdown, html: planHtml, json: planJson } as const;
+const FORMATS = {
+  text: renderPlanText,
+  markdown: renderPlanMarkdown,
+  html: renderPlanHtml,
+  json: formatPlanJson,
+} as const;
 
-const [first] = realisticPlan.changes as [Change];
+const [first] = realisticPlan.changes as [PlanChange];
 
 function inEveryFormat(plan: Plan): [name: string, text: string][] {
   return Object.entries(FORMATS).map(([name, render]) => [
@@ -26,14 +31,14 @@ describe.each(Object.keys(FORMATS))("a plan as %s", (name) => {
   const rendered = (plan: Plan): string => inEveryFormat(plan).find(([one]) => one === name)?.[1] ?? "";
 
   it("tells a domain in punycode in its own script too", () => {
-    const change: Change = { ...first, value: "xn--mnchen-3ya.example", unicode: "münchen.example" };
+    const change: PlanChange = { ...first, value: "xn--mnchen-3ya.example", unicode: "münchen.example" };
     const text = rendered({ ...emptyPlan, changes: [change] });
     expect(text).toContain("xn--mnchen-3ya.example");
     expect(text).toContain("münchen.example");
   });
 
   it("tells an accepted risk as one, with its reason", () => {
-    const change: Change = { ...first, alarm: "accepted", accepted: "Their incident is over" };
+    const change: PlanChange = { ...first, alarm: "accepted", accepted: "Their incident is over" };
     const text = rendered({ ...emptyPlan, changes: [change] });
     expect(text).toMatch(name === "json" ? /"alarm": "accepted"/ : /risk accepted/i);
     expect(text).toContain("Their incident is over");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { ConnectionOptions } from "node:tls";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
-import { completeTls, withoutTls } from "../../../../provider/rollout/database/postgres-tls";
+import { addTlsParameters, disableTls } from "../../../../provider/rollout/database/postgres-tls";
 
 // `pg` is installed for the package alone.
 const { Client } = createRequire(resolve("provider/package.json"))("pg");
@@ -19,10 +19,10 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 /** What `pg` makes of a URL. */
 function tlsOf(query: string, environment: NodeJS.ProcessEnv = {}) {
-  const { url, mayBePlain } = completeTls(`${URL}${query}`, environment);
+  const { url, isPlaintextAllowed } = addTlsParameters(`${URL}${query}`, environment);
   const { ssl }: { ssl: false | ConnectionOptions } = new Client(url);
   const { ca, rejectUnauthorized = true } = ssl === false ? {} : ssl;
-  return { isTls: ssl !== false, ca, isVerified: rejectUnauthorized, mayBePlain };
+  return { isTls: ssl !== false, ca, isVerified: rejectUnauthorized, mayBePlain: isPlaintextAllowed };
 }
 
 const OPPORTUNISTIC = { isTls: true, ca: undefined, isVerified: false, mayBePlain: true };
@@ -52,5 +52,5 @@ test("verifies the server by the authority in ~/.postgresql with sslmode=require
 
 test("keeps the other parameters, also in plain text", () => {
   const url = `${URL}?options=-c+search_path%3Dacme&sslmode=verify-full&sslrootcert=/no/such.crt`;
-  expect(withoutTls(url)).toBe(`${URL}?options=-c+search_path%3Dacme&sslmode=disable`);
+  expect(disableTls(url)).toBe(`${URL}?options=-c+search_path%3Dacme&sslmode=disable`);
 });

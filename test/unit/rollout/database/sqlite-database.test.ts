@@ -19,8 +19,8 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "../../../../provider/rollout/database/sqlite-database";
-import { reasonOf } from "../../../../provider/rollout/database/sqlite-errors";
-import { VERSION } from "../../../../provider/rollout/database/tables";
+import { explainSqliteError } from "../../../../provider/rollout/database/sqlite-errors";
+import { JOURNAL_VERSION } from "../../../../provider/rollout/database/tables";
 import { RUN_SOURCES } from "../../../integration/hostile/client-process";
 import { turn } from "../../../support/virtual-time";
 
@@ -125,27 +125,27 @@ describe("a name", () => {
 
   it("is held by one, until it lets go", async () => {
     const [one, other] = [await openSqlite(file), await openSqlite(file)];
-    const hold = await one.hold("rollout", never);
+    const hold = await one.lock("rollout", never);
     expect(hold).toBeDefined();
-    expect(await other.hold("rollout", never)).toBeUndefined();
+    expect(await other.lock("rollout", never)).toBeUndefined();
     // Told by the one that holds it: even the question would end the lock, were the file opened and closed for it.
-    expect(await one.hold("rollout", never)).toBeUndefined();
-    expect(await other.hold("rollout", never)).toBeUndefined();
+    expect(await one.lock("rollout", never)).toBeUndefined();
+    expect(await other.lock("rollout", never)).toBeUndefined();
     await hold?.release();
     await hold?.release();
-    const next = await other.hold("rollout", never);
+    const next = await other.lock("rollout", never);
     expect(next).toBeDefined();
-    expect(await one.hold("rollout", never)).toBeUndefined();
+    expect(await one.lock("rollout", never)).toBeUndefined();
     await other.close();
-    expect(await one.hold("rollout", never)).toBeDefined();
+    expect(await one.lock("rollout", never)).toBeDefined();
     await one.close();
   });
 
   it("is another one whatever differs, and may be anything", async () => {
     const database = await openSqlite(file);
     const names = ["a", "A", "a b", "a/b", "../a", "a:b", "", "é", "x".repeat(400), "x".repeat(401)];
-    for (const name of names) expect(await database.hold(name, never), name).toBeDefined();
-    for (const name of names) expect(await database.hold(name, never), name).toBeUndefined();
+    for (const name of names) expect(await database.lock(name, never), name).toBeDefined();
+    for (const name of names) expect(await database.lock(name, never), name).toBeUndefined();
     await database.close();
   });
 
@@ -158,7 +158,7 @@ describe("a name", () => {
         `${RUN_SOURCES}
         const { openSqlite } = await import(process.env.SQLITE_URL);
         const database = await openSqlite(process.env.FILE);
-        console.log((await database.hold("rollout", () => {})) !== undefined);
+        console.log((await database.lock("rollout", () => {})) !== undefined);
         setInterval(() => {}, 1_000);`,
       ],
       {
@@ -174,11 +174,11 @@ describe("a name", () => {
     const said = await new Promise((resolve) => child.stdout.once("data", (text) => resolve(String(text))));
     expect(said).toBe("true\n");
     const database = await openSqlite(file);
-    expect(await database.hold("rollout", never)).toBeUndefined();
-    expect(await database.hold("another", never)).toBeDefined();
+    expect(await database.lock("rollout", never)).toBeUndefined();
+    expect(await database.lock("another", never)).toBeDefined();
     child.kill("SIGKILL");
     await new Promise((resolve) => child.once("close", resolve));
-    expect(await database.hold("rollout", never)).toBeDefined();
+    expect(await database.lock("rollout", never)).toBeDefined();
     await database.close();
   });
 });
@@ -215,7 +215,7 @@ describe("what can't be used says why and what to do:", () => {
       for (let n = 0; n < 100; n += 1) await within.query("INSERT INTO a VALUES ($1)", ["x".repeat(1_000)]);
     });
     // As at Ctrl-C: else it would be waited for.
-    database.hurry(0);
+    database.shortenBusyTimeout(0);
     await expect(fill).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
       message: expect.stringContaining("the disk is full. Make room there, then go on"),
@@ -243,11 +243,11 @@ it("tells of what SQLite, or the operating system, says no more than that it fai
   for (let errcode = 1; errcode <= 255; errcode += 1) {
     const raw = Object.assign(new Error("raw"), { code: "ERR_SQLITE_ERROR", errcode });
     // What went wrong, and what to do.
-    expect(reasonOf(raw), String(errcode)).toMatch(/^[a-zS].*[.] [A-Z].*[.]$/);
+    expect(explainSqliteError(raw), String(errcode)).toMatch(/^[a-zS].*[.] [A-Z].*[.]$/);
   }
   for (const code of Object.keys(constants.errno)) {
     const raw = Object.assign(new Error("raw"), { code, syscall: "open" });
-    expect(reasonOf(raw), code).toMatch(/^[a-z].*[.] [A-Z].*[.]$/);
+    expect(explainSqliteError(raw), code).toMatch(/^[a-z].*[.] [A-Z].*[.]$/);
   }
 });
 
@@ -298,7 +298,7 @@ describe("a new file", () => {
     const made = join(folder, "made", "here");
     expect(readdirSync(made).sort()).toEqual(["journal.db.new", "journal.db.new.lock", "journal.db.new.lock-journal"]);
     const database = await openSqlite(file);
-    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: VERSION }]);
+    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);
     await database.close();
     expect(readdirSync(made).sort()).toEqual(["journal.db", "journal.db.new.lock"]);
   });
@@ -335,11 +335,11 @@ describe("a file that is not the one any more that was opened", () => {
       const database = await openSqlite(file);
       await database.query("CREATE TABLE a (x TEXT)");
       change();
-      const gone = { code: "ERR_ROLLOUT_JOURNAL", isGone: true, message: expect.stringMatching(why) };
+      const gone = { code: "ERR_ROLLOUT_JOURNAL", isFileLost: true, message: expect.stringMatching(why) };
       await expect(database.query("INSERT INTO a VALUES ('lost')")).rejects.toMatchObject(gone);
       await expect(database.query("SELECT x FROM a")).rejects.toMatchObject(gone);
       await expect(database.transaction(async () => {})).rejects.toMatchObject(gone);
-      await expect(database.hold("rollout", () => {})).rejects.toMatchObject(gone);
+      await expect(database.lock("rollout", () => {})).rejects.toMatchObject(gone);
       await database.close();
     },
   );
@@ -347,7 +347,7 @@ describe("a file that is not the one any more that was opened", () => {
   it("ends what is held where it is that of the lock", async () => {
     const database = await openSqlite(file);
     const lost: string[] = [];
-    const hold = await database.hold("rollout", (why) => lost.push(why));
+    const hold = await database.lock("rollout", (why) => lost.push(why));
     expect(hold).toBeDefined();
     await database.query("SELECT 1 AS one");
     expect(lost).toEqual([]);
@@ -355,7 +355,7 @@ describe("a file that is not the one any more that was opened", () => {
     await database.query("SELECT 1 AS one");
     expect(lost).toEqual([expect.stringContaining('journal.db.rollout.lock" is gone')]);
     await hold?.release();
-    expect(await database.hold("rollout", () => {})).toBeDefined();
+    expect(await database.lock("rollout", () => {})).toBeDefined();
     await database.close();
   });
 });
@@ -382,7 +382,7 @@ describe("a lock of another process", () => {
     ]);
     other.exec("BEGIN IMMEDIATE");
     const impatient = database.query("INSERT INTO a VALUES ('impatient')");
-    database.hurry(0);
+    database.shortenBusyTimeout(0);
     await expect(impatient).rejects.toThrow("another process keeps it locked. Look for one that hangs");
     other.close();
     expect(await database.query("SELECT x FROM a")).toEqual([{ x: "waited" }]);

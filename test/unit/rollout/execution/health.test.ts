@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { FREE_PERMITS } from "../../../../provider/client/permits";
+import { UNLIMITED_PERMITS } from "../../../../provider/client/permits";
 import { checkHealth, type HealthContext } from "../../../../provider/rollout/execution/health";
 import type { Wave } from "../../../../provider/rollout/model/wave";
 import { AddressHealth } from "../../../../provider/rollout/probing/address-health";
@@ -19,8 +19,8 @@ const wave: Wave = {
 /** A context in which the run allows these commands. */
 const allowing = (...commands: readonly (readonly string[])[]): HealthContext => ({
   ...context,
-  reach: {
-    ...context.reach,
+  requestContext: {
+    ...context.requestContext,
     environment: {
       ...process.env,
       EMAIL_SECURITY_COMMANDS: commands.map((command) => JSON.stringify(command)).join("\n"),
@@ -30,8 +30,8 @@ const allowing = (...commands: readonly (readonly string[])[]): HealthContext =>
 
 const context: HealthContext = {
   rollout: "r",
-  reach: { environment: {}, permits: () => FREE_PERMITS },
-  addresses: new AddressHealth({ look: async () => {} }),
+  requestContext: { environment: {}, getTokens: () => UNLIMITED_PERMITS },
+  addressHealth: new AddressHealth({ probe: async () => {} }),
   now: () => 0,
 };
 

@@ -7,15 +7,15 @@ import {
 
 /** A journal with one rollout, which was begun at a given hour. */
 function journal(id: string, hour: string, older: number): RecentRollouts {
-  const at = `2026-11-21T${hour}:00:00.000Z`;
+  const time = `2026-11-21T${hour}:00:00.000Z`;
   const outcome: StackOutcome = {
     rollout: id,
     wave: "all",
     state: "done",
-    at,
+    time,
     planned: { added: 1, changed: 0, removed: 0 },
   } as StackOutcome;
-  const rollouts = [{ report: { id, createdAt: at } }] as unknown as RecentRollouts["rollouts"];
+  const rollouts = [{ report: { id, createdAt: time } }] as unknown as RecentRollouts["rollouts"];
   return { rollouts, stacks: new Map([["acme", [outcome]]]), older };
 }
 

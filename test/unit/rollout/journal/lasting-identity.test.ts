@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
-import { identityOfObserved, type Observed, observedFrom } from "../../../../provider/plan/observed";
+import { buildObservedState, getObservedIdentity, type ObservedState } from "../../../../provider/plan/observed-state";
 import { lastingIdentity, readLastingIdentity } from "../../../../provider/rollout/journal/lasting-identity";
 import type { TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
-import { compareWith, isReplacedTenant } from "../../../../provider/rollout/targets/replaced-reason";
+import { compareWith, isReplacedTenant } from "../../../../provider/rollout/targets/tenant-replacement";
 
 const AT = "https://mail.example";
 const NOW = "2026-11-21T00:00:00.000Z";
@@ -22,8 +22,8 @@ function row(tenant: string, number: number, value = `evil${number}.example`): A
 }
 
 const rows = (tenant: string, ...numbers: number[]) => numbers.map((number) => row(tenant, number));
-const observed = (entries: readonly AllowDenyEntryRow[], ...vips: VipEmployeeRow[]): Observed =>
-  observedFrom(NOW, entries, vips);
+const observed = (entries: readonly AllowDenyEntryRow[], ...vips: VipEmployeeRow[]): ObservedState =>
+  buildObservedState(NOW, entries, vips);
 const change = (sign: "add" | "change" | "remove", value: string, kind: "entry" | "vip" = "entry") =>
   ({ sign, kind, key: value, value }) as Changes[number];
 
@@ -31,8 +31,8 @@ const CEO = { email: "ceo@acme.example", source: "manual" } as VipEmployeeRow;
 const BEFORE = observed(rows("own", 0, 1, 2), CEO);
 
 /** Whether a tenant is refused that a rollout with these changes was interrupted at. */
-async function isRefused(changes: Changes, before: Observed, now: Observed): Promise<boolean> {
-  const identity = identityOfObserved(AT, before);
+async function isRefused(changes: Changes, before: ObservedState, now: ObservedState): Promise<boolean> {
+  const identity = getObservedIdentity(AT, before);
   const lasting = readLastingIdentity(AT, before, changes);
   const count = (sign: string) => changes.filter((one) => one.sign === sign).length;
   const planned = { added: count("add"), changed: count("change"), removed: count("remove") };

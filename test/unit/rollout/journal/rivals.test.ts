@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openDatabase } from "../../../../provider/rollout/database/open-database";
+import { openJournalDatabase } from "../../../../provider/rollout/database/open-database";
 import { Journal } from "../../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../../provider/rollout/journal/rollout-record";
 import type { Target } from "../../../../provider/rollout/model/target";
@@ -29,12 +29,12 @@ const spec: RolloutSpec = {
 
 it("takes stacks of one name in another project, or another backend, for other stacks", async () => {
   const folder = mkdtempSync(join(tmpdir(), "email-security-"));
-  const journal = await Journal.open(await openDatabase(join(folder, "rollouts.db")));
+  const journal = await Journal.open(await openJournalDatabase(join(folder, "rollouts.db")));
   try {
     const first = await journal.create(spec, [target]);
     await journal.start(first, { retry: false });
     const rivals = async (of: Partial<RolloutSpec>) =>
-      await journal.rivals(await journal.create({ ...spec, ...of }, [target]));
+      await journal.findConflictingRollouts(await journal.create({ ...spec, ...of }, [target]));
     expect(await rivals({})).toMatchObject([{ id: first, stacks: ["acme"], state: "running" }]);
     expect(await rivals({ project: "another" })).toEqual([]);
     expect(await rivals({ backend: "another" })).toEqual([]);

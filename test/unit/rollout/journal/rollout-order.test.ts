@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareRollouts, mayBeLater, type RolloutOrder } from "../../../../provider/rollout/journal/rollout-order";
+import {
+  compareRollouts,
+  isPossiblyLater,
+  type RolloutOrder,
+} from "../../../../provider/rollout/journal/rollout-order";
 
 const rollout = (id: string, seq: number | undefined, startedAtMs: number): RolloutOrder => ({
   id,
@@ -13,8 +17,8 @@ describe("the order of two rollouts", () => {
     const hotfix = rollout("a", 2, 0);
     const earlier = rollout("b", 1, 3_600_000);
     expect([hotfix, earlier].sort(compareRollouts)).toEqual([earlier, hotfix]);
-    expect(mayBeLater(hotfix, earlier)).toBe(true);
-    expect(mayBeLater(earlier, hotfix)).toBe(false);
+    expect(isPossiblyLater(hotfix, earlier)).toBe(true);
+    expect(isPossiblyLater(earlier, hotfix)).toBe(false);
   });
 
   it("follows start times and then ids where the numbers are equal", () => {
@@ -24,22 +28,22 @@ describe("the order of two rollouts", () => {
 
   it("treats each of two rollouts with equal numbers as possibly later", () => {
     const [one, other] = [rollout("a", 4, 1), rollout("b", 4, 2)];
-    expect(mayBeLater(one, other)).toBe(true);
-    expect(mayBeLater(other, one)).toBe(true);
+    expect(isPossiblyLater(one, other)).toBe(true);
+    expect(isPossiblyLater(other, one)).toBe(true);
   });
 
   it("follows start times in a journal without numbers", () => {
     const [one, other] = [rollout("a", undefined, 1), rollout("b", undefined, 2)];
     expect(compareRollouts(one, other)).toBeLessThan(0);
-    expect(mayBeLater(one, other)).toBe(false);
-    expect(mayBeLater(other, one)).toBe(true);
+    expect(isPossiblyLater(one, other)).toBe(false);
+    expect(isPossiblyLater(other, one)).toBe(true);
   });
 
   it("puts rollouts of earlier releases before all that have a number", () => {
     const [old, fresh] = [rollout("a", undefined, 9), rollout("b", 1, 1)];
     expect([fresh, old].sort(compareRollouts)).toEqual([old, fresh]);
-    expect(mayBeLater(fresh, old)).toBe(true);
-    expect(mayBeLater(old, fresh)).toBe(false);
+    expect(isPossiblyLater(fresh, old)).toBe(true);
+    expect(isPossiblyLater(old, fresh)).toBe(false);
   });
 
   it("is total and the same in every permutation", () => {

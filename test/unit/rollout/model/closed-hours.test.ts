@@ -2,21 +2,21 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type ClosedHours,
-  closedUntil,
+  getClosedUntil,
   isAlwaysClosed,
-  readClosedHours,
+  parseClosedHours,
 } from "../../../../provider/rollout/model/closed-hours";
 
 function read(...texts: readonly string[]): readonly ClosedHours[] {
   return texts.flatMap((text) => {
-    const hours = readClosedHours(text);
+    const hours = parseClosedHours(text);
     if (typeof hours === "string") throw new Error(`${text} ${hours}`);
     return hours;
   });
 }
 
 function until(at: string, ...texts: readonly string[]): string | undefined {
-  const ms = closedUntil(read(...texts), Date.parse(at));
+  const ms = getClosedUntil(read(...texts), Date.parse(at));
   return ms === undefined ? undefined : new Date(ms).toISOString().slice(0, 16);
 }
 
@@ -52,9 +52,9 @@ describe("closed hours", () => {
         const closed = read(`${d1} ${two(h1)}:${two(m1)}–${d2} ${two(h2)}:${two(m2)}`);
         const isIn = from < to ? minute >= from && minute < to : minute >= from || minute < to;
         const nowMs = Date.UTC(2026, 10, 23) + minute * 60_000;
-        const endMs = closedUntil(closed, nowMs);
+        const endMs = getClosedUntil(closed, nowMs);
         expect(endMs !== undefined).toBe(isIn);
-        if (endMs !== undefined) expect(closedUntil(closed, endMs)).toBeUndefined();
+        if (endMs !== undefined) expect(getClosedUntil(closed, endMs)).toBeUndefined();
         expect(isAlwaysClosed(closed)).toBe(false);
       }),
     );
@@ -75,6 +75,6 @@ describe("closed hours", () => {
     ["Fri 16:00–Fri 16:00", /end when they begin/],
     ["00:00-24:00", /end when they begin/],
   ])("that are none are told what they are to be: %s", (text, message) =>
-    expect(readClosedHours(text)).toMatch(message),
+    expect(parseClosedHours(text)).toMatch(message),
   );
 });

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  nextStep,
-  type RolloutView,
+  chooseNextStep,
+  type RunState,
   STOPPED_BY_PERSON,
-  type WaveView,
+  type WaveRunState,
 } from "../../../../provider/rollout/model/next-step";
-import { SETTLED, type TenantState, type Wave } from "../../../../provider/rollout/model/wave";
+import { SETTLED_STATES, type TenantState, type Wave } from "../../../../provider/rollout/model/wave";
 import { type VirtualPlan, VirtualRollout, type VirtualTenant } from "../../../bench/virtual-rollout";
 
 const NOW = 1_000;
@@ -15,8 +15,8 @@ const UNWELL = { isWell: false, message: "the command ended with 1" };
 
 describe("what a rollout does next", () => {
   it("begins the first wave that is not done", () => {
-    expect(nextStep(view([wave("canary", { pending: 2 })]), NOW)).toEqual({ kind: "begin", wave: 0 });
-    expect(nextStep(view([done("canary"), wave("rest", { pending: 2 })]), NOW)).toEqual({
+    expect(chooseNextStep(view([wave("canary", { pending: 2 })]), NOW)).toEqual({ kind: "begin", wave: 0 });
+    expect(chooseNextStep(view([done("canary"), wave("rest", { pending: 2 })]), NOW)).toEqual({
       kind: "begin",
       wave: 1,
     });
@@ -25,13 +25,13 @@ describe("what a rollout does next", () => {
   it("releases as many tenants as the wave has places, in their order", () => {
     const running = wave("canary", { pending: 3, running: 1 }, { state: "running", maxConcurrent: 3 });
     const pending = tenants("a", "b", "c");
-    expect(nextStep(view([running], { pending }), NOW)).toEqual({
+    expect(chooseNextStep(view([running], { pending }), NOW)).toEqual({
       kind: "release",
       wave: 0,
       tenants: ["a", "b"],
     });
-    expect(nextStep(view([running], { pending, capacity: 1 }), NOW)).toMatchObject({ tenants: ["a"] });
-    expect(nextStep(view([running], { pending, capacity: 0 }), NOW)).toEqual({ kind: "wait" });
+    expect(chooseNextStep(view([running], { pending, capacity: 1 }), NOW)).toMatchObject({ tenants: ["a"] });
+    expect(chooseNextStep(view([running], { pending, capacity: 0 }), NOW)).toEqual({ kind: "wait" });
   });
 
   it("pauses before a wave that is closed, and in its midst, once those under way are through", () => {
@@ -45,16 +45,16 @@ describe("what a rollout does next", () => {
     };
     const pending = tenants("a");
     const toBegin = wave("rest", { pending: 2 }, { closed });
-    expect(nextStep(view([toBegin]), openMs)).toEqual({ kind: "begin", wave: 0 });
-    expect(nextStep(view([toBegin]), closedMs)).toEqual(pause);
-    expect(nextStep(view([toBegin], { anyTime: true }), closedMs)).toEqual({ kind: "begin", wave: 0 });
+    expect(chooseNextStep(view([toBegin]), openMs)).toEqual({ kind: "begin", wave: 0 });
+    expect(chooseNextStep(view([toBegin]), closedMs)).toEqual(pause);
+    expect(chooseNextStep(view([toBegin], { anyTime: true }), closedMs)).toEqual({ kind: "begin", wave: 0 });
     const midst = wave("rest", { pending: 2, done: 1 }, { closed, state: "running", maxConcurrent: 2 });
-    expect(nextStep(view([midst], { pending }), closedMs)).toEqual(pause);
+    expect(chooseNextStep(view([midst], { pending }), closedMs)).toEqual(pause);
     const busy = wave("rest", { pending: 2, running: 1 }, { closed, state: "running", maxConcurrent: 2 });
-    expect(nextStep(view([busy], { pending }), closedMs)).toEqual({ kind: "wait" });
-    expect(nextStep(view([busy], { pending }), openMs)).toMatchObject({ kind: "release" });
+    expect(chooseNextStep(view([busy], { pending }), closedMs)).toEqual({ kind: "wait" });
+    expect(chooseNextStep(view([busy], { pending }), openMs)).toMatchObject({ kind: "release" });
     // Where nothing is to be changed, no hour is a wrong one.
-    expect(nextStep(view([wave("rest", { unchanged: 2 }, { closed })]), closedMs)).toMatchObject({
+    expect(chooseNextStep(view([wave("rest", { unchanged: 2 }, { closed })]), closedMs)).toMatchObject({
       kind: "begin",
     });
   });
@@ -62,24 +62,26 @@ describe("what a rollout does next", () => {
   it("lets those of a service without room wait, and goes on with the others", () => {
     const running = wave("canary", { pending: 3 }, { state: "running", maxConcurrent: 3 });
     const pending = [...tenants("a", "b"), { name: "c", address: "https://other.example" }];
-    const step = nextStep(view([running], { pending, roomAt: new Map([[ADDRESS, 1]]) }), NOW);
+    const step = chooseNextStep(view([running], { pending, freeSlotsByAddress: new Map([[ADDRESS, 1]]) }), NOW);
     expect(step).toEqual({ kind: "release", wave: 0, tenants: ["a", "c"] });
-    const roomAt = new Map([[ADDRESS, -1]]);
-    expect(nextStep(view([running], { pending: tenants("a"), roomAt }), NOW)).toEqual({ kind: "wait" });
+    const freeSlotsByAddress = new Map([[ADDRESS, -1]]);
+    expect(chooseNextStep(view([running], { pending: tenants("a"), freeSlotsByAddress }), NOW)).toEqual({
+      kind: "wait",
+    });
   });
 
   it("waits for those under way before it stops, whatever the reason", () => {
     const failing = wave("canary", { pending: 5, running: 1, failed: 1 }, { state: "running" });
-    expect(nextStep(view([failing]), NOW)).toEqual({ kind: "wait" });
+    expect(chooseNextStep(view([failing]), NOW)).toEqual({ kind: "wait" });
     const failed = wave("canary", { pending: 5, failed: 1 }, { state: "running" });
-    expect(nextStep(view([failed]), NOW)).toEqual({
+    expect(chooseNextStep(view([failed]), NOW)).toEqual({
       kind: "stop",
       reason: "1 tenant failed in the wave canary, which tolerates 0.",
     });
     const busy = wave("canary", { pending: 5, released: 1 }, { state: "running" });
-    expect(nextStep(view([busy], { isStopping: true }), NOW)).toEqual({ kind: "wait" });
+    expect(chooseNextStep(view([busy], { isStopping: true }), NOW)).toEqual({ kind: "wait" });
     const idle = wave("canary", { pending: 5 }, { state: "running" });
-    expect(nextStep(view([idle], { isStopping: true }), NOW)).toEqual({
+    expect(chooseNextStep(view([idle], { isStopping: true }), NOW)).toEqual({
       kind: "stop",
       reason: STOPPED_BY_PERSON,
     });
@@ -88,20 +90,20 @@ describe("what a rollout does next", () => {
   it("counts failures over all waves that began", () => {
     const first = done("first", { done: 3, failed: 2 });
     const second = wave("second", { pending: 4, failed: 1 }, { state: "running", tolerated: 2 });
-    expect(nextStep(view([first, second], { tolerated: 2 }), NOW)).toEqual({
+    expect(chooseNextStep(view([first, second], { tolerated: 2 }), NOW)).toEqual({
       kind: "stop",
       reason: "3 tenants failed, and the rollout tolerates 2.",
     });
-    expect(nextStep(view([first, second], { tolerated: 3 }), NOW)).toEqual({ kind: "wait" });
+    expect(chooseNextStep(view([first, second], { tolerated: 3 }), NOW)).toEqual({ kind: "wait" });
   });
 
   it("soaks, then checks, then waits at the gate, then settles", () => {
     const rest = wave("rest", { pending: 1 });
-    const canary = (more: Partial<WaveView>): WaveView => ({
+    const canary = (more: Partial<WaveRunState>): WaveRunState => ({
       ...wave("canary", { done: 2 }, { soakMs: 500, gate: true, health: { timeoutMs: 1 } }),
       ...more,
     });
-    const stepAt = (more: Partial<WaveView>) => nextStep(view([canary(more), rest]), NOW);
+    const stepAt = (more: Partial<WaveRunState>) => chooseNextStep(view([canary(more), rest]), NOW);
     expect(stepAt({ state: "running" })).toEqual({ kind: "soak", wave: 0, untilMs: NOW + 500 });
     expect(stepAt({ state: "soaking", soakUntilMs: NOW + 1 })).toEqual({ kind: "wait", untilMs: NOW + 1 });
     expect(stepAt({ state: "soaking", soakUntilMs: NOW })).toEqual({ kind: "check", wave: 0 });
@@ -116,28 +118,33 @@ describe("what a rollout does next", () => {
 
   it("waits after the wave that --until names, though it has no gate", () => {
     const waves = [wave("canary", { done: 1 }, { state: "running" }), wave("rest", { pending: 1 })];
-    expect(nextStep(view(waves, { until: "canary" }), NOW)).toMatchObject({
+    expect(chooseNextStep(view(waves, { until: "canary" }), NOW)).toMatchObject({
       kind: "hand-over",
       isGate: false,
     });
-    expect(nextStep(view(waves), NOW)).toEqual({ kind: "settle", wave: 0 });
+    expect(chooseNextStep(view(waves), NOW)).toEqual({ kind: "settle", wave: 0 });
   });
 
   it("asks nobody where nothing was changed, or nothing is left to change", () => {
     const looked = { soakMs: 500, gate: true, health: { timeoutMs: 1 }, state: "running" } as const;
     const unchanged = wave("canary", { unchanged: 3 }, looked);
-    expect(nextStep(view([unchanged, wave("rest", { pending: 1 })]), NOW)).toEqual({
+    expect(chooseNextStep(view([unchanged, wave("rest", { pending: 1 })]), NOW)).toEqual({
       kind: "settle",
       wave: 0,
     });
     const last = wave("canary", { done: 3 }, { gate: true, state: "running" });
-    expect(nextStep(view([last, wave("rest", { unchanged: 1 })]), NOW)).toEqual({ kind: "settle", wave: 0 });
+    expect(chooseNextStep(view([last, wave("rest", { unchanged: 1 })]), NOW)).toEqual({
+      kind: "settle",
+      wave: 0,
+    });
   });
 
   it("finishes when all waves are done, and does nothing where nobody began it", () => {
-    expect(nextStep(view([done("canary"), done("rest")]), NOW)).toEqual({ kind: "finish" });
+    expect(chooseNextStep(view([done("canary"), done("rest")]), NOW)).toEqual({ kind: "finish" });
     for (const state of ["planned", "waiting", "stopped", "done"] as const) {
-      expect(nextStep(view([wave("canary", { pending: 1 })], { state }), NOW)).toEqual({ kind: "wait" });
+      expect(chooseNextStep(view([wave("canary", { pending: 1 })], { state }), NOW)).toEqual({
+        kind: "wait",
+      });
     }
   });
 });
@@ -151,7 +158,7 @@ describe("whole rollouts, whatever happens", () => {
         expect(witness.rollout.journal.state).toBe("done");
         // What could not be planned is not tried again: a new plan is what helps there.
         for (const { name, state, hasPlan, attempt } of witness.rollout.journal.tenants.values()) {
-          expect(SETTLED, name).toContain(state);
+          expect(SETTLED_STATES, name).toContain(state);
           expect(state === "done", name).toBe(hasPlan);
           expect(attempt > 0, name).toBe(hasPlan);
         }
@@ -315,7 +322,7 @@ class Witness {
       limitOf: (address) => given.limits[Number(address)],
       plannedAs: (name) => this.#fate(name).planned,
     };
-    this.rollout = new VirtualRollout(nextStep, plan, {
+    this.rollout = new VirtualRollout(chooseNextStep, plan, {
       change: (tenant, attempt, through) => this.#change(tenant, attempt, through),
       check: (wave) => this.#check(wave),
     });
@@ -444,7 +451,7 @@ class Witness {
     if (tolerated !== undefined) expect(failedSoFar).toBeLessThanOrEqual(tolerated);
 
     for (const [index, earlier] of waves.slice(0, tenant.wave).entries()) {
-      for (const name of earlier.tenants) expect(SETTLED).toContain(journal.tenants.get(name)?.state);
+      for (const name of earlier.tenants) expect(SETTLED_STATES).toContain(journal.tenants.get(name)?.state);
       const last = this.#lastThrough.get(index);
       if (last === undefined) continue;
       expect(clock.nowMs).toBeGreaterThanOrEqual(last.atMs + earlier.soakMs);
@@ -458,7 +465,7 @@ class Witness {
   #check(wave: Wave): { isWell: boolean; message: string } {
     this.#moment += 1;
     for (const name of wave.tenants) {
-      expect(SETTLED).toContain(this.rollout.journal.tenants.get(name)?.state);
+      expect(SETTLED_STATES).toContain(this.rollout.journal.tenants.get(name)?.state);
     }
     if (this.#looks.shift() === false) return UNWELL;
     this.#foundWell.set(wave.name, this.#moment);
@@ -478,7 +485,7 @@ class Witness {
 const ADDRESS = "https://service.example";
 const PLAIN = { maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false };
 
-function view(waves: readonly WaveView[], more: Partial<RolloutView> = {}): RolloutView {
+function view(waves: readonly WaveRunState[], more: Partial<RunState> = {}): RunState {
   return {
     state: "running",
     waves,
@@ -486,7 +493,7 @@ function view(waves: readonly WaveView[], more: Partial<RolloutView> = {}): Roll
     until: undefined,
     isStopping: false,
     pending: [],
-    roomAt: new Map(),
+    freeSlotsByAddress: new Map(),
     capacity: 100,
     ...more,
   };
@@ -495,8 +502,8 @@ function view(waves: readonly WaveView[], more: Partial<RolloutView> = {}): Roll
 function wave(
   name: string,
   counts: Partial<Record<TenantState, number>>,
-  { state = "pending", ...more }: Partial<Wave & Pick<WaveView, "state">> = {},
-): WaveView {
+  { state = "pending", ...more }: Partial<Wave & Pick<WaveRunState, "state">> = {},
+): WaveRunState {
   return {
     wave: { ...PLAIN, name, tenants: [], ...more },
     state,
@@ -510,7 +517,7 @@ function wave(
   };
 }
 
-function done(name: string, counts: Partial<Record<TenantState, number>> = { done: 1 }): WaveView {
+function done(name: string, counts: Partial<Record<TenantState, number>> = { done: 1 }): WaveRunState {
   return wave(name, counts, { state: "done", tolerated: 2 });
 }
 

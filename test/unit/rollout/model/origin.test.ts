@@ -1,6 +1,6 @@
 import { hostname, userInfo } from "node:os";
 import { afterEach, expect, it } from "vitest";
-import { nameOfWho, originOf } from "../../../../provider/rollout/model/origin";
+import { getOperatorName, readOrigin } from "../../../../provider/rollout/model/origin";
 import { settingsFolder } from "../../../support/settings-folder";
 import { settingsHistory } from "../../../support/settings-history";
 
@@ -8,9 +8,9 @@ const here = process.cwd();
 afterEach(() => process.chdir(here));
 
 it("is the pipeline's account where there is one, else the machine's", () => {
-  expect(nameOfWho({ GITHUB_ACTOR: "dana" })).toBe(`dana@${hostname()}`);
-  expect(nameOfWho({ GITLAB_USER_LOGIN: "victor", GITHUB_ACTOR: "" })).toBe(`victor@${hostname()}`);
-  expect(nameOfWho({})).toBe(`${userInfo().username}@${hostname()}`);
+  expect(getOperatorName({ GITHUB_ACTOR: "dana" })).toBe(`dana@${hostname()}`);
+  expect(getOperatorName({ GITLAB_USER_LOGIN: "victor", GITHUB_ACTOR: "" })).toBe(`victor@${hostname()}`);
+  expect(getOperatorName({})).toBe(`${userInfo().username}@${hostname()}`);
 });
 
 it("is of a commit, and says where what it reads was not committed; a journal, a site or a report is none of that", async () => {
@@ -18,7 +18,7 @@ it("is of a commit, and says where what it reads was not committed; a journal, a
   const revision = history.commit("begin", { "settings/acme.yaml": "version: 1\n", "README.md": "ours" });
   process.chdir(history.path);
   const who = { user: "dana", host: hostname() };
-  const origin = async () => await originOf({ GITHUB_ACTOR: "dana" }, ["tenants.yaml", "settings", "../elsewhere"]);
+  const origin = async () => await readOrigin({ GITHUB_ACTOR: "dana" }, ["tenants.yaml", "settings", "../elsewhere"]);
   expect(await origin()).toEqual({ ...who, revision });
   history.write(".email-security/rollouts.db", "x");
   expect(await origin()).toEqual({ ...who, revision });

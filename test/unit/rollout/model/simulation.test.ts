@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nextStep } from "../../../../provider/rollout/model/next-step";
+import { chooseNextStep } from "../../../../provider/rollout/model/next-step";
 import { type Circumstances, onPaper, simulate, USUAL } from "../../../bench/rollout-simulation";
 
 /** How far paper and simulation may be apart, in percent. */
@@ -19,7 +19,7 @@ describe("a simulated rollout", () => {
   ])("takes what it takes on paper: %o", (some) => {
     const given = { ...USUAL, ...some };
     const paper = onPaper(given);
-    const simulated = simulate(nextStep, given);
+    const simulated = simulate(chooseNextStep, given);
     expect(simulated).toMatchObject({ state: "done", done: given.tenants, requests: paper.requests });
     expect(apart(simulated.planningMs, paper.planningMs), "planning").toBeLessThan(APART);
     expect(apart(simulated.changingMs, paper.changingMs), "changing").toBeLessThan(APART);
@@ -27,22 +27,22 @@ describe("a simulated rollout", () => {
 
   it("is the same for the same seed, and another for another", () => {
     const given = { ...USUAL, tenants: 200, failurePercent: 1, crashEveryMs: 20_000 };
-    const once = simulate(nextStep, given);
-    expect(simulate(nextStep, given)).toEqual(once);
-    expect(simulate(nextStep, { ...given, seed: 2 }).changingMs).not.toBe(once.changingMs);
+    const once = simulate(chooseNextStep, given);
+    expect(simulate(chooseNextStep, given)).toEqual(once);
+    expect(simulate(chooseNextStep, { ...given, seed: 2 }).changingMs).not.toBe(once.changingMs);
   });
 
   it("keeps the limit of requests", () => {
     const given = { ...USUAL, tenants: 300, concurrent: 64, cores: 32, requestsPerSecond: 20 };
-    const { planningMs, changingMs, requests } = simulate(nextStep, given);
+    const { planningMs, changingMs, requests } = simulate(chooseNextStep, given);
     expect(requests / ((planningMs + changingMs) / 1_000)).toBeLessThanOrEqual(20);
   });
 
   it("stops where more fail than is tolerated, and loses no tenant when workers die", () => {
-    const stopped = simulate(nextStep, { ...USUAL, failurePercent: 5 });
+    const stopped = simulate(chooseNextStep, { ...USUAL, failurePercent: 5 });
     expect(stopped.state).toBe("stopped");
     expect(stopped.failed).toBeLessThan(USUAL.tenants / 20);
-    const crashed = simulate(nextStep, { ...USUAL, crashEveryMs: 30_000 });
+    const crashed = simulate(chooseNextStep, { ...USUAL, crashEveryMs: 30_000 });
     expect(crashed).toMatchObject({ state: "done", done: USUAL.tenants });
     expect(crashed.crashes).toBeGreaterThan(3);
     expect(crashed.attempts).toBeGreaterThan(USUAL.tenants);

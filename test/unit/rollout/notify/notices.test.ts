@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { RECEIVERS } from "../../../../provider/rollout/model/notify";
+import { RECEIVERS } from "../../../../provider/rollout/model/notification-settings";
 import type { RolloutEvent } from "../../../../provider/rollout/model/rollout-event";
-import { bodyFor } from "../../../../provider/rollout/notify/bodies";
-import { deliver } from "../../../../provider/rollout/notify/deliver";
-import { NOTICE } from "../../../../provider/rollout/notify/notice";
+import { deliverNotice } from "../../../../provider/rollout/notify/deliver-notice";
+import { noticeSchema } from "../../../../provider/rollout/notify/notice";
+import { buildNoticeBody } from "../../../../provider/rollout/notify/notice-body";
 import { Notifier } from "../../../../provider/rollout/notify/notifier";
-import { ADDRESSES, receiversOf } from "../../../../provider/rollout/notify/receivers";
-import { RolloutNotices } from "../../../../provider/rollout/notify/rollout-notices";
+import { getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../../../provider/rollout/notify/receivers";
+import { RolloutNotifier } from "../../../../provider/rollout/notify/rollout-notifier";
 import { startHook } from "../../../support/hook";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { playRollout } from "../../../support/rollouts";
@@ -21,19 +21,21 @@ afterEach(() => {
 /** What each receiver is told of a rollout's events. */
 async function told(
   events: readonly RolloutEvent[],
-  notify?: ConstructorParameters<typeof RolloutNotices>[0],
+  notify?: ConstructorParameters<typeof RolloutNotifier>[0],
   { text = "", secret }: { readonly text?: string; readonly secret?: string } = {},
 ) {
   await using hook = await startHook();
-  const environment = Object.fromEntries(RECEIVERS.map((name) => [ADDRESSES[name], `${hook.url}/${name}?s3cret`]));
+  const environment = Object.fromEntries(
+    RECEIVERS.map((name) => [RECEIVER_ADDRESS_VARIABLES[name], `${hook.url}/${name}?s3cret`]),
+  );
   const { after } = playRollout({ tenants: 6, failing: [1], changes: 30, text });
-  const notices = new RolloutNotices(
+  const notices = new RolloutNotifier(
     notify,
     { ...environment, ...(secret === undefined ? {} : { EMAIL_SECURITY_NOTIFY_SECRET: secret }) },
     async () => after,
   );
-  for (const event of events) notices.happened(event);
-  expect(await notices.end(never)).toEqual([]);
+  for (const event of events) notices.handleEvent(event);
+  expect(await notices.flush(never)).toEqual([]);
   return hook.received.map(({ path, headers, body }) => ({
     to: path.slice(1).replace("?s3cret", ""),
     headers,
@@ -63,7 +65,7 @@ describe("notices of a rollout", () => {
     expect(sent.map(({ to }) => to).toSorted()).toEqual(
       ["mail", "slack", "teams", "webhook"].flatMap((name) => [name, name]),
     );
-    const webhook = sent.filter(({ to }) => to === "webhook").map(({ body }) => NOTICE.parse(body));
+    const webhook = sent.filter(({ to }) => to === "webhook").map(({ body }) => noticeSchema.parse(body));
     expect(webhook.map(({ kind, summary }) => [kind, summary])).toEqual([
       ["waiting", "Its gate waits for a person."],
       ["stopped", "2 tenants failed."],
@@ -76,7 +78,7 @@ describe("notices of a rollout", () => {
     const sent = await told([FINISHED], { webhook: { changes: true } });
     const holding = sent.filter(({ body }) => /"value"|\.example/.test(JSON.stringify(body)));
     expect(holding.map(({ to }) => to)).toEqual(["webhook"]);
-    expect(NOTICE.parse(holding[0]?.body).changes).toHaveLength(20);
+    expect(noticeSchema.parse(holding[0]?.body).changes).toHaveLength(20);
   });
 
   it("hold the most dangerous changes first, whichever tenant has them, and count them by kind", async () => {
@@ -86,13 +88,14 @@ describe("notices of a rollout", () => {
     const tenants = after.tenants.map((one, at) =>
       at === after.tenants.length - 1 ? { ...one, changes: [...one.changes.slice(1), turned] } : one,
     );
-    const notices = new RolloutNotices({ webhook: { changes: true } }, { [ADDRESSES.webhook]: hook.url }, async () => ({
-      ...after,
-      tenants,
-    }));
-    notices.happened(FINISHED);
-    await notices.end(never);
-    const notice = NOTICE.parse(JSON.parse(hook.received[0]?.body ?? ""));
+    const notices = new RolloutNotifier(
+      { webhook: { changes: true } },
+      { [RECEIVER_ADDRESS_VARIABLES.webhook]: hook.url },
+      async () => ({ ...after, tenants }),
+    );
+    notices.handleEvent(FINISHED);
+    await notices.flush(never);
+    const notice = noticeSchema.parse(JSON.parse(hook.received[0]?.body ?? ""));
     expect(notice.changes?.[0]).toMatchObject({ list: "deny → allow", value: "turned.example" });
     expect(notice.changes).toHaveLength(20);
     expect(notice.summary).toMatch(/ Among the changes: at least 1 deny turned into an allow[^.]*\.$/);
@@ -141,12 +144,15 @@ describe("sending", () => {
   it("signs as Standard Webhooks says", async () => {
     await using hook = await startHook();
     vi.useFakeTimers({ toFake: ["Date"], now: 1_614_265_330_000 });
-    const [receiver] = receiversOf(undefined, {
+    const [receiver] = getReceivers(undefined, {
       EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url,
       EMAIL_SECURITY_NOTIFY_SECRET: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     });
     const sent =
-      receiver && (await deliver(receiver, "msg_p5jXN8AQM9LWM0D4loKWxJek", '{"test": 2432232314}', { signal: never }));
+      receiver &&
+      (await deliverNotice(receiver, "msg_p5jXN8AQM9LWM0D4loKWxJek", '{"test": 2432232314}', {
+        signal: never,
+      }));
     expect([receiver?.name, sent]).toEqual(["webhook", undefined]);
     expect(hook.received[0]?.headers).toMatchObject({
       "webhook-timestamp": "1614265330",
@@ -162,9 +168,9 @@ describe("sending", () => {
     ["one that sends it elsewhere", [302, 200], 1, "slack answered 302"],
   ])("tries again where that may help: %s", async (_what, statuses, requests, problem) => {
     await using hook = await startHook(statuses);
-    const [receiver] = receiversOf(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: `${hook.url}/T0/s3cret` });
-    const options = { signal: never, attemptMs: 200, time: new VirtualTime() };
-    expect(receiver && (await deliver(receiver, "1", notice, options))).toBe(problem);
+    const [receiver] = getReceivers(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: `${hook.url}/T0/s3cret` });
+    const options = { signal: never, attemptTimeoutMs: 200, time: new VirtualTime() };
+    expect(receiver && (await deliverNotice(receiver, "1", notice, options))).toBe(problem);
     expect(hook.received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(requests).fill("1"));
   });
 
@@ -172,13 +178,13 @@ describe("sending", () => {
     await using silent = await startHook([undefined, undefined]);
     await using hook = await startHook();
     const notifier = new Notifier(
-      receiversOf(undefined, {
+      getReceivers(undefined, {
         EMAIL_SECURITY_NOTIFY_SLACK: `${silent.url}/s3cret`,
         EMAIL_SECURITY_NOTIFY_TEAMS: hook.url,
       }),
     );
     for (const id of ["1", "2"]) {
-      notifier.tell("drift", id, async () => ({
+      notifier.notify("drift", id, async () => ({
         format: 1,
         kind: "drift",
         at: "2026-11-21T08:00:00.000Z",
@@ -189,7 +195,7 @@ describe("sending", () => {
       }));
     }
     await vi.waitFor(() => expect(hook.received).toHaveLength(2), { timeout: 10_000 });
-    expect(await notifier.end(500)).toBe("Not everybody could be told: slack took too long.");
+    expect(await notifier.flush(500)).toBe("Not everybody could be told: slack took too long.");
   });
 
   it.each([
@@ -198,14 +204,14 @@ describe("sending", () => {
     ["EMAIL_SECURITY_NOTIFY_SECRET", "s3cret", /SECRET holds no secret/],
   ])("refuses what is no address or no secret, without showing it: %s", (variable, value, message) => {
     const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: "https://hooks.example", [variable]: value };
-    const read = () => receiversOf(undefined, environment);
+    const read = () => getReceivers(undefined, environment);
     expect(read).toThrow(message);
     expect(read).not.toThrow(/s3cret/);
   });
 
   it("has a body for each receiver that says what to do next", () => {
     const bodies = RECEIVERS.map((name) =>
-      bodyFor(name, {
+      buildNoticeBody(name, {
         format: 1,
         kind: "waiting",
         at: "2026-11-21T08:00:00.000Z",

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { Plan } from "../../../../provider/plan/plan";
-import { RolloutCommands } from "../../../../provider/rollout/model/commands";
+import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
 import type { Target } from "../../../../provider/rollout/model/target";
-import { overviewText } from "../../../../provider/rollout/plan-report/overview-text";
-import { withMail } from "../../../../provider/rollout/plan-report/told-whole";
-import { type PlanningContext, targetPlan } from "../../../../provider/rollout/planning/plan-target";
+import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
+import { addMailAlarms } from "../../../../provider/rollout/plan-report/plan-summary-view";
+import { buildTargetPlan, type PlanningContext } from "../../../../provider/rollout/planning/plan-target";
 import { denies, shownOf } from "../../../support/whole-plans";
 
 /* What is told of a tenant whose key seems to be another tenant's: that, and nothing that it holds. */
@@ -15,33 +15,40 @@ const SECRET = "secret.example";
 
 function planned(plan: Plan) {
   const known = { entries: { content: {} }, vips: { content: {} } };
-  return targetPlan({ name: "t1" } as Target, plan, { ...STACK, known }, false, { accepting: {} } as PlanningContext, {
-    left: [SECRET],
-    drift: [SECRET],
-    fingerprint: SECRET,
-  });
+  return buildTargetPlan(
+    { name: "t1" } as Target,
+    plan,
+    { ...STACK, known },
+    false,
+    { acceptanceEnvironment: {} } as PlanningContext,
+    { left: [SECRET], drift: [SECRET], fingerprint: SECRET },
+  );
 }
 
 it("a tenant's part of a rollout has nothing of another tenant, whatever the rollout is for", () => {
-  const { planned: own, changes } = planned(denies(SECRET));
+  const { plannedTenant: own, changes } = planned(denies(SECRET));
   expect([changes.length, own.summary?.left]).toEqual([1, [SECRET]]);
   // What keeps many removals back names them.
   const removals = { code: "removal-guard", message: `It would lose 31 entries: ${SECRET}` };
   const stranger = planned({ ...denies(SECRET), guards: [GUARD, removals] });
   expect(JSON.stringify(stranger)).not.toContain(SECRET);
-  expect(stranger.guards).toEqual([GUARD]);
-  expect(stranger.planned.digest).toBe(own.digest);
-  expect(JSON.parse(stranger.planned.plan ?? "").guards).toEqual([GUARD]);
+  expect(stranger.blockers).toEqual([GUARD]);
+  expect(stranger.plannedTenant.digest).toBe(own.digest);
+  expect(JSON.parse(stranger.plannedTenant.plan ?? "").guards).toEqual([GUARD]);
 });
 
 it("where only the mail tells it, the report has nothing of it either", () => {
-  const { report, planned: whole } = shownOf([denies(SECRET)]);
+  const { report, plannedRollout: whole } = shownOf([denies(SECRET)]);
   const tenants = report.tenants.map((tenant) => ({ ...tenant, left: [SECRET], drift: [SECRET] }));
-  const guards = [{ tenant: "t0", guard: GUARD }];
-  const mail = { days: 30, of: 1, said: new Map(), silent: [], guards };
-  const shown = withMail({ ...report, tenants }, mail);
+  const blockers = [{ tenant: "t0", guard: GUARD }];
+  const mail = { days: 30, candidateCount: 1, evidenceByTenant: new Map(), unavailable: [], blockers };
+  const shown = addMailAlarms({ ...report, tenants }, mail);
   expect(shown.tenants[0]).toMatchObject({ planned: { added: 0, changed: 0, removed: 0 }, changes: [] });
-  const text = overviewText(shown, { ...whole, guards, backend: "file", changes: [] }, new RolloutCommands());
+  const text = renderPlanOverviewText(
+    shown,
+    { ...whole, blockers, backend: "file", changes: [] },
+    new RolloutCommands(),
+  );
   expect(JSON.stringify(shown) + text).not.toContain(SECRET);
   expect(text).toContain("✗ t0 [other-tenant]");
   // Of what is refused, nobody knows whether it holds what is declared.

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { layOut } from "../../../../provider/rollout/planning/file-bundle";
+import { extractBundle } from "../../../../provider/rollout/planning/file-bundle";
 
 const folder = mkdtempSync(join(tmpdir(), "email-security-bundle-"));
 const target = join(folder, "written");
@@ -24,7 +24,7 @@ it.each([
   ["settings/a.yaml", `${"../".repeat(20)}${folder.slice(1)}`],
   ["settings/a.yaml", folder],
 ])("lays no file out at %j in %j: what a journal holds is data", (path, working) => {
-  expect(() => layOut({ bundle: bundleOf(path), folder: working }, "fleet", undefined)).toThrow(
+  expect(() => extractBundle({ bundle: bundleOf(path), folder: working }, "fleet", undefined)).toThrow(
     expect.objectContaining({ code: "ERR_ROLLOUT_NOT_ALLOWED" }),
   );
   expect(existsSync(target)).toBe(false);
@@ -32,7 +32,7 @@ it.each([
 
 it("lays files out beside each other, whatever they are called otherwise", () => {
   const bundle = bundleOf("acme..eu/..settings/über ..yaml");
-  const work = layOut({ bundle, folder: "acme..eu" }, "fleet", undefined);
+  const work = extractBundle({ bundle, folder: "acme..eu" }, "fleet", undefined);
   try {
     expect(readFileSync(join(work.path, "..settings/über ..yaml"), "utf8")).toBe("x");
   } finally {
@@ -43,7 +43,7 @@ it("lays files out beside each other, whatever they are called otherwise", () =>
 it("says what is missing under Yarn's Plug'n'Play, whose packages are in no folder", () => {
   Object.defineProperty(process.versions, "pnp", { value: "3", configurable: true });
   try {
-    expect(() => layOut({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
+    expect(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
       /^A rollout needs its packages in a folder node_modules, .* set `nodeLinker: node-modules` in \.yarnrc\.yml/,
     );
   } finally {
@@ -56,7 +56,7 @@ it("says which @pulumi/pulumi is needed, where another is installed", () => {
   const { version } = sdk;
   sdk.version = "3.149.0";
   try {
-    expect(() => layOut({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
+    expect(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
       "pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0",
     );
   } finally {

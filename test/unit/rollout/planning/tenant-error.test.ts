@@ -1,14 +1,14 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CliError } from "../../../../provider/rollout/engine/engine-command";
-import { endedInside, failedUp } from "../../../../provider/rollout/engine/engine-failure";
-import { tenantError } from "../../../../provider/rollout/planning/tenant-error";
-import { REMEDIED } from "../../../../provider/rollout/report/advice";
+import { buildProcessExitFailure, buildUpFailure } from "../../../../provider/rollout/engine/engine-failure";
+import { buildTenantError } from "../../../../provider/rollout/planning/tenant-error";
+import { REMEDY_CODES } from "../../../../provider/rollout/report/failure-advice";
 import { EmailSecurityError } from "../../../../provider/settings/email-security-error";
 
 const NEXT = {
   resume: "email-security rollout resume 20261121-a",
-  anew: "email-security rollout tenants.yaml",
+  newRollout: "email-security rollout tenants.yaml",
 };
 
 /** The rooms whose errors can come to be a tenant's failure. */
@@ -44,21 +44,21 @@ const codes = new Set(
 );
 
 it("has a remedy for each code that can be a tenant's, and for no other", () => {
-  expect([...REMEDIED].sort()).toEqual([...codes].sort());
+  expect([...REMEDY_CODES].sort()).toEqual([...codes].sort());
 });
 
 /** What only a program's own resources say, which no rollout has. */
-const IN_PROGRAM = "provider/resources/in-program.ts";
+const IN_PROGRAM = "provider/resources/program-checks.ts";
 
 /** Commands of Pulumi that take a program, which a rollout's repository has not; a lock or a state can be taken away. */
 const PROGRAM = /pulumi (up|refresh|preview|destroy|import)|--refresh/;
 
 it.each([...codes])("leads with the cause of %s and ends with what to type", (code) => {
   const cause = "The service answered 500 to POST /entries.";
-  const applied = tenantError(new EmailSecurityError(code, cause), "apply", [], NEXT);
+  const applied = buildTenantError(new EmailSecurityError(code, cause), "apply", [], NEXT);
   expect(applied).toMatchObject({ code, phase: "apply", message: cause });
   expect(applied.advice).toMatch(/`email-security rollout (resume 20261121-a|tenants\.yaml)`\.$/);
-  const planned = tenantError(new EmailSecurityError(code, cause), "plan");
+  const planned = buildTenantError(new EmailSecurityError(code, cause), "plan");
   expect(planned.advice).toMatch(/; then plan the rollout anew\.$/);
   for (const { advice } of [applied, planned]) expect(advice).not.toMatch(PROGRAM);
 });
@@ -80,7 +80,7 @@ it("turns a list's failure round: the cause, then what is done and not", () => {
   const told =
     "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_TRIED]\nupdate failed";
   const error = new EmailSecurityError("ERR_PULUMI", told);
-  expect(tenantError(error, "apply", [], NEXT)).toEqual({
+  expect(buildTenantError(error, "apply", [], NEXT)).toEqual({
     code: "ERR_SERVER",
     message:
       "POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER] This is of 2 alike (deny a.example, deny b.example).\nnot tried, after others had failed: down [ERR_NOT_TRIED] This is of deny 2001:db8::/32.\n3 of 9 entries could not be brought to what is declared. Everything else is as declared, and the stack's state holds what the service said is there.",
@@ -92,7 +92,7 @@ it("turns a list's failure round: the cause, then what is done and not", () => {
 describe("a run of Pulumi that failed", () => {
   const PROGRESS = "Updating (t003):\n\n +  pulumi:pulumi:Stack fleet-t003 creating (0s)";
   const cli = (ended: number | string, stderr: string, errors: readonly string[] = []) =>
-    failedUp("t003", new CliError(["up"], ended, PROGRESS, stderr), errors);
+    buildUpFailure("t003", new CliError(["up"], ended, PROGRESS, stderr), errors);
   const MEMORY = "See whether the machine was short of memory (`dmesg`, or the limits of the job)";
   const CASES: readonly (readonly [what: string, message: string, lead: string, act: string])[] = [
     [
@@ -121,13 +121,13 @@ describe("a run of Pulumi that failed", () => {
     ],
     [
       "the process around it",
-      endedInside("t003", null, "SIGKILL").message,
+      buildProcessExitFailure("t003", null, "SIGKILL").message,
       "The process that runs Pulumi was killed by SIGKILL (out of memory?) in the middle of t003. What it had done is found again.",
       MEMORY,
     ],
     [
       "no program",
-      failedUp("t003", Object.assign(new Error("spawn /opt/pulumi ENOENT"), { code: "ENOENT" }), []).message,
+      buildUpFailure("t003", Object.assign(new Error("spawn /opt/pulumi ENOENT"), { code: "ENOENT" }), []).message,
       "The Pulumi CLI can't be started for t003: spawn /opt/pulumi ENOENT.",
       "See whether the program that is named is still there and may be run",
     ],
@@ -197,7 +197,7 @@ describe("a run of Pulumi that failed", () => {
   ];
 
   it.each(CASES)("is told by its cause: %s", (_what, message, lead, act) => {
-    const told = tenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
+    const told = buildTenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
     expect(told.message.split("\n")[0]).toBe(lead);
     expect(told.advice.startsWith(act)).toBe(true);
     expect(told.advice).toMatch(/; then go on: `email-security rollout resume 20261121-a`\.$/);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EmailSecurityError, TimeoutError } from "../../../../provider/client";
-import { AddressHealth, NotAskedError } from "../../../../provider/rollout/probing/address-health";
-import { eachAtOnce } from "../../../../provider/settings/at-once";
+import { AddressDownError, AddressHealth } from "../../../../provider/rollout/probing/address-health";
+import { forEachConcurrently } from "../../../../provider/settings/for-each-concurrently";
 import { target } from "../../../support/rollout-target";
 import { ScheduledTime } from "../../../support/scheduled-time";
 
@@ -30,24 +30,24 @@ async function changed(
   };
   const health = new AddressHealth({
     now: time.now,
-    look: async ({ name }) => {
+    probe: async ({ name }) => {
       looks += 1;
       await ask(name, 50, TIMEOUT_MS);
     },
   });
   const failed = () => [...became.values()].filter((one) => one !== "done").length;
   const all = Array.from({ length: count }, (_, at) => target(`t${at}`));
-  const work = eachAtOnce(all, atOnce, async (one) => {
+  const work = forEachConcurrently(all, atOnce, async (one) => {
     if (failed() > tolerated) return;
     try {
-      await health.ensureAnswers(one);
+      await health.assertReachable(one);
       engines += 1;
       await ask(one.name, ENGINE_MS, SILENT_ENGINE_MS);
-      health.learned(one, undefined);
+      health.recordOutcome(one, undefined);
       became.set(one.name, "done");
     } catch (error) {
-      health.learned(one, error);
-      became.set(one.name, error instanceof NotAskedError ? "not asked" : "failed");
+      health.recordOutcome(one, error);
+      became.set(one.name, error instanceof AddressDownError ? "not asked" : "failed");
       // A rollout begins the next ones when it next looks at its journal.
       await time.sleep(200);
     }
@@ -93,15 +93,15 @@ describe("tenants that are changed at an address that goes silent", () => {
 });
 
 it("tells another tenant's failure with its code, and takes what is no failure of the address for none", async () => {
-  const health = new AddressHealth({ look: () => Promise.reject(timeout()), now: () => 0 });
-  health.learned(target("a"), new EmailSecurityError("ERR_PLAN_MOVED", "moved"));
-  await health.ensureAnswers(target("b"));
-  health.learned(target("a"), new EmailSecurityError("ERR_SERVER", "GET x answered 500\nmore"));
-  await expect(health.ensureAnswers(target("b"))).rejects.toMatchObject({
+  const health = new AddressHealth({ probe: () => Promise.reject(timeout()), now: () => 0 });
+  health.recordOutcome(target("a"), new EmailSecurityError("ERR_PLAN_MOVED", "moved"));
+  await health.assertReachable(target("b"));
+  health.recordOutcome(target("a"), new EmailSecurityError("ERR_SERVER", "GET x answered 500\nmore"));
+  await expect(health.assertReachable(target("b"))).rejects.toMatchObject({
     code: "ERR_SERVER",
     message:
       'It was not asked, and nothing of it was changed: its service was found to be down for "a" and others just before. GET x answered 500',
   });
   // Another address is another matter.
-  await health.ensureAnswers(target("c", {}, { baseUrl: "https://other.example" }));
+  await health.assertReachable(target("c", {}, { baseUrl: "https://other.example" }));
 });

@@ -31,7 +31,7 @@ function begun() {
   const live = new LiveProgress(before, screen, { color: false, now: () => now });
   const play = (count: number) => {
     for (const event of events.slice(0, count)) {
-      live.happened(event);
+      live.handleEvent(event);
       now = Date.parse(event.at);
     }
   };

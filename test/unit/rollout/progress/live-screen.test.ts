@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { columnsOf, cutTo, fitTo } from "../../../../provider/render/columns";
-import { liveScreen } from "../../../../provider/rollout/progress/live-screen";
+import { fitToWidth, getTextWidth, truncateToWidth } from "../../../../provider/render/text-width";
+import { renderLiveScreen } from "../../../../provider/rollout/progress/live-screen";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { type PlayedRollout, playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
@@ -13,9 +13,9 @@ function screenAt(
   { columns = 80, rows = 24, color = false, laterMs = 2_000 } = {},
 ): string {
   const model = new ProgressModel(before);
-  for (const event of events.slice(0, count)) model.happened(event);
+  for (const event of events.slice(0, count)) model.handleEvent(event);
   const now = Date.parse(events[Math.max(0, count - 1)]?.at ?? "") + laterMs;
-  return liveScreen(model, { columns, rows, now, color });
+  return renderLiveScreen(model, { columns, rows, now, color });
 }
 
 describe("a rollout on one screen", () => {
@@ -86,7 +86,7 @@ describe("a rollout on one screen", () => {
           const screen = screenAt(played, count, { columns, rows, color });
           const lines = stripVTControlCharacters(screen).split("\n");
           expect(lines.length).toBeLessThanOrEqual(rows);
-          for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(columns);
+          for (const line of lines) expect(getTextWidth(line)).toBeLessThanOrEqual(columns);
           // Of colours there are only those of `styleText`.
           expect(commandsIn(stripVTControlCharacters(screen))).toEqual([]);
           // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -102,7 +102,7 @@ describe("a rollout on one screen", () => {
     const model = new ProgressModel(played.before);
     for (const [seq, { wave, name }] of played.before.tenants.entries()) {
       const at = "2026-11-21T08:00:00.000Z";
-      model.happened({
+      model.handleEvent({
         kind: "tenant-started",
         seq,
         at,
@@ -114,7 +114,7 @@ describe("a rollout on one screen", () => {
       });
     }
     const now = Date.parse("2026-11-21T08:00:05.000Z");
-    const lines = liveScreen(model, { columns: 80, rows: 24, now, color: false }).split("\n");
+    const lines = renderLiveScreen(model, { columns: 80, rows: 24, now, color: false }).split("\n");
     expect(lines.length).toBeLessThanOrEqual(24);
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}… 98\d more$/));
   });
@@ -132,20 +132,20 @@ describe("the columns of a terminal", () => {
     ["ａ", 2],
     ["█░✗", 3],
   ])("%s takes %d", (text, columns) => {
-    expect(columnsOf(text)).toBe(columns);
+    expect(getTextWidth(text)).toBe(columns);
   });
 
   test("a text is cut between characters, and never wider than it may be", () => {
-    expect(cutTo("日本語", 5)).toBe("日本…");
-    expect(cutTo("日本語", 6)).toBe("日本語");
-    expect(cutTo("acme corp", 6)).toBe("acme…");
-    expect(cutTo("acme", 0)).toBe("");
-    expect(fitTo("日本語", 6)).toBe("日本語");
-    expect(fitTo("日本語", 4)).toBe("日… ");
+    expect(truncateToWidth("日本語", 5)).toBe("日本…");
+    expect(truncateToWidth("日本語", 6)).toBe("日本語");
+    expect(truncateToWidth("acme corp", 6)).toBe("acme…");
+    expect(truncateToWidth("acme", 0)).toBe("");
+    expect(fitToWidth("日本語", 6)).toBe("日本語");
+    expect(fitToWidth("日本語", 4)).toBe("日… ");
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.nat(20), (text, columns) => {
-        expect(columnsOf(cutTo(text, columns))).toBeLessThanOrEqual(columns);
-        expect(columnsOf(fitTo(text, columns))).toBe(columns);
+        expect(getTextWidth(truncateToWidth(text, columns))).toBeLessThanOrEqual(columns);
+        expect(getTextWidth(fitToWidth(text, columns))).toBe(columns);
       }),
     );
   });

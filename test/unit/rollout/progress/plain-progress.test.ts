@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { eventJson } from "../../../../provider/rollout/progress/event-json";
+import { formatEventJson } from "../../../../provider/rollout/progress/event-json";
 import { PlainProgress } from "../../../../provider/rollout/progress/plain-progress";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { type PlayedRollout, rolloutOf, rollouts } from "../../../support/rollouts";
@@ -8,7 +8,7 @@ import { type PlayedRollout, rolloutOf, rollouts } from "../../../support/rollou
 function linesOf({ before, events }: PlayedRollout): string[] {
   const lines: string[] = [];
   const view = new PlainProgress(before, (line) => lines.push(line));
-  for (const event of events) view.happened(event);
+  for (const event of events) view.handleEvent(event);
   view.end();
   return lines;
 }
@@ -48,7 +48,7 @@ test("an event as JSON is a line, nothing but text, and reads back as it was", (
   fc.assert(
     fc.property(hostileText, (text) => {
       for (const event of rolloutOf(text).events) {
-        const line = eventJson(event);
+        const line = formatEventJson(event);
         expect(line.indexOf("\n")).toBe(line.length - 1);
         expect(commandsIn(line)).toEqual([]);
         expect(JSON.parse(line)).toEqual(event);

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RolloutEvent } from "../../../../provider/rollout/model/rollout-event";
-import { MOST_FAILURES, ProgressModel } from "../../../../provider/rollout/progress/progress-model";
-import { timeLeft } from "../../../../provider/rollout/progress/time-left";
+import { MAX_FAILURES, ProgressModel } from "../../../../provider/rollout/progress/progress-model";
+import { estimateRemainingTime } from "../../../../provider/rollout/progress/remaining-time";
 import { type PlayedRollout, playRollout, rollouts } from "../../../support/rollouts";
 
 function modelOf({ before, events }: PlayedRollout, count = events.length): ProgressModel {
   const model = new ProgressModel(before);
-  for (const event of events.slice(0, count)) model.happened(event);
+  for (const event of events.slice(0, count)) model.handleEvent(event);
   return model;
 }
 
@@ -32,7 +32,7 @@ describe("how far a rollout has come", () => {
     expect(model.waves.map((wave) => [wave.name, wave.state, wave.counts.failed])).toEqual(
       waves.map((wave) => [wave.name, wave.state, wave.counts.failed]),
     );
-    expect(model.failures).toHaveLength(Math.min(MOST_FAILURES, counts.failed));
+    expect(model.failures).toHaveLength(Math.min(MAX_FAILURES, counts.failed));
   });
 
   test("is the same whether it is told by events or by the report that has them", () => {
@@ -48,7 +48,7 @@ describe("how far a rollout has come", () => {
     fc.assert(
       fc.property(fc.nat(events.length), fc.nat(20), (count, back) => {
         const model = modelOf(rollouts.middle, count);
-        for (const event of events.slice(Math.max(0, count - back), count)) model.happened(event);
+        for (const event of events.slice(Math.max(0, count - back), count)) model.handleEvent(event);
         const { left, running, done, unchanged, failed } = model.counts;
         expect(left + running + done + unchanged + failed).toBe(before.tenants.length);
         expect(running).toBe(model.running.size);
@@ -66,9 +66,9 @@ describe("how far a rollout has come", () => {
     const model = modelOf(rollouts.middle, 4);
     const [[tenant, running] = []] = [...model.running];
     const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r", wave: "canary", tenant: tenant ?? "" };
-    model.happened({ ...at, kind: "tenant-note", message: "Its worker died" });
+    model.handleEvent({ ...at, kind: "tenant-note", message: "Its worker died" });
     expect(model.running.get(tenant ?? "")).toEqual({ ...running, note: "Its worker died" });
-    model.happened({ ...at, kind: "tenant-started", attempt: 2, worker: "other:1" });
+    model.handleEvent({ ...at, kind: "tenant-started", attempt: 2, worker: "other:1" });
     expect(model.running.get(tenant ?? "")).toEqual({
       wave: "canary",
       attempt: 2,
@@ -84,19 +84,19 @@ describe("how far a rollout has come", () => {
     const [failed] = model.failures;
     const { name: tenant = "", wave = "" } = failed ?? {};
     const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r", wave, tenant };
-    model.happened({ ...at, kind: "tenant-started", attempt: 2, worker: "w" });
+    model.handleEvent({ ...at, kind: "tenant-started", attempt: 2, worker: "w" });
     expect([model.failures, model.counts.failed, model.counts.running]).toEqual([[], 0, 1]);
-    model.happened({ ...at, kind: "tenant-finished", state: "failed", durationMs: 5 });
+    model.handleEvent({ ...at, kind: "tenant-finished", state: "failed", durationMs: 5 });
     expect([model.failures, model.counts.failed, model.counts.running]).toEqual([[{ name: tenant, wave }], 1, 0]);
   });
 
   test("a gate is behind when the next wave begins", () => {
     const model = modelOf(rollouts.stopped, lastOf(rollouts.stopped, "wave-finished"));
     const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r" };
-    model.happened({ ...at, kind: "waiting", wave: "canary", reason: "A person says when." });
+    model.handleEvent({ ...at, kind: "waiting", wave: "canary", reason: "A person says when." });
     expect([model.state, model.reason, model.waves[0]?.state]).toEqual(["waiting", "A person says when.", "gated"]);
-    model.happened({ ...at, kind: "started", resumed: true });
-    model.happened({ ...at, kind: "wave-started", wave: "early", tenants: 45 });
+    model.handleEvent({ ...at, kind: "started", resumed: true });
+    model.handleEvent({ ...at, kind: "wave-started", wave: "early", tenants: 45 });
     expect([model.state, model.reason, model.waves[0]?.state]).toEqual(["running", undefined, "done"]);
   });
 });
@@ -115,7 +115,7 @@ describe("a rollout that somebody goes on with", () => {
     const health = { isWell: false, message: "threats rose" };
     const model = new ProgressModel({ ...after, waves: [canary, { ...early, counts, health }, rest] });
     expect(model.waves[1]).toMatchObject({ state: "stopped", health });
-    model.happened({ ...at, kind: "started", resumed: true });
+    model.handleEvent({ ...at, kind: "started", resumed: true });
     expect(model.waves.map((wave) => wave.state)).toEqual(["done", state, "pending"]);
     expect(model.waves[1]).not.toHaveProperty("health");
   });
@@ -126,8 +126,8 @@ describe("a rollout that somebody goes on with", () => {
     const worked = model.waves[1]?.workMs ?? 0;
     expect(worked).toBeGreaterThan(10_000);
     const tenant = after.tenants.find(({ state, wave }) => state === "pending" && wave === "early")?.name ?? "";
-    model.happened({ ...at, kind: "started", resumed: true });
-    model.happened({ ...at, kind: "tenant-started", wave: "early", tenant, attempt: 1, worker: "w:1" });
+    model.handleEvent({ ...at, kind: "started", resumed: true });
+    model.handleEvent({ ...at, kind: "tenant-started", wave: "early", tenant, attempt: 1, worker: "w:1" });
     const later = { ...at, at: "2026-11-22T09:00:07.000Z" };
     const finished = {
       kind: "tenant-finished",
@@ -136,13 +136,14 @@ describe("a rollout that somebody goes on with", () => {
       state: "done",
       durationMs: 7_000,
     } as const;
-    model.happened({ ...later, ...finished });
+    model.handleEvent({ ...later, ...finished });
     expect(model.waves[1]?.workMs).toBe(worked + 7_000);
   });
 });
 
 describe("the time that is left", () => {
-  const at = (model: ProgressModel, event: RolloutEvent | undefined) => timeLeft(model, Date.parse(event?.at ?? ""));
+  const at = (model: ProgressModel, event: RolloutEvent | undefined) =>
+    estimateRemainingTime(model, Date.parse(event?.at ?? ""));
 
   test("is not told before a tenant is through, nor when nothing goes on", () => {
     const { events } = rollouts.tolerated;
@@ -153,7 +154,7 @@ describe("the time that is left", () => {
 
   test("ends at the next gate", () => {
     const { events } = rollouts.tolerated;
-    expect(at(modelOf(rollouts.tolerated, 7), events[6])?.untilGate).toBe("canary");
+    expect(at(modelOf(rollouts.tolerated, 7), events[6])?.gateAfterWave).toBe("canary");
   });
 
   test("is about what it then takes, within a third, with the soaking", () => {
@@ -164,7 +165,7 @@ describe("the time that is left", () => {
       const event = played.events[count - 1];
       const really = end - Date.parse(event?.at ?? "");
       const left = at(modelOf(played, count), event);
-      expect(left?.untilGate).toBeUndefined();
+      expect(left?.gateAfterWave).toBeUndefined();
       expect(Math.abs((left?.ms ?? 0) - really)).toBeLessThan(really / 3);
     }
   });

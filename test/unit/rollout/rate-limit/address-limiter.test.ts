@@ -7,7 +7,7 @@ import type { Permits } from "../../../../provider/client";
 import type { Database } from "../../../../provider/rollout/database/database";
 import { openSqlite } from "../../../../provider/rollout/database/sqlite-database";
 import { ADDRESSES_TABLE } from "../../../../provider/rollout/database/tables";
-import { AddressLimiter, LATE_MS } from "../../../../provider/rollout/rate-limit/address-limiter";
+import { AddressLimiter, TOKEN_GRACE_MS } from "../../../../provider/rollout/rate-limit/address-limiter";
 import { ScheduledTime } from "../../../support/scheduled-time";
 import { turn } from "../../../support/virtual-time";
 
@@ -68,7 +68,7 @@ async function takeAll(time: ScheduledTime, permits: Permits, count: number): Pr
 describe("a rate", () => {
   it("is kept from the first permit on, evenly, and nothing is saved up in a rest", async () => {
     const time = new ScheduledTime(START);
-    const permits = (await limiter(time, 10)).permitsFor(ADDRESS);
+    const permits = (await limiter(time, 10)).getTokens(ADDRESS);
     expect(await takeAll(time, permits, 4)).toEqual([0, 100, 200, 300]);
     time.atMs = START + 60_000;
     expect(await takeAll(time, permits, 3)).toEqual([60_000, 60_100, 60_200]);
@@ -76,25 +76,25 @@ describe("a rate", () => {
 
   it("may be less than one a second", async () => {
     const time = new ScheduledTime(START);
-    const permits = (await limiter(time, 0.5)).permitsFor(ADDRESS);
+    const permits = (await limiter(time, 0.5)).getTokens(ADDRESS);
     expect(await takeAll(time, permits, 3)).toEqual([0, 2_000, 4_000]);
   });
 
   it("is of an address, however it is written, and of no other", async () => {
     const time = new ScheduledTime(START);
     const one = await limiter(time, 1);
-    expect(await takeAll(time, one.permitsFor("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
-    expect(await takeAll(time, one.permitsFor("https://mail-security.example/us"), 5)).toEqual([0, 0, 0, 0, 0]);
-    expect(await takeAll(time, one.permitsFor(ADDRESS), 1)).toEqual([1_000]);
-    expect(() => one.permitsFor("nowhere")).toThrow("is not a URL");
+    expect(await takeAll(time, one.getTokens("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
+    expect(await takeAll(time, one.getTokens("https://mail-security.example/us"), 5)).toEqual([0, 0, 0, 0, 0]);
+    expect(await takeAll(time, one.getTokens(ADDRESS), 1)).toEqual([1_000]);
+    expect(() => one.getTokens("nowhere")).toThrow("is not a URL");
   });
 
   it("costs few statements", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 100), await limiter(time, 100)];
     const both = Promise.all([
-      takeAll(time, one.permitsFor(ADDRESS), 100),
-      takeAll(time, other.permitsFor(ADDRESS), 100),
+      takeAll(time, one.getTokens(ADDRESS), 100),
+      takeAll(time, other.getTokens(ADDRESS), 100),
     ]);
     expect(Math.max(...(await both).flat())).toBe(1_990);
     // In two seconds: ten a second that reserve, and for each of both four that look.
@@ -104,7 +104,7 @@ describe("a rate", () => {
 
   it("reserves ahead for one who asks one by one, once it is seen to need many", async () => {
     const time = new ScheduledTime(START);
-    const permits = (await limiter(time, 100)).permitsFor(ADDRESS);
+    const permits = (await limiter(time, 100)).getTokens(ADDRESS);
     const cameAt: number[] = [];
     for (let n = 0; n < 100; n += 1) cameAt.push(...(await takeAll(time, permits, 1)));
     expect(cameAt.at(-1)).toBe(990);
@@ -138,7 +138,7 @@ describe("a rate", () => {
         const time = new ScheduledTime(START, () => lateness.next().value ?? 0);
         const cameAt: number[] = [];
         const asked = processes.map(async (asks, index) => {
-          const permits = (await limiter(time, perSecond, connections[index])).permitsFor(ADDRESS);
+          const permits = (await limiter(time, perSecond, connections[index])).getTokens(ADDRESS);
           const takers = asks.map(async ([at, count]) => {
             await time.sleep(at);
             const take = () => permits.take().then(() => void cameAt.push(time.atMs));
@@ -159,7 +159,7 @@ describe("a rate", () => {
   function worst(cameAt: readonly number[], perSecond: number): number {
     const sorted = cameAt.toSorted((one, other) => one - other);
     const excess = sorted.flatMap((from, first) =>
-      sorted.slice(first).map((to, index) => index + 1 - ((to - from + LATE_MS) * perSecond) / 1_000),
+      sorted.slice(first).map((to, index) => index + 1 - ((to - from + TOKEN_GRACE_MS) * perSecond) / 1_000),
     );
     return Math.max(...excess);
   }
@@ -169,13 +169,13 @@ describe("a refusal", () => {
   it("pauses all of this process at once, and those of others by the time they look again", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
-    expect(await takeAll(time, other.permitsFor(ADDRESS), 1)).toEqual([0]);
-    one.permitsFor(ADDRESS).refused(5_000);
+    expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([0]);
+    one.getTokens(ADDRESS).refused(5_000);
     await turn();
     time.atMs += 250;
     const all = await Promise.all([
-      takeAll(time, one.permitsFor(ADDRESS), 2),
-      takeAll(time, other.permitsFor(ADDRESS), 2),
+      takeAll(time, one.getTokens(ADDRESS), 2),
+      takeAll(time, other.getTokens(ADDRESS), 2),
     ]);
     // After the pause, the rate is that of all together.
     expect(all.flat().toSorted((a, b) => a - b)).toEqual([5_000, 5_100, 5_200, 5_300]);
@@ -184,10 +184,10 @@ describe("a refusal", () => {
   it("reaches who waits already, and the longest counts", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 1), await limiter(time, 1)];
-    const waiting = other.permitsFor(ADDRESS);
+    const waiting = other.getTokens(ADDRESS);
     await time.until(waiting.take());
     const next = waiting.take().then(() => time.atMs - START);
-    for (const pauseMs of [3_000, 8_000, 4_000]) one.permitsFor(ADDRESS).refused(pauseMs);
+    for (const pauseMs of [3_000, 8_000, 4_000]) one.getTokens(ADDRESS).refused(pauseMs);
     await time.until(next);
     expect(await next).toBe(8_000);
   });
@@ -195,10 +195,10 @@ describe("a refusal", () => {
   it("without a rate is shared too, and costs no statement a request", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time), await limiter(time)];
-    const permits = other.permitsFor(ADDRESS);
+    const permits = other.getTokens(ADDRESS);
     for (let n = 0; n < 1_000; n += 1) await takeAll(time, permits, 1);
     expect(statements).toEqual(["SELECT"]);
-    one.permitsFor(ADDRESS).refused(2_000);
+    one.getTokens(ADDRESS).refused(2_000);
     await turn();
     time.atMs += 250;
     expect(await takeAll(time, permits, 3)).toEqual([2_000, 2_000, 2_000]);
@@ -207,13 +207,13 @@ describe("a refusal", () => {
   it("for longer than a run waits gives nobody a permit, and says why; no pause is kept for long", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
-    one.permitsFor(ADDRESS).refused(1e15);
+    one.getTokens(ADDRESS).refused(1e15);
     await turn();
     const why = "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
-    await expect(one.permitsFor(ADDRESS).take()).rejects.toThrow(why);
-    await expect(other.permitsFor(ADDRESS).take()).rejects.toThrow(why);
+    await expect(one.getTokens(ADDRESS).take()).rejects.toThrow(why);
+    await expect(other.getTokens(ADDRESS).take()).rejects.toThrow(why);
     time.atMs += 3_600_000;
-    expect(await takeAll(time, other.permitsFor(ADDRESS), 1)).toEqual([3_600_000]);
+    expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([3_600_000]);
   });
 });
 
@@ -222,10 +222,10 @@ describe("who may not make requests any more", () => {
     const time = new ScheduledTime(START);
     const one = await limiter(time, 1);
     let isAllowed = true;
-    const lost = one.permitsFor(ADDRESS, () => isAllowed);
+    const lost = one.getTokens(ADDRESS, () => isAllowed);
     await takeAll(time, lost, 1);
     const refused = Promise.allSettled([lost.take(), lost.take()]);
-    const kept = one.permitsFor(ADDRESS).take();
+    const kept = one.getTokens(ADDRESS).take();
     await turn();
     isAllowed = false;
     await time.until(Promise.all([refused, kept]));
@@ -240,7 +240,7 @@ describe("who may not make requests any more", () => {
     const time = new ScheduledTime(START);
     const one = await limiter(time, 10);
     await open.at(-1)?.close();
-    await expect(one.permitsFor(ADDRESS).take()).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
-    one.permitsFor(ADDRESS).refused(1_000);
+    await expect(one.getTokens(ADDRESS).take()).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
+    one.getTokens(ADDRESS).refused(1_000);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import type { TenantChange } from "../../../../provider/rollout/model/rollout-report";
 import {
+  getReportedTransition,
   rankTenantChange,
-  reportedTransition,
   sortTenantsByDanger,
 } from "../../../../provider/rollout/report/change-danger";
 import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
@@ -27,7 +27,7 @@ describe("a change of a report", () => {
     [entry("add", "deny", { alarm: "danger" }), undefined, "deny", 0],
     [vip("add"), undefined, "vip", 3],
   ])("%j", (change, from, to, rank) => {
-    expect(reportedTransition(change)).toEqual({ from, to });
+    expect(getReportedTransition(change)).toEqual({ from, to });
     expect(rankTenantChange(change)).toBe(rank);
   });
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { reportHtml } from "../../../../provider/rollout/report/report-html";
-import { printable } from "../../../../provider/settings/text";
+import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
+import { sanitizeLine } from "../../../../provider/settings/text";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { rolloutOf, rollouts } from "../../../support/rollouts";
 
@@ -36,11 +36,11 @@ describe("a rollout's report as a page", () => {
     "of the %s rollout has each tenant's name once in the grid, leading to its details",
     (which) => {
       const { after } = rollouts[which];
-      const page = reportHtml(after);
+      const page = renderReportHtml(after);
       const cells = cellsOf(page);
       expect(cells.map(({ state }) => state)).toEqual(after.tenants.map(({ state }) => state));
       for (const [index, { name }] of after.tenants.entries()) {
-        const lines = name.split(/\r\n|[\r\n]/).map((line) => printable(line));
+        const lines = name.split(/\r\n|[\r\n]/).map((line) => sanitizeLine(line));
         expect(cells[index]?.text.endsWith(lines.join("\n")) || name.length > 5_000).toBe(true);
       }
       for (const { href } of cells) expect(page.split(` id="${href}"`)).toHaveLength(2);
@@ -49,7 +49,7 @@ describe("a rollout's report as a page", () => {
   );
 
   test("tells what happened and what to do, then the grid, then failures, then each tenant", () => {
-    const page = read(reportHtml(rollouts.stopped.after).replace(/<style>.*?<\/style>/s, ""));
+    const page = read(renderReportHtml(rollouts.stopped.after).replace(/<style>.*?<\/style>/s, ""));
     const order = [
       "Stopped",
       '3 tenants of wave "early" failed, and 2 may.',
@@ -74,7 +74,7 @@ describe("a rollout's report as a page", () => {
 
   test("needs nothing else, asks nobody for anything, runs nothing, and leads nowhere else", () => {
     for (const { after } of Object.values(rollouts)) {
-      const page = reportHtml(after);
+      const page = renderReportHtml(after);
       expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
       expect(page).not.toMatch(/<(?:script|link|img|iframe)|<[^>]*\s(?:src|on\w+)=|href="[^#]|url\(|@import/i);
     }
@@ -85,10 +85,10 @@ describe("a rollout's report as a page", () => {
       [...page.replace(/<style>.*?<\/style>/s, "").matchAll(/<[^>]*>/g)]
         .map(([tag]) => tag.replace(/ title="[^"]*"/, ""))
         .filter((tag) => tag !== "<br>" && tag !== "<code>" && tag !== "</code>");
-    const calm = tagsOf(reportHtml(rolloutOf("x").after));
+    const calm = tagsOf(renderReportHtml(rolloutOf("x").after));
     fc.assert(
       fc.property(hostileText, (text) => {
-        const page = reportHtml(rolloutOf(`x${text}`).after);
+        const page = renderReportHtml(rolloutOf(`x${text}`).after);
         expect(commandsIn(page.replace(/<style>.*?<\/style>/s, ""))).toEqual([]);
         expect(tagsOf(page)).toEqual(calm);
       }),

@@ -1,21 +1,21 @@
 import { Ajv2020 } from "ajv/dist/2020";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { publishedSchemas } from "../../../../provider/commands/json-schemas";
-import { reportJson, reportSchema } from "../../../../provider/rollout/model/rollout-report";
+import { buildPublishedSchemas } from "../../../../provider/commands/json-schemas";
+import { formatReportJson, reportSchema } from "../../../../provider/rollout/model/rollout-report";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { rolloutOf, rollouts } from "../../../support/rollouts";
 
 describe("a rollout's report as JSON", () => {
   const validate = new Ajv2020({ strict: true, allErrors: true }).compile(
-    publishedSchemas()["rollout.schema.json"] ?? {},
+    buildPublishedSchemas()["rollout.schema.json"] ?? {},
   );
 
   test.each(Object.entries(rollouts))(
     "of the %s rollout is valid by the published schema before and after, and reads back as it was",
     (_, { before, after }) => {
       for (const report of [before, after]) {
-        const read = JSON.parse(reportJson(report));
+        const read = JSON.parse(formatReportJson(report));
         expect(validate(read), JSON.stringify(validate.errors)).toBe(true);
         expect(reportSchema.parse(read)).toEqual(report);
       }
@@ -36,7 +36,7 @@ describe("a rollout's report as JSON", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const { after } = rolloutOf(text, 4);
-        const json = reportJson(after);
+        const json = formatReportJson(after);
         expect(commandsIn(json)).toEqual([]);
         expect(JSON.parse(json)).toEqual(after);
       }),

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ROLLOUT_MARK, reportMarkdown } from "../../../../provider/rollout/report/report-markdown";
+import { ROLLOUT_COMMENT_MARKER, renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
 
 describe("a rollout's report as Markdown", () => {
   test("begins with the mark by which a bot finds it; failures, waves, tenants; then the digest", () => {
-    const text = reportMarkdown(rollouts.stopped.after);
+    const text = renderReportMarkdown(rollouts.stopped.after);
     const order = [
-      `${ROLLOUT_MARK}\n## Email security rollout of \`tenants.yaml\`\n`,
+      `${ROLLOUT_COMMENT_MARKER}\n## Email security rollout of \`tenants.yaml\`\n`,
       '> [!CAUTION]\n> **Stopped.** 3 tenants of wave "early" failed, and 2 may. 92 of 300 tenants hold',
       "✗ **3** failed · ✓ **32** changed · = **60** unchanged · · **205** to do",
       "```text\nemail-security rollout resume r-20261121-7f3a\n```",
@@ -25,15 +25,15 @@ describe("a rollout's report as Markdown", () => {
     expect(order).toEqual(order.toSorted((one, other) => one - other));
     expect(breakoutsIn(text)).toEqual([]);
     // One whose planning ended early stands where its plan would.
-    expect(reportMarkdown(rollouts.stopped.after, { mark: "<!-- email-security-plan -->" })).toBe(
-      text.replace(ROLLOUT_MARK, "<!-- email-security-plan -->"),
+    expect(renderReportMarkdown(rollouts.stopped.after, { marker: "<!-- email-security-plan -->" })).toBe(
+      text.replace(ROLLOUT_COMMENT_MARKER, "<!-- email-security-plan -->"),
     );
   });
 
   test.each([1_000, 5_000])("accounts for each of %d tenants within GitHub's limit", (tenants) => {
     const failing = Array.from({ length: tenants / 10 }, (_, n) => tenants / 5 + n * 3);
     const { after } = playRollout({ tenants, failing, tolerated: tenants, changes: 20 });
-    const text = reportMarkdown(after);
+    const text = renderReportMarkdown(after);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
     expect(Buffer.byteLength(text)).toBeGreaterThan(40_000);
     const told = (pattern: RegExp) =>
@@ -56,7 +56,7 @@ describe("a rollout's report as Markdown", () => {
           const failing = Array.from({ length: tenants }, (_, n) => n);
           const { after } = playRollout({ tenants, failing, text, tolerated: tenants });
           const advice = Array.from({ length: 9 }, () => ({ why: text, command: text }));
-          const shown = reportMarkdown({ ...after, reason: text, advice }, { limit });
+          const shown = renderReportMarkdown({ ...after, reason: text, advice }, { limit });
           expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(limit);
           expect(shown.length).toBeLessThanOrEqual(limit);
         },
@@ -68,7 +68,7 @@ describe("a rollout's report as Markdown", () => {
   test("is nothing but words, whatever comes from outside", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        const shown = reportMarkdown(rolloutOf(text).after);
+        const shown = renderReportMarkdown(rolloutOf(text).after);
         expect(breakoutsIn(shown)).toEqual([]);
         expect(commandsIn(shown)).toEqual([]);
       }),
@@ -77,6 +77,6 @@ describe("a rollout's report as Markdown", () => {
   });
 
   test("takes only a limit in which something can be said", () => {
-    expect(() => reportMarkdown(rollouts.small.after, { limit: 1_000 })).toThrow(RangeError);
+    expect(() => renderReportMarkdown(rollouts.small.after, { limit: 1_000 })).toThrow(RangeError);
   });
 });

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duration } from "../../../../provider/rollout/model/duration";
-import { reportText } from "../../../../provider/rollout/report/report-text";
+import { formatDuration } from "../../../../provider/rollout/model/duration";
+import { renderReportText } from "../../../../provider/rollout/report/report-text";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
 
 describe("a rollout's report for a terminal", () => {
   test("tells why it stopped, the failures with what to do, the waves, and the next command", () => {
-    const text = reportText(rollouts.stopped.after);
+    const text = renderReportText(rollouts.stopped.after);
     const order = [
       "Rollout of tenants.yaml",
       'STOPPED  3 tenants of wave "early" failed, and 2 may.',
@@ -30,7 +30,7 @@ describe("a rollout's report for a terminal", () => {
   });
 
   test("is short where all went well", () => {
-    const text = reportText(rollouts.small.after);
+    const text = renderReportText(rollouts.small.after);
     expect(text).toContain("DONE  All 3 tenants hold what is declared.");
     expect(text).not.toMatch(/Failed|next/);
     expect(text.split("\n").length).toBeLessThan(15);
@@ -54,7 +54,7 @@ describe("a rollout's report for a terminal", () => {
         phase: "apply" as const,
       },
     }));
-    const text = reportText({ ...after, tenants: failed, counts: { ...after.counts, failed: 100 } });
+    const text = renderReportText({ ...after, tenants: failed, counts: { ...after.counts, failed: 100 } });
     expect(text.match(/ {2}✗ .*\(wave /g)).toHaveLength(10);
     expect(text).toContain("… and 90 more:");
     expect(text).toMatch(/79 × ERR_TIMEOUT: .* and\s+69 more/s);
@@ -68,14 +68,14 @@ describe("a rollout's report for a terminal", () => {
     ["waiting", false, "WAITING  Wave canary is through. 60 of 300"],
   ] as const)("a rollout that is %s, held: %s", (state, isHeld, told) => {
     const reason = state === "waiting" ? { reason: "Wave canary is through." } : {};
-    const text = reportText({ ...rollouts.stopped.before, state, isHeld, ...reason }, { width: 200 });
+    const text = renderReportText({ ...rollouts.stopped.before, state, isHeld, ...reason }, { width: 200 });
     expect(text).toContain(told);
   });
 
   test("is nothing but text, whatever comes from outside", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        expect(commandsIn(reportText(rolloutOf(text).after))).toEqual([]);
+        expect(commandsIn(renderReportText(rolloutOf(text).after))).toEqual([]);
       }),
       { numRuns: 50 },
     );
@@ -96,5 +96,5 @@ test.each([
   [86_399_000, "1 d"],
   [273_600_000, "3 d 4 h"],
 ])("%d ms are %s", (ms, told) => {
-  expect(duration(ms)).toBe(told);
+  expect(formatDuration(ms)).toBe(told);
 });

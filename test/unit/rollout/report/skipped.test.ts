@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
-import { RolloutCommands } from "../../../../provider/rollout/model/commands";
+import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
 import type { RolloutEvent } from "../../../../provider/rollout/model/rollout-event";
 import type { RolloutReport, SkippedReport } from "../../../../provider/rollout/model/rollout-report";
-import { reportJson, reportSchema } from "../../../../provider/rollout/model/rollout-report";
-import { overviewText } from "../../../../provider/rollout/plan-report/overview-text";
-import { wholePlanMarkdown } from "../../../../provider/rollout/plan-report/plan-markdown";
+import { formatReportJson, reportSchema } from "../../../../provider/rollout/model/rollout-report";
+import { renderCombinedPlanMarkdown } from "../../../../provider/rollout/plan-report/combined-plan-markdown";
+import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
 import { PlainProgress } from "../../../../provider/rollout/progress/plain-progress";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
-import { reportHtml } from "../../../../provider/rollout/report/report-html";
-import { reportMarkdown } from "../../../../provider/rollout/report/report-markdown";
-import { reportText } from "../../../../provider/rollout/report/report-text";
+import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
+import { renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
+import { renderReportText } from "../../../../provider/rollout/report/report-text";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { countsOf, rollouts } from "../../../support/rollouts";
@@ -44,7 +44,7 @@ it.each([
   [[FIRST, SECOND], "1 tenant holds what is declared.", "2 tenants"],
   [[FIRST, SECOND, THIRD], "Nothing is left of it to do.", "3 tenants"],
 ])("is never told to be all: %j", (names, hold, butFor) => {
-  const text = reportText(reportWith(names), { width: 200 });
+  const text = renderReportText(reportWith(names), { width: 200 });
   expect(text).toContain(`DONE, BUT FOR ${butFor.toUpperCase()}  ${hold} Skipped: ${names[0]}`);
   expect(text).toContain(`⊘ ${FIRST}, since 2026-11-21 03:12 UTC by dana@build-7: its service is down`);
   expect(text).not.toMatch(/\bAll\b/);
@@ -53,31 +53,31 @@ it.each([
 it("is told of those too that were left out of the plan, in each format and as nothing but text", () => {
   const many = Array.from({ length: 500 }, (_, index) => skip(`left${index}${HOSTILE_TEXT}`, HOSTILE_TEXT));
   const report = reportWith([FIRST], many);
-  expect(reportSchema.parse(JSON.parse(reportJson(report)))).toEqual(report);
-  const markdown = reportMarkdown(report);
+  expect(reportSchema.parse(JSON.parse(formatReportJson(report)))).toEqual(report);
+  const markdown = renderReportMarkdown(report);
   expect(markdown).toContain(`### Skipped (501)\n\n- \`${FIRST}\`, since 2026-11-21`);
   expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(65_536);
   expect(breakoutsIn(markdown)).toEqual([]);
-  const page = reportHtml(report);
+  const page = renderReportHtml(report);
   expect(page).toContain('Skipped <span class="n">501</span>');
   expect(page).toContain("… and 401 more");
   expect(page).not.toContain("<script");
-  const planned = { guards: [], backend: "file:///state", changes: [] };
-  const overview = overviewText(
+  const planned = { blockers: [], backend: "file:///state", changes: [] };
+  const overview = renderPlanOverviewText(
     { ...rollouts.small.before, skipped: many.slice(0, 2) },
     planned,
     new RolloutCommands(),
   );
   expect(overview).toMatch(/Skipped \(2\)\n\n {2}⊘ left0/);
-  for (const text of [reportText(report), overview]) expect(commandsIn(text)).toEqual([]);
+  for (const text of [renderReportText(report), overview]) expect(commandsIn(text)).toEqual([]);
 });
 
 it("is named by the headline of the plan of all tenants that a pull request shows", () => {
   const { report, ...shown } = shownOf([denies("evil.example"), denies("evil.example")]);
   const told = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
   const headline = "2 of 2 tenants would change, by 1 different change.";
-  expect(wholePlanMarkdown(told)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
-  expect(wholePlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
+  expect(renderCombinedPlanMarkdown(told)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
+  expect(renderCombinedPlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
 });
 
 it("leaves what ran or failed, once it is skipped, and is through", () => {
@@ -89,14 +89,14 @@ it("leaves what ran or failed, once it is skipped, and is through", () => {
     { ...about, seq: 2, kind: "tenant-finished", tenant: FIRST, state: "failed", durationMs: 1_000 },
     { ...about, seq: 3, kind: "tenant-skipped", tenant: FIRST, reason: `down${HOSTILE_TEXT}`, by: "dana" },
   ];
-  for (const event of events.slice(0, 2)) model.happened(event);
+  for (const event of events.slice(0, 2)) model.handleEvent(event);
   expect([model.counts.failed, model.failures.length]).toEqual([1, 1]);
-  for (const event of events.slice(2)) model.happened(event);
+  for (const event of events.slice(2)) model.handleEvent(event);
   expect(model.counts).toMatchObject({ failed: 0, skipped: 1, running: 0 });
   expect([model.failures.length, model.running.size]).toEqual([0, 0]);
   const lines: string[] = [];
   const progress = new PlainProgress(before, (line) => lines.push(line));
-  for (const event of events) progress.happened(event);
+  for (const event of events) progress.handleEvent(event);
   expect(lines[2]).toMatch(/^2026-11-21 03:12:00Z {2}1\/3 {2}\S+ {2}\S+: SKIPPED by dana: down/);
   expect(commandsIn(lines.join(""))).toEqual([]);
 });

@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { expect, it } from "vitest";
 import {
-  isLeftBehind,
+  isOrphanedLock,
   type LockOwner,
   type Processes,
-  stackLocks,
+  parseStackLocks,
 } from "../../../../provider/rollout/stack/stack-lock";
 
 const SINCE = "2026-11-21T09:30:00Z";
@@ -19,16 +19,16 @@ const told = (...owners: string[]): string =>
   ].join("\n");
 
 it("reads each of several locks, and knows of none where one is not told", () => {
-  const two = stackLocks(told("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)"));
+  const two = parseStackLocks(told("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)"));
   expect(two.owners).toEqual([
-    { host: "runner-7", pid: 4711, sinceMs, told: `ci@runner-7 (pid 4711), since ${SINCE}` },
-    { host: "laptop", pid: 12, sinceMs, told: `ana@laptop (pid 12), since ${SINCE}` },
+    { host: "runner-7", pid: 4711, sinceMs, description: `ci@runner-7 (pid 4711), since ${SINCE}` },
+    { host: "laptop", pid: 12, sinceMs, description: `ana@laptop (pid 12), since ${SINCE}` },
   ]);
-  expect(two.told).toBe(`ci@runner-7 (pid 4711), since ${SINCE} and ana@laptop (pid 12), since ${SINCE}`);
+  expect(two.description).toBe(`ci@runner-7 (pid 4711), since ${SINCE} and ana@laptop (pid 12), since ${SINCE}`);
   const cutOff = told("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)").split("\n").slice(0, 2).join("\n");
-  expect(stackLocks(cutOff).owners).toBeUndefined();
-  expect(stackLocks("error: [409] Conflict: Another update is currently in progress.")).toEqual({
-    told: "another run",
+  expect(parseStackLocks(cutOff).owners).toBeUndefined();
+  expect(parseStackLocks("error: [409] Conflict: Another update is currently in progress.")).toEqual({
+    description: "another run",
     owners: undefined,
   });
 });
@@ -56,15 +56,20 @@ it.each(CASES)("takes a lock for left behind: $isLeft, where its number is now o
   const { host = "here", now, isLeft } = one;
   const processes: Processes = {
     host: "here",
-    isThere: () => now !== undefined,
-    nameOf: () => now?.name,
-    startedAtMs: () => (now?.afterMs === undefined ? undefined : sinceMs + now.afterMs),
+    isRunning: () => now !== undefined,
+    getName: () => now?.name,
+    getStartedAtMs: () => (now?.afterMs === undefined ? undefined : sinceMs + now.afterMs),
   };
-  expect(isLeftBehind({ host, pid: 7, sinceMs }, processes)).toBe(isLeft);
+  expect(isOrphanedLock({ host, pid: 7, sinceMs }, processes)).toBe(isLeft);
 });
 
 it.runIf(process.platform === "linux")("knows of this machine's processes when they began", () => {
-  const own = (sinceMs: number): LockOwner => ({ told: "", host: hostname(), pid: process.pid, sinceMs });
-  expect(isLeftBehind(own(Date.now()))).toBe(false);
-  expect(isLeftBehind(own(Date.now() - 86_400_000))).toBe(true);
+  const own = (sinceMs: number): LockOwner => ({
+    description: "",
+    host: hostname(),
+    pid: process.pid,
+    sinceMs,
+  });
+  expect(isOrphanedLock(own(Date.now()))).toBe(false);
+  expect(isOrphanedLock(own(Date.now() - 86_400_000))).toBe(true);
 });

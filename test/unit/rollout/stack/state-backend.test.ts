@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { stateBackend } from "../../../../provider/rollout/stack/state-backend";
+import { resolveStateBackend } from "../../../../provider/rollout/stack/state-backend";
 
 const of = (PULUMI_BACKEND_URL: string | undefined, more: NodeJS.ProcessEnv = {}) =>
-  stateBackend({ PULUMI_BACKEND_URL, ...more }, "/nowhere");
+  resolveStateBackend({ PULUMI_BACKEND_URL, ...more }, "/nowhere");
 
 describe("the state backend", () => {
   // Each is another place than all others, by what is told of it.
@@ -28,9 +28,9 @@ describe("the state backend", () => {
 
   it("is told by its place, without what opens it, and known from every other", () => {
     const backends = PLACES.map(([address]) => of(address));
-    expect(backends.map(({ shown }) => shown)).toEqual(PLACES.map(([, shown]) => shown));
+    expect(backends.map(({ displayName }) => displayName)).toEqual(PLACES.map(([, shown]) => shown));
     expect(new Set(backends.map(({ fingerprint }) => fingerprint)).size).toBe(PLACES.length);
-    for (const { shown } of backends) expect(shown).not.toContain("secret");
+    for (const { displayName } of backends) expect(displayName).not.toContain("secret");
   });
 
   it.each([
@@ -42,8 +42,8 @@ describe("the state backend", () => {
 
   it("at Pulumi's service is that of an organization, where the environment names one", () => {
     const acme = { PULUMI_DEFAULT_ORGANIZATION: "acme" };
-    expect(of("https://api.pulumi.example", acme).shown).toBe("https://api.pulumi.example/, organization acme");
-    expect(of(undefined, acme).shown).toBe("the one that Pulumi is logged in to, organization acme");
+    expect(of("https://api.pulumi.example", acme).displayName).toBe("https://api.pulumi.example/, organization acme");
+    expect(of(undefined, acme).displayName).toBe("the one that Pulumi is logged in to, organization acme");
     const all = [undefined, "https://api.pulumi.example"].flatMap((address) =>
       [{}, acme, { PULUMI_DEFAULT_ORGANIZATION: "globex" }].map((more) => of(address, more).fingerprint),
     );
@@ -52,10 +52,10 @@ describe("the state backend", () => {
   });
 
   it("tells nothing raw of what the environment holds", () => {
-    const { shown } = of("s3://states?prefix=%1b[31m%E2%80%AEx", {
+    const { displayName } = of("s3://states?prefix=%1b[31m%E2%80%AEx", {
       PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J",
     });
-    expect(shown).toMatch(/^[\x20-\x7e]*$/);
-    expect(of(undefined, { PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J" }).shown).toMatch(/^[\x20-\x7e]*$/);
+    expect(displayName).toMatch(/^[\x20-\x7e]*$/);
+    expect(of(undefined, { PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J" }).displayName).toMatch(/^[\x20-\x7e]*$/);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { withoutKeys } from "../../../../provider/machine/child-environment";
-import { ofTenant } from "../../../../provider/rollout/stack/tenant-environment";
+import { removeKeyVariables } from "../../../../provider/machine/child-environment";
+import { buildTenantEnvironment } from "../../../../provider/rollout/stack/tenant-environment";
 import { target } from "../../../support/rollout-target";
 
 it("gives an engine what holds for all tenants, and nothing of this package's that is one tenant's", () => {
@@ -18,8 +18,8 @@ it("gives an engine what holds for all tenants, and nothing of this package's th
   };
   const key = "the key";
   expect({
-    ...withoutKeys(environment, ["ACME_KEY"]),
-    ...ofTenant(target("acme"), key, environment),
+    ...removeKeyVariables(environment, ["ACME_KEY"]),
+    ...buildTenantEnvironment(target("acme"), key, environment),
   }).toEqual({
     HTTPS_PROXY: "http://proxy.example:3128",
     NO_PROXY: "acme.example",
@@ -29,7 +29,7 @@ it("gives an engine what holds for all tenants, and nothing of this package's th
     EMAIL_SECURITY_TIMEOUT_MS: "60000",
     EMAIL_SECURITY_DEBUG: "1",
   });
-  expect(ofTenant(target("acme"), key, {})).toEqual({
+  expect(buildTenantEnvironment(target("acme"), key, {})).toEqual({
     EMAIL_SECURITY_API_KEY: key,
     EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
   });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Target, WaveRule } from "../../../../provider/rollout/model/target";
 import { assignWaves, UnassignedTargetsError } from "../../../../provider/rollout/targets/assign-waves";
-import { toleratedOf } from "../../../../provider/rollout/targets/tolerance";
+import { getToleratedFailures } from "../../../../provider/rollout/targets/tolerance";
 import { target } from "../../../support/rollout-target";
 
 function rule(name: string, rest: Partial<WaveRule> = {}): WaveRule {
@@ -52,7 +52,7 @@ describe("counts and percentages", () => {
     [{ percent: 100 }, 7, 7],
     [{ count: 3 }, 300, 3],
   ])("%j of %i may fail: %i", (tolerance, tenants, tolerated) => {
-    expect(toleratedOf(tolerance, tenants)).toBe(tolerated);
+    expect(getToleratedFailures(tolerance, tenants)).toBe(tolerated);
   });
 
   it("a wave tolerates of its own tenants", () => {

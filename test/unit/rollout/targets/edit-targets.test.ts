@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { addTenant, removeTenant, type WrittenTenant } from "../../../../provider/rollout/targets/edit-targets";
+import { addTenant, removeTenant, type TenantFields } from "../../../../provider/rollout/targets/edit-targets";
 
-const NEW: WrittenTenant = {
+const NEW: TenantFields = {
   baseUrl: "https://mail.example",
   keyVariable: "NEW_KEY",
   settings: "settings/new.yaml",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Selection, selectTargets } from "../../../../provider/rollout/targets/select-targets";
+import { selectTargets, type TargetSelection } from "../../../../provider/rollout/targets/select-targets";
 import { target } from "../../../support/rollout-target";
 
 const TARGETS = [
@@ -10,10 +10,10 @@ const TARGETS = [
   target("initech", { region: "us" }),
 ];
 
-const names = (selection: Selection): string[] => selectTargets(TARGETS, selection).map(({ name }) => name);
+const names = (selection: TargetSelection): string[] => selectTargets(TARGETS, selection).map(({ name }) => name);
 
 describe("selects, in their order", () => {
-  it.each<[Selection, string[]]>([
+  it.each<[TargetSelection, string[]]>([
     [{}, ["acme", "acme-labs", "globex", "initech"]],
     [{ only: ["globex", "acme"] }, ["acme", "globex"]],
     [{ only: ["acme*"] }, ["acme", "acme-labs"]],
@@ -30,7 +30,7 @@ describe("selects, in their order", () => {
 });
 
 describe("refuses", () => {
-  it.each<[Selection, string]>([
+  it.each<[TargetSelection, string]>([
     [{ except: ["golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
     [
       { labels: ["region=eu"], except: ["acme", "globex"] },

@@ -1,12 +1,12 @@
 import Ajv2020 from "ajv/dist/2020";
 import { describe, expect, it } from "vitest";
-import { publishedSchemas } from "../../../../provider/commands/json-schemas";
+import { buildPublishedSchemas } from "../../../../provider/commands/json-schemas";
 import { readYaml } from "../../../../provider/files/yaml-source";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
-import { tenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";
+import { buildTenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";
 import { LintedFolder } from "../../../support/linted-folder";
 
-const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(tenantsJsonSchema());
+const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(buildTenantsJsonSchema());
 
 function isRead(text: string): boolean {
   using folder = new LintedFolder({ "tenants.yaml": text });
@@ -25,8 +25,8 @@ const tenant = (fields: string): string => `${DEFAULTS}tenants: { acme: { ${fiel
 const wave = (fields: string): string => `${DEFAULTS}tenants: { acme: }\nwaves: [{ name: w, ${fields} }]`;
 
 it("is published", () => {
-  expect(publishedSchemas()["tenants.schema.json"]).toEqual(tenantsJsonSchema());
-  expect(Object.keys(publishedSchemas())).toContain("settings.schema.json");
+  expect(buildPublishedSchemas()["tenants.schema.json"]).toEqual(buildTenantsJsonSchema());
+  expect(Object.keys(buildPublishedSchemas())).toContain("settings.schema.json");
 });
 
 describe("is right by the schema, and when it is read", () => {

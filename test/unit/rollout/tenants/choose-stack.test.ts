@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../../provider/client";
-import { observedFrom } from "../../../../provider/plan/observed";
+import { buildObservedState } from "../../../../provider/plan/observed-state";
 import { chooseStack } from "../../../../provider/rollout/tenants/choose-stack";
-import type { PlacedTenant } from "../../../../provider/rollout/tenants/place-tenant";
-import { identityOf } from "../../../../provider/settings/tenant-identity";
+import type { TenantPlacement } from "../../../../provider/rollout/tenants/place-tenant";
+import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 import { targetOf } from "../../../support/journal-story";
 
 const AT = "https://mail.example";
@@ -20,18 +20,18 @@ it("avoids the stack of a former tenant of that name by its marker, where no jou
       created_at: "2026-11-02T09:00:00Z",
     }) as AllowDenyEntryRow;
   const choose = async (tenant: string) => {
-    const identity = identityOf(AT, { rows: [row(tenant)], mailboxes: [] });
+    const identity = buildTenantIdentity(AT, { rows: [row(tenant)], mailboxes: [] });
     const marker = { rollout: "20261120-1200-aaaaaa", seq: 1, at: "2026-11-20T12:00:00Z", identity };
-    const known = { entries: { content: EVIL, isThere: true }, vips: { content: {} } };
+    const known = { entries: { content: EVIL, exists: true }, vips: { content: {} } };
     const place = async (stack = "t0") => {
-      const placed = { target: { ...targetOf("t0", AT), stack }, others: [] } as unknown as PlacedTenant;
+      const placed = { target: { ...targetOf("t0", AT), stack }, otherTargets: [] } as unknown as TenantPlacement;
       return { placed };
     };
-    const { placed, avoided } = await chooseStack(place, observedFrom("2026-11-21", [row("now")], []), {
-      remembered: new Map(),
-      read: async ({ target }) => (target.stack === "t0" ? { isThere: true, known, marker } : undefined),
+    const { placement, avoidedStacks } = await chooseStack(place, buildObservedState("2026-11-21", [row("now")], []), {
+      identityRecords: new Map(),
+      readStack: async ({ target }) => (target.stack === "t0" ? { isThere: true, known, marker } : undefined),
     });
-    return [placed.placed.target.stack, avoided.map(({ stack }) => stack)];
+    return [placement.placed.target.stack, avoidedStacks.map(({ stack }) => stack)];
   };
   expect(await choose("former")).toEqual(["t0-2", ["t0"]]);
   expect(await choose("now")).toEqual(["t0", []]);

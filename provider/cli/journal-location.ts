@@ -1,0 +1,94 @@
+import { existsSync, lstatSync } from "node:fs";
+import type { Command } from "commander";
+import type { Database } from "../rollout/database/database";
+import { isPostgresUrl } from "../settings/postgres-url";
+import { hasPassword } from "../settings/secrets";
+import { quote, sanitizeMultiline } from "../settings/text";
+
+/** The end of the help text for `--database`. */
+export const DATABASE_DEFAULT_HELP =
+  "default: EMAIL_SECURITY_DATABASE, which no list of processes shows; the password may be in PGPASSWORD or ~/.pgpass too";
+
+/** The location of the journal. */
+export interface JournalOptions {
+  readonly database?: string;
+}
+
+/**
+ * Adds the option for the journal's location.
+ *
+ * @param description the purpose of the journal in the command.
+ */
+export function addJournalOption(command: Command, description: string): Command {
+  return command.option(
+    "--database <place>",
+    `${description} (${DATABASE_DEFAULT_HELP}; else .email-security/rollouts.db)`,
+  );
+}
+
+/**
+ * Returns the journal's location: from `--database`, else from the environment.
+ *
+ * @returns undefined if neither is set.
+ */
+export function getJournalLocation(databaseOption: string | undefined): string | undefined {
+  if (databaseOption !== undefined && databaseOption !== lastWarnedUrl && hasPassword(databaseOption)) {
+    lastWarnedUrl = databaseOption;
+    console.error(
+      "warning: whoever may list the processes of this machine can read the password in --database. Give the address by EMAIL_SECURITY_DATABASE instead; or leave its password out, and give it by PGPASSWORD or a line in ~/.pgpass.",
+    );
+  }
+  return databaseOption ?? (process.env["EMAIL_SECURITY_DATABASE"] || undefined);
+}
+
+/** The location whose password has already caused a warning. */
+let lastWarnedUrl: string | undefined;
+
+/**
+ * Returns the location of a journal to read. Opening a missing journal would create an empty one, which suggests that no rollout ever ran.
+ *
+ * @returns undefined if no location is set.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the given file doesn't exist.
+ */
+export async function getExistingJournalLocation(databaseOption: string | undefined): Promise<string | undefined> {
+  const journalUrl = getJournalLocation(databaseOption);
+  if (journalUrl !== undefined) {
+    const source = databaseOption === undefined ? "EMAIL_SECURITY_DATABASE" : "--database";
+    await assertJournalExists(journalUrl, `Mend ${source}, or leave it out for the journal of this folder`);
+  }
+  return journalUrl;
+}
+
+/**
+ * Runs a task with the existing journal, if any; opening a missing one would create it.
+ *
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the given file doesn't exist.
+ */
+export async function runWithExistingJournal<T>(
+  databaseOption: string | undefined,
+  callback: (database: Database | undefined) => Promise<T>,
+): Promise<T> {
+  const { DEFAULT_JOURNAL, openJournalDatabase } = await import("../rollout/database/open-database.js");
+  const journalUrl = await getExistingJournalLocation(databaseOption);
+  if (journalUrl === undefined && !existsSync(DEFAULT_JOURNAL)) return await callback(undefined);
+  const log = (line: string): void => console.error(sanitizeMultiline(line));
+  const database = await openJournalDatabase(journalUrl ?? DEFAULT_JOURNAL, { log });
+  try {
+    return await callback(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/**
+ * @param advice the advice in the message.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the file doesn't exist.
+ */
+export async function assertJournalExists(journalUrl: string, advice: string): Promise<void> {
+  // Opening a broken link reports it more precisely.
+  if (isPostgresUrl(journalUrl) || lstatSync(journalUrl, { throwIfNoEntry: false }) !== undefined) return;
+  const { JournalError } = await import("../rollout/database/journal-error.js");
+  throw new JournalError(
+    `There is no rollouts' journal at ${quote(journalUrl, 300)}, and none was made: only \`email-security rollout\` makes one. ${advice}.`,
+  );
+}

@@ -1,0 +1,196 @@
+import { z } from "zod";
+import { excerpt, quote } from "../settings/text";
+import type { ApiKey } from "./api-key";
+import { buildServiceError } from "./build-service-error";
+import { describeEnvelopeMismatch, describeItemExcess, type EnvelopeKind } from "./envelope";
+import type { RequestFacts, ServiceError } from "./errors";
+import { parseJson, TooManyValuesError } from "./json";
+import { type BodyProblem, classifyResponse, type ResponseClass } from "./response-classification";
+import { formatWait } from "./retry-after";
+import { RETRY_DEADLINE_MS } from "./retry-policy";
+
+/** An HTTP response, possibly incomplete. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** How to read a response. */
+export interface ResponseContext<T> {
+  readonly request: RequestFacts;
+  /** The request, as messages name it. */
+  readonly requestText: string;
+  readonly key: ApiKey;
+  readonly envelope: EnvelopeKind;
+  readonly schema: z.ZodType<T>;
+  /** A hint about the service's address, for responses from something other than the service. Default: none. */
+  readonly addressHint?: string | undefined;
+}
+
+/**
+ * Returns the validated content of a success, or throws the error class that the status or the body calls for.
+ *
+ * @throws {ServiceError} one class per kind of failure.
+ */
+export function parseResponse<T>(response: HttpResponse, context: ResponseContext<T>): T {
+  if (!isSuccess(response.status)) throw buildRefusalError(response, context);
+  // Some services answer a deletion with nothing: 204 says it all.
+  const isEmptyDeletion = context.request.method === "DELETE" && response.status === 204;
+  const parsed = isEmptyDeletion ? { results: {} } : parseBody(response, context);
+  // A service may tell who made something by the key that made it.
+  const body = context.key.isContainedIn(response.text) ? (context.key.redactBody(parsed) ?? parsed) : parsed;
+  const buildBodyError = (problem: BodyProblem, description: string): ServiceError => {
+    const serviceMessage = extractServiceMessage(body, context.key);
+    const messageSuffix = serviceMessage === undefined ? "" : `; it says: ${serviceMessage}`;
+    const message = `${context.requestText} answered ${response.status}, but ${description}${messageSuffix}`;
+    return buildServiceError(classifyResponse({ body: problem }), message, {
+      request: context.request,
+      status: response.status,
+      serviceMessage,
+      body: context.key.redactBody(body),
+    });
+  };
+  const envelopeProblem = describeEnvelopeMismatch(context.envelope, body);
+  if (envelopeProblem !== undefined) throw buildBodyError("envelope", envelopeProblem);
+  const itemExcess = describeItemExcess(context.envelope, body);
+  if (itemExcess !== undefined) throw buildBodyError("too large", itemExcess);
+  const validated = context.schema.safeParse(body);
+  if (validated.success) return validated.data;
+  const description = `its body is not what the reference says: ${formatSchemaErrors(validated.error)}`;
+  throw buildBodyError("shape", description);
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
+function parseBody(response: HttpResponse, context: ResponseContext<unknown>): unknown {
+  const { text } = response;
+  const contentType = getHeader(response, "content-type") ?? "";
+  const buildParseError = (problem: BodyProblem, description: string): ServiceError =>
+    buildServiceError(
+      classifyResponse({ body: problem }),
+      `${context.requestText} answered ${response.status} with ${description}`,
+      {
+        request: context.request,
+        status: response.status,
+      },
+    );
+  if (text.trim() === "") {
+    // A deletion that took effect answers 404 to a second one.
+    const problem = context.request.method === "DELETE" ? "empty deletion" : "empty";
+    throw buildParseError(problem, "an empty body where JSON was due");
+  }
+  // Only told of what fails: it takes longer than the whole rest.
+  const quoteBody = () => quote(context.key.redactParts(text), 80);
+  if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
+    const advice =
+      context.addressHint ?? "Is the address that of the service itself, and no sign-in page or proxy in between?";
+    throw buildParseError("html", `an HTML page instead of JSON: ${quoteBody()}. ${advice}`);
+  }
+  if (contentType !== "" && !/\bjson\b/i.test(contentType)) {
+    const type = quote(context.key.sanitize(contentType), 60);
+    throw buildParseError("content type", `content of type ${type} instead of JSON: ${quoteBody()}`);
+  }
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof TooManyValuesError) {
+      const description = `JSON of more than ${error.message}, which is not read: ${quoteBody()}`;
+      throw buildParseError("too large", description);
+    }
+    const encoding = getHeader(response, "content-encoding");
+    if (encoding !== undefined) {
+      const coding = quote(context.key.redact(encoding), 60);
+      throw buildParseError("content type", `a body encoded as ${coding}, which was not asked for`);
+    }
+    // The parser's message quotes the body; this says the same in a bounded way.
+    throw buildParseError("truncated", `JSON that can't be read or breaks off: ${quoteBody()}`);
+  }
+}
+
+function buildRefusalError(response: HttpResponse, context: ResponseContext<unknown>): ServiceError {
+  const { status, headers } = response;
+  const { requestText, key, request } = context;
+  const body = tryParseJson(response.text);
+  const serviceMessage = extractServiceMessage(body, key);
+  const messageSuffix = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
+  const responseClass = classifyResponse({ status, headers });
+  const punctuation =
+    responseClass.code === "ERR_REDIRECT" ? "," : /[.!?]$/.test(messageSuffix) ? messageSuffix : `${messageSuffix}.`;
+  const message = `${requestText} answered ${status}${punctuation} ${adviseOnResponse(responseClass, response, context)}`;
+  return buildServiceError(responseClass, message, {
+    request,
+    status,
+    serviceMessage,
+    body: key.redactBody(body),
+  });
+}
+
+function adviseOnResponse(
+  { code, retryAfterMs: waitMs }: ResponseClass,
+  response: HttpResponse,
+  { key, addressHint }: ResponseContext<unknown>,
+): string {
+  switch (code) {
+    case "ERR_REDIRECT": {
+      const location = getHeader(response, "location");
+      const target = location === undefined ? "" : ` to ${quote(key.sanitize(location))}`;
+      return `a redirect${target}, which is refused because it would carry the API key elsewhere. ${addressHint ?? "Configure the address that answers itself."}`;
+    }
+    case "ERR_RATE_LIMITED":
+      return `Too many requests; ${formatWait(waitMs, RETRY_DEADLINE_MS)}, then run again.`;
+    case "ERR_BAD_REQUEST":
+      return "The service found the request invalid; nothing was changed.";
+    case "ERR_AUTH":
+      return "The service does not accept this API key here; check the key, and that it belongs to this address and tenant.";
+    case "ERR_NOT_FOUND": {
+      const advice = "Either it does not exist for this tenant, or this is not the service's address.";
+      return addressHint === undefined ? advice : `${advice} ${addressHint}`;
+    }
+    case "ERR_CONFLICT":
+      return "It exists already, or collides with another entry.";
+    case "ERR_SERVER": {
+      const wait = (waitMs ?? 0) > RETRY_DEADLINE_MS ? ` First ${formatWait(waitMs, RETRY_DEADLINE_MS)}.` : "";
+      return `The service failed; running again is safe.${wait}`;
+    }
+    default:
+      return addressHint ?? "The service's reference does not name this status.";
+  }
+}
+
+const errorBodySchema = z.object({ error: z.string().trim().min(1) });
+
+/** The service's own words, fit to be shown, where a body holds any (reference, envelope "Error"). */
+function extractServiceMessage(body: unknown, key: ApiKey): string | undefined {
+  const parsed = errorBodySchema.safeParse(body);
+  return parsed.success ? excerpt(key.redactParts(parsed.data.error), 500) : undefined;
+}
+
+function tryParseJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function getHeader(response: HttpResponse, name: string): string | undefined {
+  const value = response.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function formatSchemaErrors(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 3)
+    .map(getLastBranch)
+    .map((issue) => `${issue.path.length === 0 ? "the body" : issue.path.join(".")}: ${issue.message}`)
+    .join("; ");
+}
+
+/** Of an answer that may come in several shapes, what is wrong with the one that the reference shows: the last. */
+function getLastBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  const inner = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0] : undefined;
+  return inner === undefined ? issue : { ...inner, path: [...issue.path, ...inner.path] };
+}

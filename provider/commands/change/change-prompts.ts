@@ -1,0 +1,103 @@
+import { refang } from "../../settings/refang";
+import { parseTerm } from "../../settings/term";
+import { sanitizeLine } from "../../settings/text";
+import type { ChangeOptions, ListName } from "./change-options";
+
+/** The answers of the user. */
+export interface AddAnswers {
+  readonly list: ListName;
+  readonly values: readonly string[];
+  readonly options: ChangeOptions;
+}
+
+/** Prompts for the values to add. Undefined if the user cancels. */
+export async function promptForAddition(options: ChangeOptions): Promise<AddAnswers | undefined> {
+  const prompts = await import("@clack/prompts");
+  const { isCancel, text } = prompts;
+  const today = new Date().toISOString().slice(0, 10);
+  const cancel = (): undefined => {
+    prompts.cancel("Nothing was written.");
+    return undefined;
+  };
+  prompts.intro("Add to the settings files");
+  const list = await prompts.select<ListName>({
+    message: "Which list?",
+    options: [
+      { value: "deny", label: "deny", hint: "block a sender" },
+      { value: "allow", label: "allow", hint: "let a sender through" },
+      { value: "vip", label: "vip", hint: "protect a person" },
+    ],
+  });
+  if (isCancel(list)) return cancel();
+  const values = await text({
+    message: list === "vip" ? "Which mailboxes?" : "Which domains, addresses or mailboxes?",
+    placeholder: list === "vip" ? "jane.doe@acme.example" : "evil.example hxxps://bad[.]example/path",
+    validate: (input) => validateValueInput(input ?? "", list),
+  });
+  if (isCancel(values)) return cancel();
+  const termInput = await text({
+    message: "For how long?",
+    placeholder: "30d, 6w, 2026-12-31 or never; nothing says no end",
+    defaultValue: options.for ?? "",
+    validate: (input) => {
+      if (!input) return undefined;
+      const parsed = parseTerm(input, today);
+      return parsed.ok ? undefined : parsed.reason;
+    },
+  });
+  if (isCancel(termInput)) return cancel();
+  const details: Record<string, string> = {};
+  for (const [name, message] of QUESTIONS) {
+    const answer = await text({
+      message,
+      placeholder: "Enter leaves it away",
+      defaultValue: options[name] ?? "",
+      validate: validateDetailInput,
+    });
+    if (isCancel(answer)) return cancel();
+    if (answer !== "") details[name] = answer;
+  }
+  const term = parseTerm(termInput, today);
+  return {
+    list,
+    values: splitValues(values),
+    options: { ...options, ...details, ...(termInput !== "" && term.ok ? { for: term.value } : {}) },
+  };
+}
+
+/** Asks the user to confirm the change. */
+export async function promptConfirmation(message = "Write it?"): Promise<boolean> {
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.confirm({ message, initialValue: false });
+  if (answer === true) return true;
+  prompts.cancel("Nothing was written.");
+  return false;
+}
+
+const QUESTIONS = [
+  ["ticket", "On what ticket?"],
+  ["comment", "Why? The service keeps it as the comment."],
+  ["owner", "Who answers for it?"],
+] as const;
+
+function splitValues(values: string): string[] {
+  return values.split(/[\s,;]+/).filter((value) => value !== "");
+}
+
+function validateValueInput(input: string, list: ListName): string | undefined {
+  const values = splitValues(input);
+  if (values.length === 0) return "Write one or more, with spaces between.";
+  for (const value of values) {
+    const parsed = refang(value);
+    if (!parsed.ok) return sanitizeLine(parsed.reason);
+    if (list === "vip" && parsed.value.entryType !== "email_address") return `${sanitizeLine(value)} is no mailbox`;
+  }
+  return undefined;
+}
+
+function validateDetailInput(input: string | undefined): string | undefined {
+  if (!input) return undefined;
+  return sanitizeLine(input) === input && input.trim() === input
+    ? undefined
+    : "One line of plain text, without white space around.";
+}

@@ -1,0 +1,65 @@
+import { formatLineLocation } from "../../files/finding";
+import type { DeclaredEntry, Settings } from "../../files/settings";
+import { type DeclaredItem, getListName, getSection } from "../../gitops/list-change";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { listCoveringValues } from "../../settings/coverage";
+import { excerpt } from "../../settings/text";
+
+/** Looks up declarations in settings files by value. */
+export class DeclarationIndex {
+  readonly #declared: ReadonlyMap<string, readonly DeclaredItem[]>;
+  readonly #getExpired: ReadonlyMap<string, readonly DeclaredItem[]>;
+  readonly #getExcluded: ReadonlyMap<string, Settings["excluded"]>;
+
+  constructor({ entries, vips, expired, excluded }: Settings) {
+    this.#declared = Map.groupBy([...entries, ...vips] as DeclaredItem[], getDeclarationValue);
+    this.#getExpired = Map.groupBy(expired, getDeclarationValue);
+    this.#getExcluded = Map.groupBy(excluded, ({ declaration }) => getDeclarationValue(declaration));
+  }
+
+  /** Returns the active declarations of a value. */
+  getActive(value: string): readonly DeclaredItem[] {
+    return this.#declared.get(value) ?? [];
+  }
+
+  /** Returns the expired declarations of a value. */
+  getExpired(value: string): readonly DeclaredItem[] {
+    return this.#getExpired.get(value) ?? [];
+  }
+
+  /** Returns the declarations from included files that another file excludes. */
+  getExcluded(value: string): Settings["excluded"] {
+    return this.#getExcluded.get(value) ?? [];
+  }
+
+  /** Returns the entries for parent domains, the closest first. For a mailbox, they include its own domain. */
+  getCoveringEntries(value: string): readonly DeclaredEntry[] {
+    return listCoveringValues(value)
+      .flatMap((broaderValue) => this.getActive(broaderValue))
+      .filter((declaration) => declaration.kind === "entry");
+  }
+}
+
+/** Formats a declaration briefly: "deny of evil.example (settings.yaml:12, INC-7, until 2026-12-01)". */
+export function formatDeclaration(declaration: DeclaredItem): string {
+  const { ticket, owner, comment, expires } = declaration;
+  const isScoped = declaration.kind === "entry" && declaration.verdictScope !== DEFAULT_VERDICT_SCOPE;
+  const details = [
+    formatLineLocation(declaration.location),
+    isScoped ? `scope ${excerpt(declaration.verdictScope)}` : "",
+    excerpt(ticket ?? ""),
+    owner === undefined ? "" : `owner ${excerpt(owner)}`,
+    formatDeclaredExpiry(expires),
+    comment === undefined ? "" : `“${excerpt(comment)}”`,
+  ].filter((text) => text !== "");
+  return `${getListName(getSection(declaration))} of ${excerpt(getDeclarationValue(declaration), 300)} (${details.join(", ")})`;
+}
+
+function formatDeclaredExpiry(expires: string | undefined): string {
+  return expires === undefined ? "" : expires === "never" ? "without end" : `until ${expires}`;
+}
+
+/** Returns the canonical value or mailbox of a declaration. */
+export function getDeclarationValue(declaration: DeclaredItem): string {
+  return declaration.kind === "vip" ? declaration.email : declaration.value;
+}

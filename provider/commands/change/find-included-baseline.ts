@@ -1,0 +1,21 @@
+import { ConfigurationError } from "../../client";
+import { isOwnFile } from "../../files/own-file";
+import { readSettings } from "../../files/read-settings";
+import { quote, sanitizeLine } from "../../settings/text";
+
+/**
+ * Returns the baseline: the included file that does not belong to the tenant.
+ *
+ * @throws {ConfigurationError} if there is no such file, or more than one.
+ * @throws {SettingsFileError} if the files can't be used.
+ */
+export function findIncludedBaseline(file: string): string {
+  const settings = readSettings(file);
+  const includedFiles = settings.files.filter((path) => !isOwnFile(path, settings));
+  const [baseline, secondFile] = includedFiles;
+  if (baseline === undefined) throw new ConfigurationError(`${quote(file, 300)} includes no baseline.`);
+  if (secondFile === undefined) return baseline;
+  throw new ConfigurationError(
+    `${quote(file, 300)} includes several files; name the one that is meant by --file: ${includedFiles.map(sanitizeLine).join(", ")}.`,
+  );
+}

@@ -1,0 +1,188 @@
+import { resolve } from "node:path";
+import { type ChangedFile, createOverlayReader, editFiles } from "../../files/edit-files";
+import { type Finding, formatFinding } from "../../files/finding";
+import { checkSettings } from "../../files/lint";
+import { inspectSettings, readSettings, type SettingsReadOptions } from "../../files/read-settings";
+import { createFileReader } from "../../files/read-source";
+import type { Settings } from "../../files/settings";
+import type { Section } from "../../files/settings-editor";
+import { createCachingYamlReader, type YamlReader } from "../../files/yaml-source";
+import { ChangeRefusedError, type ChangeStep, type ListChange } from "../../gitops/list-change";
+import { findIncludingFiles } from "./including-files";
+import { planListChange } from "./plan-list-change";
+
+/** The files for a change. */
+export interface ChangeFiles {
+  /** The file to change. The change may also edit the tenant's own files that it includes. */
+  readonly file: string;
+  /** The file that includes it and was used to select it. It must also be valid after the change. */
+  readonly includedBy?: string;
+  /** The settings files of tenants. If one of them, or a neighbouring file, includes a changed file, it must gain no new errors. */
+  readonly tenantFiles?: readonly string[];
+  /** The date (UTC) that decides what has expired. Default: today. */
+  readonly today?: string;
+}
+
+/** A planned change; nothing is written yet. */
+export interface PreparedChange {
+  readonly steps: readonly ChangeStep[];
+  readonly files: readonly ChangedFile[];
+  /** Risk and policy findings about the added or changed entries. */
+  readonly findings: readonly Finding[];
+  /** The paths of the settings files before the change. */
+  readonly settingsFiles: readonly string[];
+  /** The tenant's own domains, which distinguish it from other tenants. */
+  readonly ownDomains: readonly string[];
+  /** Checks whether an input file has changed since. */
+  readonly isStale: () => boolean;
+}
+
+/**
+ * Plans a change of settings files and checks the resulting files.
+ *
+ * @throws {ChangeRefusedError} (`ERR_CHANGE_REFUSED`) with all the reasons against the change.
+ * @throws {SettingsFileError} if the current files can't be used.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
+ */
+export function prepareListChange(
+  { file, includedBy, tenantFiles = [], today }: ChangeFiles,
+  change: ListChange,
+): PreparedChange {
+  const readFromDisk = createFileReader(includedBy ?? file);
+  const texts = new Map<string, string>();
+  const readFile = createRecordingReader(readFromDisk, texts);
+  const isStale = (): boolean => [...texts].some(([path, text]) => !hasText(path, text, readFromDisk));
+  const readCachedYaml = createCachingYamlReader();
+  const options = { readFile, readYaml: readCachedYaml, ...(today === undefined ? {} : { today }) };
+  // Cross-entry checks run later, on the edited files.
+  const settings = readSettings(file, { ...options, shouldCrossCheck: false });
+  const { tenantDomains: ownDomains } = settings;
+  const containsSection = (path: string, section: Section): boolean =>
+    hasSection(path, section, readFile, readCachedYaml);
+  const { steps, edits, refusals } = planListChange(settings, change, containsSection);
+  if (refusals.length > 0) throw new ChangeRefusedError(refusals);
+  const files = editFiles(edits, readFile, readCachedYaml);
+  if (files.length === 0) return { steps, files, findings: [], settingsFiles: settings.files, ownDomains, isStale };
+  const editedOptions = { ...options, readFile: createOverlayReader(files, readFile) };
+  const topFiles = includedBy === undefined ? [file] : [file, includedBy];
+  const concernsChange = createChangedCheck(steps);
+  const formatRemedy = (error: Finding): string => (concernsChange(error) ? formatRemedyOption(error, change) : "");
+  const findings = topFiles.flatMap((topFile) => findNewFindings(topFile, settings, concernsChange, editedOptions));
+  assertNoErrors(
+    findings.filter(({ level }) => level === "error"),
+    formatRemedy,
+  );
+  const includingFiles = files
+    .flatMap((candidate) => findIncludingFiles(candidate.file, topFiles, tenantFiles, readFile))
+    .filter((candidate) => !topFiles.some((topFile) => resolve(topFile) === resolve(candidate)));
+  assertNoErrors(
+    [...new Set(includingFiles)].flatMap((candidate) => findNewErrors(candidate, files, options, editedOptions)),
+    formatRemedy,
+  );
+  return { steps, files, findings, settingsFiles: settings.files, ownDomains, isStale };
+}
+
+/** Creates a predicate for findings about the changed values. */
+function createChangedCheck(steps: readonly ChangeStep[]): (finding: Finding) => boolean {
+  const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
+  return ({ subject }) => subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));
+}
+
+/** @throws {ChangeRefusedError} if there are errors. For changed values, the message names the option that fixes the error. */
+function assertNoErrors(errors: readonly Finding[], formatRemedy: (error: Finding) => string): void {
+  const reasons = errors.map((error) => formatFinding(error) + formatRemedy(error));
+  if (reasons.length > 0) throw new ChangeRefusedError([...new Set(reasons)]);
+}
+
+/** Finds the errors that a change causes in a file that includes a changed file. */
+function findNewErrors(
+  topFile: string,
+  files: readonly ChangedFile[],
+  optionsBefore: SettingsReadOptions,
+  editedOptions: SettingsReadOptions,
+): Finding[] {
+  const result = findSettingsErrors(topFile, editedOptions);
+  const isAffected = files.some(({ file }) => result.files.some((path) => resolve(path) === resolve(file)));
+  if (!isAffected || result.errors.length === 0) return [];
+  const knownErrors = new Set(findSettingsErrors(topFile, optionsBefore).errors.map(getFindingKey));
+  return result.errors.filter((error) => !knownErrors.has(getFindingKey(error)));
+}
+
+function findSettingsErrors(
+  topFile: string,
+  options: SettingsReadOptions,
+): { readonly errors: Finding[]; readonly files: readonly string[] } {
+  const { draft, findings, files } = inspectSettings(topFile, options);
+  const checkFindings = draft === undefined ? [] : checkSettings(draft);
+  return { errors: [...findings, ...checkFindings].filter(({ level }) => level === "error"), files };
+}
+
+/** Omits line numbers, because an edit shifts them. */
+function getFindingKey({ code, message, place }: Finding): string {
+  return JSON.stringify([code, message.replaceAll(/:\d+\b/g, ""), place?.file]);
+}
+
+/** Returns all errors in the edited files, and other findings about the changed values. */
+function findNewFindings(
+  topFile: string,
+  { today }: Settings,
+  concernsChange: (finding: Finding) => boolean,
+  options: Pick<SettingsReadOptions, "readFile" | "readYaml">,
+): Finding[] {
+  const { draft, findings } = inspectSettings(topFile, { ...options, today });
+  // Policy violations of other entries must not block this change.
+  const checkFindings = draft === undefined ? [] : checkSettings(draft);
+  return [
+    ...findings.filter((finding) => finding.level === "error" || concernsChange(finding)),
+    // The user has just set the expiry.
+    ...checkFindings.filter((finding) => concernsChange(finding) && finding.code !== "expires-soon"),
+  ];
+}
+
+/** The options that fix policy violations, by finding code. */
+const REMEDY_OPTIONS: Readonly<Record<string, string>> = {
+  "policy-comment": "--comment",
+  "policy-ticket": "--ticket",
+  "policy-owner": "--owner",
+  "policy-expiry": "--for, as 30d",
+  "policy-max-days": "--for, with fewer days",
+  "policy-two-people": "--owner and --approved-by, with two people",
+  "policy-whole-domain": "--accept-risk, with the reason",
+};
+
+function formatRemedyOption({ code }: Finding, change: ListChange): string {
+  const isRisk = /^(?:allow|deny)-/.test(code);
+  const flag = isRisk ? "--accept-risk, with the reason, if it is meant" : REMEDY_OPTIONS[code];
+  if (flag === undefined) return "";
+  const isExpiryOption = change.do === "keep" && flag.startsWith("--for");
+  return `\n  ${isExpiryOption ? "Keep it by `review extend`, with" : "Give"} ${flag}.`;
+}
+
+function hasSection(file: string, section: Section, readFile: (path: string) => string, readYaml: YamlReader): boolean {
+  const text = readFile(file);
+  // Try a regular expression first, because parsing a long file is slow.
+  if (new RegExp(`^${section}:`, "m").test(text)) return true;
+  if (!text.includes(section)) return false;
+  const content = readYaml(text.replace(/^\uFEFF/, ""), file).value;
+  return typeof content === "object" && content !== null && Object.hasOwn(content, section);
+}
+
+/** Creates a reader that reads each file only once, so that the whole plan uses the same content. */
+function createRecordingReader(
+  readFile: (path: string) => string,
+  texts: Map<string, string>,
+): (path: string) => string {
+  return (path) => {
+    const text = texts.get(path) ?? readFile(path);
+    texts.set(path, text);
+    return text;
+  };
+}
+
+function hasText(path: string, text: string, readFile: (path: string) => string): boolean {
+  try {
+    return readFile(path) === text;
+  } catch {
+    return false;
+  }
+}

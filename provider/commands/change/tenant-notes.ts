@@ -1,0 +1,81 @@
+import type { SettingsClient } from "../../client";
+import type { ChangeStep } from "../../gitops/list-change";
+import { collectEvidence, readMailHistory } from "../../plan/evidence";
+import { readObservedState } from "../../plan/observed-state";
+import { explainTenantMismatch } from "../../plan/tenant-mismatch";
+import { formatCount } from "../../render/safe-text";
+import { formatErrorWithCode } from "../../settings/email-security-error";
+import { excerpt, sanitizeLine } from "../../settings/text";
+import { describeMail, joinSentences } from "../suggest/mail-descriptions";
+
+/** Notes about values at the tenant, by canonical value. */
+export interface TenantNotes {
+  readonly byValue: ReadonlyMap<string, readonly string[]>;
+  /** Describes the data that could not be read. */
+  readonly missing: readonly string[];
+}
+
+const EVIDENCE_DAYS = 30;
+
+/**
+ * Reads the tenant's current lists, and its threats and reports of the last 30 days, for the changed values. The limits of {@link
+ * readMailHistory} apply. Read failures appear in `missing`. If the key belongs to another tenant, the result has no notes.
+ *
+ * @param ownDomains the own domains in the settings files.
+ */
+export async function readTenantNotes(
+  client: SettingsClient,
+  steps: readonly ChangeStep[],
+  ownDomains: readonly string[],
+): Promise<TenantNotes> {
+  let observed: Awaited<ReturnType<typeof readObservedState>>;
+  try {
+    observed = await readObservedState(client);
+  } catch (error) {
+    return { byValue: new Map(), missing: [`Did not look at the tenant: ${formatErrorLine(error)}`] };
+  }
+  const mailboxes = [...observed.vips.values()].map(({ email }) => email);
+  const mismatch = explainTenantMismatch(mailboxes, { ownDomains });
+  if (mismatch !== undefined) return { byValue: new Map(), missing: [`Nothing is told of the tenant. ${mismatch}`] };
+  const evidenceBase = await readMailHistory({ client, days: EVIDENCE_DAYS, vips: observed.vips.keys() });
+  const window = `in the last ${EVIDENCE_DAYS} days`;
+  const rows = Map.groupBy(observed.rows, ({ value }) => value.toLowerCase());
+  const notesByValue = new Map(
+    steps.map(({ value: { canonical, entryType }, section, isDone }) => {
+      const rowNotes = (rows.get(canonical) ?? []).map(
+        ({ list, created_by, created_at }) =>
+          `The tenant has it on its ${excerpt(String(list))} list${formatRowAuthor(created_by, created_at)}.`,
+      );
+      const vipNotes = observed.vips.has(canonical) ? ["The tenant has it as a VIP."] : [];
+      const isAtTenant = section === "vips" ? vipNotes.length > 0 : rowNotes.length > 0;
+      // An existing declaration may not be rolled out yet.
+      const missingNotes = isDone && !isAtTenant ? ["The tenant does not have it."] : [];
+      const kind = section === "vips" ? "vip" : "entry";
+      const evidence = collectEvidence(evidenceBase, { kind, value: canonical, entryType });
+      const mailNote =
+        kind === "entry"
+          ? describeMail({ base: evidenceBase, window }, evidence)
+          : describeVipMail(evidence?.threats, evidence?.reports);
+      return [canonical, [...rowNotes, ...vipNotes, ...missingNotes, mailNote]] as const;
+    }),
+  );
+  return { byValue: notesByValue, missing: evidenceBase.summary.missing.map((line) => sanitizeLine(line)) };
+}
+
+function describeVipMail(threats: number | undefined, reports = 0): string {
+  if (threats === undefined) return "What the service detected could not be read.";
+  return joinSentences(
+    `${formatCount(threats, "threat")} ${threats === 1 ? "was" : "were"} sent to it in the last ${EVIDENCE_DAYS} days.`,
+    reports === 0 ? "" : `It reported mail ${formatCount(reports, "time")}.`,
+  );
+}
+
+function formatRowAuthor(by: string | null | undefined, at: string | null | undefined): string {
+  const day = /^\d{4}-\d{2}-\d{2}/.exec(at ?? "")?.[0];
+  return (by ? `, by ${excerpt(by)}` : "") + (day === undefined ? "" : `, since ${day}`);
+}
+
+function formatErrorLine(error: unknown): string {
+  const [line = ""] = formatErrorWithCode(error).split("\n");
+  return excerpt(line, 300);
+}

@@ -1,0 +1,87 @@
+import type { Dispatcher } from "undici";
+
+/** The result of a request without a key. */
+export interface ServiceProbe {
+  /** The proxy that the request used, without credentials. */
+  readonly proxy?: string;
+  /** Undefined if the service did not answer. */
+  readonly response?: ProbeResponse;
+  /** The error, if there was no answer. */
+  readonly error?: Error;
+}
+
+interface ProbeResponse {
+  readonly status: number;
+  readonly contentType: string;
+  /** The `Date` header of the answer, in milliseconds since 1970. Undefined if it is missing or invalid. */
+  readonly serverTime: number | undefined;
+  /** The time of arrival by this machine's clock, in milliseconds since 1970. */
+  readonly receivedAt: number;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Requests a page of the allow/deny list without a key, to see who answers and through which proxy. It expects a refusal. Never rejects.
+ */
+export async function sendProbe(
+  address: string,
+  environment: NodeJS.ProcessEnv,
+  now: () => number,
+): Promise<ServiceProbe> {
+  const { Agent, EnvHttpProxyAgent, Pool, request } = await import("undici");
+  let proxy: string | undefined;
+  const createAgent = (): Dispatcher =>
+    isLoopback(new URL(address).hostname)
+      ? new Agent()
+      : new EnvHttpProxyAgent({
+          httpProxy: environment["http_proxy"] ?? environment["HTTP_PROXY"] ?? "",
+          httpsProxy: environment["https_proxy"] ?? environment["HTTPS_PROXY"] ?? "",
+          noProxy: environment["no_proxy"] ?? environment["NO_PROXY"] ?? "",
+          clientFactory: (origin, options) => {
+            const { connect, ...rest } = options as {
+              connect: (options: unknown, callback: unknown) => void;
+            };
+            // Only an actual connection shows whether this address uses the proxy.
+            const connectAndRecord = (target: unknown, callback: unknown): void => {
+              proxy = origin.origin;
+              connect(target, callback);
+            };
+            return new Pool(origin, { ...rest, connect: connectAndRecord as never });
+          },
+        });
+  let dispatcher: Dispatcher | undefined;
+  try {
+    dispatcher = createAgent();
+    const response = await request(`${address}/api/v1/settings/allow_deny_entries?list=deny&page=1&page_size=1`, {
+      dispatcher,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: { accept: "application/json" },
+    });
+    const receivedAt = now();
+    response.body.on("error", () => {}).destroy();
+    const { date, "content-type": contentType } = response.headers;
+    const serverTime = Date.parse(String(date));
+    return {
+      ...(proxy === undefined ? {} : { proxy }),
+      response: {
+        status: response.statusCode,
+        contentType: String(contentType ?? ""),
+        serverTime: Number.isNaN(serverTime) ? undefined : serverTime,
+        receivedAt,
+      },
+    };
+  } catch (error) {
+    return {
+      ...(proxy === undefined ? {} : { proxy }),
+      error: error instanceof Error ? error : new Error(String(error)),
+    };
+  } finally {
+    await dispatcher?.destroy();
+  }
+}
+
+/** Like the client, loopback addresses bypass the proxies of the environment. */
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

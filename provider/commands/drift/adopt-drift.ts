@@ -1,0 +1,137 @@
+import { type ChangedFile, editAndValidateFiles } from "../../files/edit-files";
+import { type Finding, SettingsFileError } from "../../files/finding";
+import { checkSettings } from "../../files/lint";
+import { inspectSettings } from "../../files/read-settings";
+import type { Settings } from "../../files/settings";
+import type { Drift } from "../../gitops/drift-schema";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
+import { MIN_EVIDENCE } from "../../settings/mail-domains";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { validateRemovals } from "../../settings/removal-guard";
+import { quote } from "../../settings/text";
+import { type AdoptableKind, type AdoptionStep, planAdoption, type UnadoptedItem } from "./plan-adoption";
+
+/** The result of an adoption. */
+export interface Adoption {
+  readonly files: readonly ChangedFile[];
+  readonly steps: readonly AdoptionStep[];
+  readonly unadopted: readonly UnadoptedItem[];
+  /** Policy errors and warnings about the adopted items, because the tenant doesn't hold all the required fields. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Adopts drift into the settings files. The edits keep comments and order, and nothing is written to disk. Items that a person has to
+ * decide stay in `left`. Examples are risky entries, entries that a file can't express, and possible file changes that no run has applied
+ * yet. Removals beyond the removal guard's threshold stay there too.
+ *
+ * @param kinds the kinds of drift to adopt. Default: `added`.
+ * @param readFile reads a file as text.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
+ * @throws {OtherTenantError} if the files declare many entries and the tenant has none of them, so the key belongs to another tenant.
+ */
+export function adoptDrift(
+  drift: Drift,
+  settings: Settings,
+  readFile: (path: string) => string,
+  kinds: readonly AdoptableKind[] = ["added"],
+): Adoption {
+  assertExpectedTenant(drift);
+  const { steps, unadopted: unsuitable } = planAdoption(drift.items, settings, new Set(kinds), readFile);
+  const unadopted = [...unsuitable];
+  const { meant, tooMany } = splitByRemovalLimit(steps, settings);
+  unadopted.push(...tooMany);
+  const adoptedSteps: AdoptionStep[] = [];
+  let files: readonly ChangedFile[] = [];
+  const applySteps = (batch: readonly AdoptionStep[]): void => {
+    try {
+      const edits = [...adoptedSteps, ...batch].flatMap((step) => step.edits);
+      files = editAndValidateFiles(settings, edits, readFile);
+      adoptedSteps.push(...batch);
+    } catch (error) {
+      if (!(error instanceof EmailSecurityError)) throw error;
+      // The batch causes an error. Split it, so that the valid steps still apply.
+      if (batch.length > 1) {
+        const half = batch.length >> 1;
+        applySteps(batch.slice(0, half));
+        applySteps(batch.slice(half));
+      } else
+        unadopted.push(
+          ...batch.flatMap(({ items }) => items.map((item) => ({ item, reason: getFailureMessage(error) }))),
+        );
+    }
+  };
+  if (meant.length > 0) applySteps(meant);
+  return {
+    files,
+    steps: adoptedSteps,
+    unadopted,
+    findings: findAdoptionFindings(adoptedSteps, files, settings, readFile),
+  };
+}
+
+function findAdoptionFindings(
+  adoptedSteps: readonly AdoptionStep[],
+  files: readonly ChangedFile[],
+  { file, today }: Settings,
+  readFile: (path: string) => string,
+): Finding[] {
+  if (adoptedSteps.length === 0) return [];
+  const texts = new Map(files.map((file) => [file.file, file.after]));
+  const { settings } = inspectSettings(file, {
+    today,
+    readFile: (path) => texts.get(path) ?? readFile(path),
+  });
+  const keys = new Set(adoptedSteps.flatMap(({ items }) => items.map(({ kind, key }) => `${kind} ${key}`)));
+  return (settings === undefined ? [] : checkSettings(settings)).filter(
+    ({ level, subject }) => level !== "note" && subject !== undefined && keys.has(`${subject.kind} ${subject.key}`),
+  );
+}
+
+function getFailureMessage(error: EmailSecurityError): string {
+  const findings = error instanceof SettingsFileError ? error.findings : [];
+  return findings.find(({ level }) => level === "error")?.message ?? error.message;
+}
+
+function assertExpectedTenant({ items, unchanged, host }: Drift): void {
+  const missing = items.filter(({ what }) => what === "missing").length;
+  if (missing < MIN_EVIDENCE || unchanged > 0 || items.some(({ what }) => what === "changed")) return;
+  throw new OtherTenantError(
+    `Of the ${missing} that the files declare, the tenant at ${quote(host)} holds none, so that what it holds is another tenant's, as it seems. No file was changed. Check whose key it is; where the files were never applied to this tenant, apply them first, or begin with \`email-security export\`.`,
+  );
+}
+
+/** Applies the removal guard to the files too, so that an emptied tenant doesn't empty them. */
+function splitByRemovalLimit(
+  steps: readonly AdoptionStep[],
+  { entries, vips, lists }: Settings,
+): { readonly meant: readonly AdoptionStep[]; readonly tooMany: readonly UnadoptedItem[] } {
+  const kinds = [
+    { kind: "entry", name: "entries", declared: entries.length, noun: ENTRY_LIST_KIND.noun },
+    { kind: "vip", name: "vips", declared: vips.length, noun: VIP_LIST_KIND.noun },
+  ] as const;
+  const refusalReasons = new Map<AdoptionStep, string>();
+  for (const { kind, name, declared, noun } of kinds) {
+    const removals = steps.filter(({ driftKind, items }) => driftKind === "removed" && items[0]?.kind === kind);
+    const removedValues = removals.flatMap(({ items }) => items.map(({ value }) => value));
+    const problem = validateRemovals(
+      {
+        removedItems: removedValues.map((listKey) => ({ name: listKey })),
+        countBefore: declared,
+        countAfter: declared - removedValues.length,
+        noun,
+      },
+      omitUndefined(lists[name] ?? {}),
+    );
+    if (problem === undefined) continue;
+    const [firstLine = ""] = problem.split("\n");
+    const reason = `with all that are missing, the files ${firstLine.replace(/\.$/, "")}; if that is meant, write \`confirmRemovals: ${removedValues.length}\` under \`lists: {${name}: …}\`, and take it away afterwards`;
+    for (const step of removals) refusalReasons.set(step, reason);
+  }
+  return {
+    meant: steps.filter((step) => !refusalReasons.has(step)),
+    tooMany: [...refusalReasons].flatMap(([{ items }, reason]) => items.map((item) => ({ item, reason }))),
+  };
+}

@@ -1,0 +1,56 @@
+import type { ChangeMessage } from "../../gitops/commit-change";
+import { getDriftTransition } from "../../gitops/detect-drift";
+import { type Transition, truncateByDanger } from "../../settings/danger";
+import { excerpt } from "../../settings/text";
+import { ADOPTABLE_KINDS, type AdoptionStep } from "./plan-adoption";
+
+/** Builds the commit message of an adoption, also for its reviewers: the changes, their authors and the lost information. */
+export function buildAdoptionMessage(steps: readonly AdoptionStep[]): ChangeMessage {
+  const [firstStep] = steps;
+  const value = firstStep?.items[0]?.value ?? "";
+  const branchSuffix = steps.length > 1 ? `-and-${steps.length - 1}-more` : "";
+  const title =
+    steps.length === 1 && firstStep !== undefined
+      ? `Adopt from the tenant: ${firstStep.driftKind} ${formatAdoptionStepName(firstStep)}`
+      : `Adopt from the tenant: ${formatAdoptionCounts(steps)}`;
+  const { visible, hiddenText: moreSteps } = truncateByDanger(steps, MAX_LISTED_STEPS, getAdoptionTransition);
+  const moreLines = moreSteps === undefined ? [] : [`- and ${moreSteps}; the diff shows all of them`];
+  return {
+    title,
+    body: [...visible.map(formatAdoptStep), ...moreLines].join("\n"),
+    branch: `adopt-${value}${branchSuffix}`,
+  };
+}
+
+const MAX_LISTED_STEPS = 100;
+
+/** Returns the transition of the files that a step causes. */
+export function getAdoptionTransition({ items }: AdoptionStep): Transition {
+  // A changed scope is two items: the declared one that is missing, and the one that is there.
+  const [firstStep, last] = [items[0], items.at(-1)];
+  return { from: firstStep && getDriftTransition(firstStep).from, to: last && getDriftTransition(last).to };
+}
+
+/** Counts the adopted steps by kind: `2 added, 1 removed`. */
+export function formatAdoptionCounts(steps: readonly AdoptionStep[]): string {
+  return ADOPTABLE_KINDS.flatMap((action) => {
+    const count = steps.filter((step) => step.driftKind === action).length;
+    return count === 0 ? [] : [`${count} ${action}`];
+  }).join(", ");
+}
+
+/** Returns a short name of a step: `deny evil.example`. */
+export function formatAdoptionStepName({ items }: AdoptionStep): string {
+  const item = items.at(-1);
+  const list = item?.kind === "vip" ? "VIP" : (item?.there ?? item?.declared)?.list;
+  return `${list} ${excerpt(item?.value ?? "", 300)}`;
+}
+
+function formatAdoptStep(step: AdoptionStep): string {
+  const { by, at } = step.items.at(-1)?.there ?? {};
+  const authorText = by === undefined ? "" : ` by ${excerpt(by)}`;
+  const dateText = at === undefined ? "" : ` on ${excerpt(at)}`;
+  const creationText = authorText + dateText === "" ? "" : `, made${authorText}${dateText}`;
+  const lossText = step.lost === undefined ? "" : `; ${step.lost}`;
+  return `- ${step.driftKind} ${formatAdoptionStepName(step)}${creationText}${lossText}`;
+}

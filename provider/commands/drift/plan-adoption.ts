@@ -1,0 +1,384 @@
+import type { FileEdit } from "../../files/edit-files";
+import { type ElementFieldName, type ElementValue, pickTextFields } from "../../files/element-fields";
+import { formatLineLocation } from "../../files/finding";
+import { findOwnFile, isOwnFile } from "../../files/own-file";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import type { Edit, Section, SettingsElement } from "../../files/settings-editor";
+import { readYaml } from "../../files/yaml-source";
+import { validateElement } from "../../gitops/declarable-rows";
+import type { DriftItem } from "../../gitops/drift-schema";
+import { getDeclarationLocations, getSection } from "../../gitops/list-change";
+import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
+import { DETAIL_NAMES, findDifferingDetails } from "../../settings/entry-fields";
+import { getDetailTexts } from "../../settings/entry-state-text";
+import { parseEntryValue } from "../../settings/entry-value";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
+import { parseValidPatterns } from "../../settings/list-safeguards";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { OwnDomains } from "../../settings/own-domains";
+import { RISKS, risksOf } from "../../settings/risk";
+import { excerpt, quote, sanitizeLine } from "../../settings/text";
+
+/** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
+export const ADOPTABLE_KINDS = ["added", "changed", "removed"] as const;
+
+/** One of {@link ADOPTABLE_KINDS}. */
+export type AdoptableKind = (typeof ADOPTABLE_KINDS)[number];
+
+/** A unit of adoption: all its edits apply, or none. */
+export interface AdoptionStep {
+  readonly driftKind: AdoptableKind;
+  /** Two items if the service shows one change as two: an entry with a changed scope. */
+  readonly items: readonly DriftItem[];
+  readonly edits: readonly FileEdit[];
+  /** Describes the information that the file loses, in a sentence. */
+  readonly lost?: string;
+}
+
+/** An item that a person has to decide, with the reason in a sentence. */
+export interface UnadoptedItem {
+  readonly item: DriftItem;
+  readonly reason: string;
+}
+
+/** The steps of an adoption and the items that it leaves, based on the files only. */
+export interface AdoptionPlan {
+  readonly steps: readonly AdoptionStep[];
+  readonly unadopted: readonly UnadoptedItem[];
+}
+
+/** Plans how the files adopt each item, or why a person has to decide. It writes nothing. */
+export function planAdoption(
+  items: readonly DriftItem[],
+  settings: Settings,
+  what: ReadonlySet<AdoptableKind>,
+  readFile: (path: string) => string,
+): AdoptionPlan {
+  const work = new AdoptionPlanner(settings, what, readFile);
+  const others = Map.groupBy(
+    items.filter((item) => item.what === "added" && item.kind === "entry"),
+    sameValue,
+  );
+  const rescoped = new Set<DriftItem>();
+  for (const item of items) {
+    if (item.what !== "missing") continue;
+    const [other, another] = others.get(sameValue(item)) ?? [];
+    if (other === undefined || another !== undefined || rescoped.has(other)) continue;
+    if (work.rescope(item, other)) rescoped.add(item).add(other);
+  }
+  for (const item of items) {
+    if (rescoped.has(item)) continue;
+    if (item.what === "added") work.add(item);
+    else if (item.what === "changed") work.change(item);
+    else if (item.what === "missing") work.remove(item);
+  }
+  return work;
+}
+
+/** Returns a key that ignores the scope: it is the same for entries with the same value and list. */
+function sameValue({ kind, value, entryType, there, declared }: DriftItem): string {
+  return JSON.stringify([kind, entryType, value, (there ?? declared)?.list]);
+}
+
+type Declaration = DeclaredEntry | DeclaredVip;
+
+class AdoptionPlanner implements AdoptionPlan {
+  readonly steps: AdoptionStep[] = [];
+  readonly unadopted: UnadoptedItem[] = [];
+  readonly #settings: Settings;
+  readonly #kinds: ReadonlySet<AdoptableKind>;
+  readonly #ownDomains: OwnDomains;
+  readonly #getTargetFile: (section: Section) => string;
+  readonly #declarations: ReadonlyMap<string, Declaration>;
+  readonly #entriesByValue: ReadonlyMap<string, readonly DeclaredEntry[]>;
+  readonly #expired: ReadonlyMap<string, readonly Declaration[]>;
+
+  constructor(settings: Settings, what: ReadonlySet<AdoptableKind>, readFile: (path: string) => string) {
+    this.#settings = settings;
+    this.#kinds = what;
+    this.#ownDomains = new OwnDomains(settings.ownDomains);
+    this.#getTargetFile = homes(settings, readFile);
+    this.#declarations = new Map([...settings.entries, ...settings.vips].map((one) => [`${one.kind} ${one.key}`, one]));
+    this.#entriesByValue = Map.groupBy(settings.entries, ({ value }) => value);
+    this.#expired = Map.groupBy(settings.expired, (one) => `${one.kind} ${nameOf(one)}`);
+  }
+
+  add(item: DriftItem): void {
+    if (!this.#kinds.has("added")) return;
+    const why = item.kind === "vip" ? this.#explainUnadoptableVip(item) : this.#explainUnadoptableEntry(item);
+    if (why !== undefined) this.#addUnadopted(item, why);
+    else {
+      const { note, ...written } = additionOf(item);
+      this.#addStep("added", [item], written, () => [this.#buildAddition({ ...written, note })]);
+    }
+  }
+
+  change(item: DriftItem): void {
+    if (!this.#kinds.has("changed")) return;
+    const one = this.#getDeclaration(item);
+    if (one === undefined) return;
+    const { list } = item.there ?? {};
+    if (one.kind === "entry" && list !== one.list) {
+      this.#move(item, one, list);
+      return;
+    }
+    const written = { section: getSection(one), element: elementAt(item, one) };
+    const edits = (): FileEdit[] => {
+      if (this.#isOwn(one)) return [...adopting(item, one), ...unapproved(one)];
+      // Other tenants use the included file. The tenant's own declaration overrides it here.
+      return [this.#buildAddition({ ...written, note: "as the tenant has it; the included file says otherwise" })];
+    };
+    this.#addStep("changed", [item], written, edits, lostOf(one));
+  }
+
+  remove(item: DriftItem): void {
+    if (!this.#kinds.has("removed")) return;
+    const one = this.#getDeclaration(item);
+    if (one === undefined) return;
+    const pattern = this.#findProtectPattern(one);
+    if (!this.#isOwn(one) || getDeclarationLocations(one).some(({ file }) => !this.#isOwnFile(file))) {
+      this.#addUnadopted(item, this.#formatAlternatives(one, `remove: {${getSection(one)}: [${nameOf(one)}]}`));
+    } else if (pattern !== undefined) {
+      this.#addUnadopted(item, `\`protect\` names it (${quote(pattern)}), so it must be declared`);
+    } else this.#addStep("removed", [item], undefined, () => removing(one));
+  }
+
+  /**
+   * Handles a missing entry that exists in another scope. The service shows a changed scope in this form.
+   *
+   * @returns whether the two items were handled as one.
+   */
+  rescope(missing: DriftItem, there: DriftItem): boolean {
+    if (!this.#kinds.has("changed")) {
+      // Separate handling would declare both scopes, but the service may hold only one entry for each value.
+      if (!this.#kinds.has("added") || this.#kinds.has("removed")) return false;
+      const declared = missing.place === undefined ? "" : `, in ${formatLineLocation(missing.place)}`;
+      const why = `it is declared in another scope${declared}; \`--adopt changed --stack NAME\` takes that for a change`;
+      this.#addUnadopted(there, why);
+      return true;
+    }
+    const one = this.#getDeclaration(missing);
+    if (one === undefined) {
+      this.#addUnadopted(there, "it is declared in another scope, which is not adopted");
+      return true;
+    }
+    const { verdictScope } = there;
+    const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
+    const section = getSection(one);
+    if (one.overrides.length > 0 || !this.#isOwn(one)) {
+      const element = scope === undefined ? nameOf(one) : `{ value: ${nameOf(one)}, scope: ${excerpt(scope)} }`;
+      const lines = `remove: {${section}: [${nameOf(one)}]}\` and \`${section}: [${element}]`;
+      this.#addUnadopted(there, this.#formatAlternatives(one, lines));
+      return true;
+    }
+    const edits = (): FileEdit[] => [
+      ...adopting(there, one),
+      ...unapproved(one),
+      // This edit comes last because edits identify an element by its scope.
+      setting(one, "scope", scope),
+    ];
+    const element = omitUndefined({ ...elementAt(there, one), scope });
+    this.#addStep("changed", [missing, there], { section, element }, edits, lostOf(one));
+    return true;
+  }
+
+  /** Moves an entry to the other list. Its reason and approval apply only to the old list. */
+  #move(item: DriftItem, one: DeclaredEntry, list: List | undefined): void {
+    const risk = this.#describeRisk(item);
+    if (list === undefined) this.#addUnadopted(item, "no file can say it");
+    else if (risk !== undefined) this.#addUnadopted(item, risk);
+    else if (getDeclarationLocations(one).some(({ file }) => !this.#isOwnFile(file))) {
+      const lines = `remove: {${one.list}: [${one.value}]}\` and \`${list}: [${one.value}]`;
+      this.#addUnadopted(item, this.#formatAlternatives(one, lines));
+    } else {
+      const { ticket: _ticket, acceptRisk: _risk, ...element } = elementAt(item, one);
+      const note = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
+      const written = { section: list, element };
+      const edits = (): FileEdit[] => [...removing(one), this.#buildAddition({ ...written, note })];
+      this.#addStep("changed", [item], written, edits, lostOf(one, ["ticket", "acceptRisk"]));
+    }
+  }
+
+  /** Returns the declaration of a changed or missing item. Undefined, and left to a person, if the change may not be the tenant's. */
+  #getDeclaration(item: DriftItem): Declaration | undefined {
+    const one = this.#declarations.get(`${item.kind} ${item.key}`);
+    const why = one === undefined ? "no file can say it" : whyUnsure(item, nameOf(one));
+    if (why === undefined) return one;
+    this.#addUnadopted(item, why);
+    return undefined;
+  }
+
+  #explainUnadoptableVip({ value }: DriftItem): string | undefined {
+    const [gone] = this.#expired.get(`vip ${value}`) ?? [];
+    return gone && `it is declared until ${gone.expires}, which is past, in ${at(gone)}; give it another end`;
+  }
+
+  #explainUnadoptableEntry(item: DriftItem): string | undefined {
+    const { key, value, entryType, there } = item;
+    const declared = this.#entriesByValue.get(value)?.find(({ list }) => list !== there?.list);
+    if (declared !== undefined) return `it is declared on the ${declared.list} list, in ${at(declared)}`;
+    const [past] = this.#expired.get(`entry ${value}`) ?? [];
+    if (past !== undefined) {
+      return `it is declared until ${past.expires}, which is past, in ${at(past)}; take that away, or give it another end`;
+    }
+    if (entryType === undefined || there?.list === undefined || key.includes("(also ")) return "no file can say it";
+    return this.#describeRisk(item);
+  }
+
+  #describeRisk({ value, entryType, there }: DriftItem): string | undefined {
+    const [risk] = risksOf({ list: there?.list as List, value, entryType: entryType as EntryType }, this.#ownDomains);
+    return risk && `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
+  }
+
+  #buildAddition({ section, element, note }: ElementAddition): FileEdit {
+    return { file: this.#getTargetFile(section), edit: { action: "add", section, element, note } };
+  }
+
+  /** Returns the `protect` pattern that matches the declaration. */
+  #findProtectPattern({ kind, key, text }: Declaration): string | undefined {
+    const [list, { protect } = {}] =
+      kind === "vip" ? [VIP_LIST_KIND, this.#settings.lists.vips] : [ENTRY_LIST_KIND, this.#settings.lists.entries];
+    return parseValidPatterns(protect).find((pattern) => pattern.matches(list.getPatternTarget(key, text)))?.text;
+  }
+
+  #formatAlternatives(one: Declaration, lines: string): string {
+    const [top = this.#settings.file] = this.#settings.files;
+    const foreign = getDeclarationLocations(one).find(({ file }) => !this.#isOwnFile(file)) ?? one.location;
+    return `it stands in an included file (${formatLineLocation(foreign)}): change it there, for all that include it, or write \`${lines}\` in ${quote(top, 300)} for this tenant alone`;
+  }
+
+  #isOwn({ location }: Declaration): boolean {
+    return this.#isOwnFile(location.file);
+  }
+
+  #isOwnFile(file: string): boolean {
+    return isOwnFile(file, this.#settings);
+  }
+
+  #addUnadopted(item: DriftItem, reason: string): void {
+    this.unadopted.push({ item, reason });
+  }
+
+  /** @param written the element as the file will contain it. It is checked by itself before any file is edited. */
+  #addStep(
+    driftKind: AdoptableKind,
+    items: readonly DriftItem[],
+    written: Omit<ElementAddition, "note"> | undefined,
+    edits: () => readonly FileEdit[],
+    lost?: string,
+  ): void {
+    const why = written && validateElement(written.section, written.element);
+    if (why !== undefined) for (const item of items) this.#addUnadopted(item, why);
+    else this.steps.push({ driftKind, items, edits: edits(), ...(lost === undefined ? {} : { lost }) });
+  }
+}
+
+/** An element to add to a section. */
+interface ElementAddition {
+  readonly section: Section;
+  readonly element: SettingsElement;
+  readonly note: string;
+}
+
+function additionOf({ kind, value, verdictScope, there = {} }: DriftItem): ElementAddition {
+  const { by, at: day } = there;
+  const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
+  const who = by === undefined ? "" : ` by ${sanitizeLine(by)}`;
+  const when = day === undefined ? "" : ` on ${sanitizeLine(day.slice(0, 10))}`;
+  const about = Object.fromEntries(getDetailTexts(there));
+  const element = omitUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
+  const section = kind === "vip" ? "vips" : (there.list as List);
+  return { section, element, note: `added at the tenant${who}${when}` };
+}
+
+/**
+ * Explains why an item can't be adopted safely. If the files may have changed instead of the tenant, adoption would lose a change that no
+ * run has applied yet.
+ */
+function whyUnsure({ what, movedBy }: DriftItem, name: string): string | undefined {
+  if (movedBy === "tenant") return undefined;
+  if (movedBy === undefined)
+    return "without --stack, it can't be told from what the files declare and no run has brought yet";
+  if (movedBy === "both")
+    return "the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant";
+  return what === "changed"
+    ? "the files declare it otherwise since the stack's last run, and the tenant holds what that left"
+    : `the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, \`email-security remove ${excerpt(name)}\` takes it out`;
+}
+
+/** Returns all the fields of a declaration that stay true when it is rewritten. */
+function elementOf(one: Declaration): SettingsElement {
+  const { approvedBy: _before, ...about } = pickTextFields(one);
+  if (one.kind === "vip") return { email: one.rawValue, ...about };
+  const { rawValue, verdictScope, entryType } = one;
+  const inferred = parseEntryValue(rawValue);
+  const isTold = inferred.ok && inferred.value.entryType === entryType;
+  return omitUndefined({
+    value: rawValue,
+    ...about,
+    scope: verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope,
+    type: isTold ? undefined : entryType,
+  });
+}
+
+/** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
+function elementAt({ there = {} }: DriftItem, one: Declaration): SettingsElement {
+  const said = { ...elementOf(one), ...Object.fromEntries(DETAIL_NAMES.map((name) => [name, there[name]])) };
+  return Object.fromEntries(
+    Object.entries(said).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** Builds the edits that make a declaration match the tenant. */
+function adopting({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
+  return findDifferingDetails(there, one).map((name) => setting(one, name, there[name]));
+}
+
+/** An approval or a review of the old state does not cover the new one. */
+const OF_WHAT_STOOD = ["approvedBy", "reviewed"] as const;
+
+function unapproved(one: Declaration): FileEdit[] {
+  return OF_WHAT_STOOD.filter((key) => one[key] !== undefined).map((key) => setting(one, key, undefined));
+}
+
+function lostOf(one: Declaration, more: readonly ("ticket" | "acceptRisk")[] = []): string | undefined {
+  const keys = [...more, ...OF_WHAT_STOOD].filter((key) => (one as DeclaredEntry)[key] !== undefined);
+  if (keys.length === 0) return undefined;
+  const were = keys.length === 1 ? "was" : "were";
+  return `${keys.join(", ")} ${were} said of it as it stood before, and left out`;
+}
+
+function setting(one: Declaration, key: ElementFieldName | "reviewed", to: ElementValue | undefined): FileEdit {
+  const edit = { action: "set", ...named(one), key, to } as Edit;
+  return { file: one.location.file, edit };
+}
+
+/** Several of the tenant's own files may declare the same entry. */
+function removing(one: Declaration): FileEdit[] {
+  const files = new Set(getDeclarationLocations(one).map(({ file }) => file));
+  return [...files].map((file) => ({ file, edit: { action: "remove", ...named(one) } }));
+}
+
+function named(one: Declaration): { section: Section; value: string; scope?: string } {
+  const about = { section: getSection(one), value: nameOf(one) };
+  return one.kind === "vip" ? about : { ...about, scope: one.verdictScope };
+}
+
+function nameOf(one: Declaration): string {
+  return one.kind === "vip" ? one.email : one.value;
+}
+
+function at({ location }: Declaration): string {
+  return formatLineLocation(location);
+}
+
+/** Returns a function that selects the file for an addition. It reads each file at most once, on demand. */
+function homes(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
+  const contents = new Map<string, unknown>();
+  return (section) =>
+    findOwnFile(section, settings, (file) => {
+      if (!contents.has(file)) contents.set(file, readYaml(readFile(file), file).value);
+      const content = contents.get(file);
+      return typeof content === "object" && content !== null && Object.hasOwn(content, section);
+    });
+}

@@ -1,0 +1,111 @@
+import { isOwnFile } from "../../files/own-file";
+import { getReviewDueDay, isReviewValid } from "../../files/reviews";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import { collectEvidence, findMail } from "../../plan/evidence";
+import { parseInstant } from "../../plan/mail-records";
+import type { ObservedState } from "../../plan/observed-state";
+import { formatCount } from "../../render/safe-text";
+import { DAY_MS, type SuggestContext } from "../suggest/suggest-context";
+import { findDepartedVipReason } from "./outsider-reasons";
+import type { ReviewReason } from "./review-schema";
+import type { TenantData } from "./worklist";
+
+type Declaration = DeclaredEntry | DeclaredVip;
+
+/** Returns the reasons that only the tenant's data can give for a declaration, besides suggestions. */
+export function findTenantReasons(
+  declaration: Declaration,
+  { settings, observed, base, window }: SuggestContext,
+): ReviewReason[] {
+  const reasons = [findOverdueReason(declaration, settings, observed)];
+  const isReviewCurrent = isReviewValid(declaration.reviewed, settings);
+  if (declaration.kind === "vip")
+    return compactReasons([...reasons, isReviewCurrent ? undefined : findDepartedVipReason(declaration, observed)]);
+  const mailCounts = collectEvidence(base, {
+    kind: "entry",
+    value: declaration.value,
+    entryType: declaration.entryType,
+  });
+  if (declaration.list === "allow" && hasMailSinceReview(declaration, settings, { observed, base }, "reported")) {
+    reasons.push(buildReportedReason(mailCounts?.reports ?? 0, window));
+  }
+  const { days, complete, until } = base.summary;
+  const startTime = getStartTime(declaration, observed);
+  // Unknown for a part of the window, and for an address that the service does not report.
+  const isUnused =
+    complete &&
+    declaration.entryType !== "ip" &&
+    startTime !== undefined &&
+    startTime <= (parseInstant(until) ?? 0) - days * DAY_MS &&
+    mailCounts?.threats === 0 &&
+    mailCounts.reports === 0;
+  if (isUnused && !isReviewCurrent) {
+    const evidence = `No mail that the service detected came from it ${window}, and nobody reported any; whether other mail did is not told.`;
+    reasons.push({ kind: "unused", evidence: evidence });
+  }
+  return compactReasons(reasons);
+}
+
+/** Builds the reason for an allowed sender whose mail users reported. */
+export function buildReportedReason(reports: number, window: string): ReviewReason {
+  return {
+    kind: "reported",
+    evidence: `Users reported mail from it ${formatCount(reports, "time")} ${window}.`,
+  };
+}
+
+/** Whether there is such mail that the last decision could not take into account. */
+export function hasMailSinceReview(
+  declaration: Declaration,
+  settings: Settings,
+  tenantData: TenantData | undefined,
+  mailKind: "malicious" | "reported",
+): boolean {
+  if (declaration.kind === "vip" || tenantData === undefined) return false;
+  const { threats, reports } = findMail(tenantData.base, {
+    kind: "entry",
+    value: declaration.value,
+    entryType: declaration.entryType,
+  });
+  const isMalicious = ({ verdict }: { readonly verdict: string }): boolean => verdict === "malicious";
+  const times = [
+    ...(mailKind === "malicious" ? threats.filter(isMalicious).map(({ detectedAt }) => detectedAt) : []),
+    ...(mailKind === "malicious" ? reports.filter(isMalicious) : reports).map(({ time }) => time),
+  ];
+  const { reviewed } = declaration;
+  // A decision in a shared file is for all tenants that include it, so it does not cover this tenant's mail.
+  const isOwn = isOwnFile(declaration.location.file, settings);
+  if (!isOwn || !isReviewValid(reviewed, settings)) return times.length > 0;
+  return times.some((time) => {
+    const instant = parseInstant(time);
+    return instant === undefined || new Date(instant).toISOString().slice(0, 10) > reviewed.on;
+  });
+}
+
+/** An entry or VIP without a review is due from the day on which the tenant got it. */
+function findOverdueReason(
+  declaration: Declaration,
+  { policy, today }: Settings,
+  observed: ObservedState,
+): ReviewReason | undefined {
+  const { reviewEvery } = policy;
+  if (declaration.reviewed !== undefined || reviewEvery === undefined) return undefined;
+  if (!(declaration.kind === "vip" ? observed.vips : observed.entries).has(declaration.key)) return undefined;
+  const startTime = getStartTime(declaration, observed);
+  const due =
+    startTime === undefined ? undefined : getReviewDueDay(new Date(startTime).toISOString().slice(0, 10), reviewEvery);
+  if (due !== undefined && due > today) return undefined;
+  const dueText = due === undefined ? "since when it stands the service does not tell" : `it is due since ${due}`;
+  const evidence = `Nobody has said that it was reviewed, and ${dueText} (reviewEvery: ${reviewEvery}).`;
+  return { kind: "due", evidence };
+}
+
+/** Returns when the tenant got the entry or VIP, according to the service. */
+function getStartTime(declaration: Declaration, { entries, vips }: ObservedState): number | undefined {
+  if (declaration.kind === "vip") return parseInstant(vips.get(declaration.key)?.date_added);
+  return parseInstant(entries.get(declaration.key)?.find(({ list }) => list === declaration.list)?.created_at);
+}
+
+function compactReasons(reasons: readonly (ReviewReason | undefined)[]): ReviewReason[] {
+  return reasons.filter((reason) => reason !== undefined);
+}

@@ -1,0 +1,55 @@
+import { FrequencyCounter } from "../../plan/frequency-counter";
+import { getDeliveryOutcome, type ThreatRecord } from "../../plan/mail-records";
+import type { Evidence, NamedCount } from "../../plan/plan";
+import { formatCount } from "../../render/safe-text";
+import { sanitizeLine } from "../../settings/text";
+import type { SuggestContext } from "./suggest-context";
+
+/** The evidence from mail and its window, such as "in the last 30 days". */
+export type MailContext = Pick<SuggestContext, "base" | "window">;
+
+/** Describes detections and reports in sentences. */
+export function describeMail(context: MailContext, evidence: Evidence | undefined): string {
+  const { reports = 0, reportVerdicts = [] } = evidence ?? {};
+  const reportText = `Users reported mail from it ${formatCount(reports, "time")}${formatNamedCounts(reportVerdicts)}.`;
+  return joinSentences(describeDetections(context, evidence), reports === 0 ? "" : reportText);
+}
+
+/** Describes the service's detections in a sentence. */
+export function describeDetections({ base, window }: MailContext, evidence: Evidence | undefined): string {
+  if (evidence === undefined || base.threats === undefined) {
+    return "What the service detected could not be read.";
+  }
+  if (!evidence.applies) return "Of an address, the service does not tell what mail came from it.";
+  const { threats, verdicts, actions } = evidence;
+  if (threats === 0) {
+    return `No mail that the service detected came from it ${window}; whether other mail did is not told.`;
+  }
+  const deliveredCount = actions
+    .filter(({ name }) => getDeliveryOutcome({ action: name }) === "delivered")
+    .reduce((sum, { count }) => sum + count, 0);
+  return `The service detected something in ${formatCount(threats, "message")} from it ${window}${formatNamedCounts(verdicts)}; ${deliveredCount === 0 ? "none" : deliveredCount} of them stayed in a mailbox.`;
+}
+
+/** Formats the verdicts of threats, such as ": 9 malicious, 5 unknown". */
+export function formatVerdicts(threats: readonly ThreatRecord[]): string {
+  const counter = new FrequencyCounter();
+  for (const { verdict } of threats) counter.add(verdict);
+  return formatNamedCounts(counter.getCounts());
+}
+
+/** Formats counts with names, such as ": 9 malicious, 5 unknown". */
+function formatNamedCounts(counts: readonly NamedCount[]): string {
+  if (counts.length === 0) return "";
+  return `: ${counts.map(({ name, count }) => `${count} ${sanitizeLine(name)}`).join(", ")}`;
+}
+
+/** Returns "was" for one and "were" for other counts. */
+export function wasOrWere(count: number): string {
+  return count === 1 ? "was" : "were";
+}
+
+/** Joins the non-empty texts with spaces. */
+export function joinSentences(...texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined && text !== "").join(" ");
+}

@@ -1,0 +1,76 @@
+import { dirname, join, normalize } from "node:path";
+import { pickTextFields } from "../../files/element-fields";
+import { createFileReader } from "../../files/read-source";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import { readYaml } from "../../files/yaml-source";
+import type { CoveringEntry, FileDeclaration } from "../../gitops/why-schema";
+import { listCoveringValues } from "../../settings/coverage";
+import { omitUndefined } from "../../settings/omit-undefined";
+
+/** Returns what the settings declare, expired or removed for a value, and the entries that cover it. */
+export function findFileDeclarations(
+  settings: Settings,
+  value: string,
+): { readonly files: readonly FileDeclaration[]; readonly above: readonly CoveringEntry[] } {
+  const { entries, vips, expired, excluded, today } = settings;
+  const isMatch = (declaration: DeclaredEntry | DeclaredVip): boolean =>
+    (declaration.kind === "vip" ? declaration.email : declaration.value) === value;
+  const chains = buildIncludeChains(settings);
+  const buildDeclaration = (
+    declaration: DeclaredEntry | DeclaredVip,
+    state: FileDeclaration["state"],
+    removedAt?: FileDeclaration["removedAt"],
+  ): FileDeclaration => {
+    const { kind, key, location, overrides, expires } = declaration;
+    const entry = declaration.kind === "entry" ? declaration : undefined;
+    const isDay = expires !== undefined && expires !== "never";
+    return omitUndefined({
+      state,
+      kind,
+      key,
+      list: entry?.list,
+      verdictScope: entry?.verdictScope,
+      place: location,
+      chain: chains.get(normalize(location.file)) ?? [location.file],
+      overrides,
+      removedAt,
+      ...pickTextFields(declaration),
+      daysLeft: isDay ? Math.round((Date.parse(expires) - Date.parse(today)) / 86_400_000) : undefined,
+    });
+  };
+  const names = new Set(listCoveringValues(value));
+  return {
+    files: [
+      ...[...entries, ...vips].filter(isMatch).map((declaration) => buildDeclaration(declaration, "declared")),
+      ...expired.filter(isMatch).map((declaration) => buildDeclaration(declaration, "expired")),
+      ...excluded
+        .filter(({ declaration }) => isMatch(declaration))
+        .map(({ declaration, location }) => buildDeclaration(declaration, "removed", location)),
+    ],
+    above: entries
+      .filter((entry) => names.has(entry.value))
+      .map(({ list, value: parentValue, verdictScope, location }) => ({
+        list,
+        value: parentValue,
+        verdictScope,
+        place: location,
+      }))
+      .sort((declaration, other) => other.value.length - declaration.value.length),
+  };
+}
+
+/** Builds the shortest chain of includes to each file. */
+function buildIncludeChains({ file, files }: Settings): ReadonlyMap<string, readonly string[]> {
+  const readFile = createFileReader(file);
+  const knownFiles = new Set(files.map((path) => normalize(path)));
+  const chains = new Map<string, readonly string[]>([[normalize(file), [file]]]);
+  for (const [includingFile, chain] of chains) {
+    const { value } = readYaml(readFile(includingFile).replace(/^\uFEFF/, ""), includingFile);
+    const include = (value as { include?: unknown } | undefined)?.include;
+    for (const path of Array.isArray(include) ? include : []) {
+      const includedFile = join(dirname(includingFile), String(path));
+      if (knownFiles.has(includedFile) && !chains.has(includedFile)) chains.set(includedFile, [...chain, includedFile]);
+    }
+  }
+  return chains;
+}

@@ -1,0 +1,351 @@
+import { labelTextFields } from "../../files/element-fields";
+import type {
+  FileDeclaration,
+  FileElement,
+  HistoryEvent,
+  WhyMailEvidence,
+  WhyRolloutChange,
+  WhyStory,
+  WhyTenantEntry,
+} from "../../gitops/why-schema";
+import { buildMailDetails, describeRecipients } from "../../plan/render/change-details";
+import { describeEntryDetails, describeLine, describeValue } from "../../plan/render/plan-descriptions";
+import {
+  formatCount,
+  formatDay,
+  formatMinute,
+  joinTexts,
+  type SafeText,
+  safeText,
+  untrusted,
+} from "../../render/safe-text";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { filterBySubject, filterOtherSubjects, listSubjects, type WhySubject } from "./why-subjects";
+
+/** A line of a story with its source, and details below it. */
+export interface WhyLine {
+  readonly source: string;
+  readonly text: SafeText;
+  readonly details: readonly SafeText[];
+}
+
+/** The view of a story that the text and Markdown renderers share. */
+export interface WhyView {
+  readonly title: SafeText;
+  readonly subtitle: SafeText;
+  readonly sections: readonly WhySection[];
+}
+
+/** The content below one heading. */
+export interface WhySection {
+  readonly title: SafeText;
+  readonly lines: readonly WhyLine[];
+}
+
+/** Builds the view of a story. */
+export function buildWhyView(story: WhyStory): WhyView {
+  const { value, file, tenant, at, above, missing } = story;
+  const toLines = (text: readonly SafeText[], source: string): WhyLine[] =>
+    text.map((one) => ({ source, text: one, details: [] }));
+  const parts = [
+    ...buildParts(story),
+    {
+      title: ["Also stands for it"],
+      lines: above.map((item) => ({
+        source: item.place === undefined ? "tenant" : "file",
+        text: safeText`${untrusted(item.list)} ${describeValue(item.value)}${formatScopeText(item.verdictScope)}${
+          item.place === undefined ? [] : safeText`, ${describeLine(item.place)}`
+        }`,
+        details: [],
+      })),
+    },
+    {
+      title: ["Not known"],
+      lines: toLines(
+        missing.map((item) => [{ given: item, isSentence: true }]),
+        "",
+      ),
+    },
+  ];
+  const hostText = tenant === undefined ? [] : safeText` at ${untrusted(tenant.host)}`;
+  return {
+    title: safeText`Why ${describeValue(value)}`,
+    subtitle: safeText`${untrusted(file)}${hostText}, ${formatMinute(at)}`,
+    sections: parts.filter((part) => part.lines.length > 0),
+  };
+}
+
+/** Builds the parts for the present and the past. A value in several lists or scopes gets separate headings for each. */
+function buildParts(story: WhyStory): readonly WhySection[] {
+  const subjects = listSubjects(story);
+  const historyTitle = story.isHistoryOfOtherFiles
+    ? "newest first (of other files of this repository: these never had it)"
+    : "newest first";
+  if (subjects.length < 2) {
+    return [
+      { title: ["Now"], lines: buildCurrentLines(story) },
+      { title: [`History, ${historyTitle}`], lines: buildHistoryLines(story) },
+    ];
+  }
+  return [
+    ...subjects.flatMap((part) => {
+      const subjectStory = filterBySubject(story, part);
+      return [
+        { title: safeText`As ${formatSubject(part)}, now`, lines: buildCurrentLines(subjectStory) },
+        {
+          title: safeText`As ${formatSubject(part)}, history, ${historyTitle}`,
+          lines: buildHistoryLines(subjectStory),
+        },
+      ];
+    }),
+    {
+      title: [`Other history, ${historyTitle}`],
+      lines: buildHistoryLines(filterOtherSubjects(story, subjects)),
+    },
+  ];
+}
+
+function buildCurrentLines({ files, held, mail, vipEnd }: WhyStory): readonly WhyLine[] {
+  const lines: WhyLine[] = files.map((item) => ({
+    source: "file",
+    text: formatFileDeclaration(item),
+    details: describeFileDetails(item),
+  }));
+  if (files.length === 0) lines.push({ source: "file", text: ["No file declares it."], details: [] });
+  for (const item of held ?? []) lines.push({ source: "tenant", text: formatTenantEntry(item), details: [] });
+  if (held?.length === 0) lines.push({ source: "tenant", text: ["The tenant does not hold it."], details: [] });
+  for (const item of mail?.of ?? []) {
+    const evidence = { evidence: mail?.summary } as Parameters<typeof buildMailDetails>[0];
+    const [first = [], ...moreTexts] = buildMailDetails(evidence, { ...item, alarm: "none" }).map(({ text }) => text);
+    const extraTexts = [...moreTexts, ...describeRemovalEffect(item)].filter(({ length }) => length > 0);
+    lines.push({ source: "mail", text: safeText`${formatSubject(item)}: ${first}`, details: extraTexts });
+  }
+  if (vipEnd !== undefined && [...files, ...(held ?? [])].some(({ kind }) => kind === "vip"))
+    lines.push({ source: "service", text: [VIP_REMOVAL_TEXT[vipEnd]], details: [TREATMENT_NOTE] });
+  return lines;
+}
+
+/** How the service's reference describes the removal of a VIP. */
+const VIP_REMOVAL_TEXT = {
+  excluded:
+    "Without it: taken out of the files, the mailbox is excluded, and automatic detection makes it no VIP again.",
+  kept: "Without it: taken out of the files, it stays a VIP at the tenant (`lists.vips.onDelete: keep`).",
+} as const;
+
+const TREATMENT_NOTE: SafeText = [
+  "What the service does for a VIP, and would do no more, its reference does not say; it calls it special treatment.",
+];
+
+function formatSubject({ kind, list, verdictScope = DEFAULT_VERDICT_SCOPE }: Partial<WhySubject>): SafeText {
+  return safeText`${kind === "vip" ? ["VIP"] : [untrusted(list ?? "entry")]}${formatScopeText(verdictScope)}`;
+}
+
+function formatScopeText(scope: string): SafeText {
+  return scope === DEFAULT_VERDICT_SCOPE ? [] : safeText` (scope ${untrusted(scope)})`;
+}
+
+function formatFileDeclaration(declaration: FileDeclaration): SafeText {
+  const { state, place, removedAt, expires = "" } = declaration;
+  const locationText = describeLine(place);
+  if (state === "removed")
+    return safeText`${formatSubject(declaration)} at ${locationText} is taken out at ${describeLine(removedAt)}.`;
+  if (state === "expired")
+    return safeText`${formatSubject(declaration)} at ${locationText} ended on ${formatDay(expires)}.`;
+  return safeText`${formatSubject(declaration)} at ${locationText}.`;
+}
+
+function describeFileDetails({ chain, overrides, expires, daysLeft, state, ...declared }: FileDeclaration): SafeText[] {
+  const details: SafeText[] = [];
+  if (chain.length > 1)
+    details.push(
+      safeText`included: ${joinTexts(
+        chain.map((file) => [untrusted(file)]),
+        " → ",
+      )}`,
+    );
+  if (overrides.length > 0) details.push(safeText`in place of ${joinTexts(overrides.map(describeLine), ", ")}`);
+  for (const [label, text] of labelTextFields(declared)) details.push(safeText`${label}: ${untrusted(text)}`);
+  if (state !== "declared") return details;
+  if (daysLeft === undefined) details.push([expires === "never" ? "never ends: so the file says" : "has no end"]);
+  else details.push(safeText`ends after ${formatDay(expires ?? "")}, in ${formatCount(daysLeft, "day")}`);
+  return details;
+}
+
+function formatTenantEntry(entry: WhyTenantEntry): SafeText {
+  const { by, at, source, isDeclared, kind } = entry;
+  const authorText = by === undefined ? [] : safeText` by ${untrusted(by)}`;
+  const dateText = at === undefined ? [] : safeText` on ${formatDay(at)}`;
+  const creationText =
+    authorText.length + dateText.length > 0
+      ? safeText`, ${kind === "vip" ? "added" : "made"}${authorText}${dateText}`
+      : [];
+  const sourceText = source === undefined ? [] : safeText`, source ${untrusted(source)}`;
+  return safeText`holds ${formatSubject(entry)}${isDeclared ? "" : ", which no file declares"}${creationText}${sourceText}${describeEntryDetails(entry)}`;
+}
+
+function describeRemovalEffect({ list, without }: WhyMailEvidence): SafeText[] {
+  if (without === undefined) return [];
+  const { decided, otherwise, notKnown } = without;
+  if (decided === 0) return [["Without it: by estimate, no threat of these days would have gone another way."]];
+  const isDeny = list === "deny";
+  const parts: SafeText[] = [];
+  if (otherwise > 0)
+    parts.push(
+      safeText`${formatCount(otherwise, "threat")} would ${isDeny ? "come through, by another entry's allow" : "be stopped, by another entry's deny"}`,
+    );
+  if (notKnown > 0)
+    parts.push(
+      safeText`of ${formatCount(notKnown, "threat")} the service alone would judge, and what it would say is not known`,
+    );
+  if (parts.length === 0)
+    return [safeText`Without it: by estimate, all ${decided} that it decides would go the same way.`];
+  return [
+    safeText`Without it: by estimate, of ${decided} that it decides, ${joinTexts(parts, "; ")}${describeRecipients(without)}.`,
+  ];
+}
+
+interface DatedLine extends WhyLine {
+  readonly at: string | undefined;
+}
+
+function buildHistoryLines({ history, rollouts = [], held = [] }: WhyStory): readonly WhyLine[] {
+  const committed = history.map(buildEventLine);
+  const others: DatedLine[] = [
+    ...rollouts.map(buildRolloutLine),
+    ...held.flatMap((item): DatedLine[] => {
+      const at = item.at === undefined ? Number.NaN : Date.parse(item.at);
+      if (Number.isNaN(at)) return [];
+      const authorText = item.by === undefined ? [] : safeText` by ${untrusted(item.by)}`;
+      const text = safeText`the service has it since then as ${formatSubject(item)}${authorText}`;
+      return [{ source: "tenant", at: new Date(at).toISOString(), text, details: [] }];
+    }),
+  ].sort((item, other) => ((item.at ?? "") < (other.at ?? "") ? 1 : -1));
+  // Commits stay in git's order, whatever their dates are.
+  const lines: DatedLine[] = [];
+  for (const item of committed) {
+    while (others[0] !== undefined && item.at !== undefined && (others[0].at ?? "") >= item.at)
+      lines.push(others.shift() as DatedLine);
+    lines.push(item);
+  }
+  return [...lines, ...others].map(({ source, at, text, details }) => ({
+    source,
+    text: at === undefined || at === "" ? text : safeText`${formatMinute(at)}  ${text}`,
+    details,
+  }));
+}
+
+const ACTION_VERBS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
+
+function buildRolloutLine(change: WhyRolloutChange): DatedLine {
+  const { rollout, wave, did, kind, lists, state, digest, planDigest, rollsBack, at } = change;
+  const verb = ACTION_VERBS[did] ?? untrusted(did);
+  const subjectText =
+    kind === "vip"
+      ? ["VIP"]
+      : joinTexts(
+          lists.map((list) => [untrusted(list)]),
+          " → ",
+        );
+  const rollbackText = rollsBack === undefined ? [] : safeText`, which rolled back ${untrusted(rollsBack)}`;
+  const actionText = state === "done" ? safeText`${verb}` : safeText`to be ${verb}: ${untrusted(state)}`;
+  return {
+    source: "journal",
+    at,
+    text: safeText`${subjectText} ${actionText} at the tenant by the rollout ${untrusted(rollout)}, wave ${untrusted(wave)}${rollbackText}`,
+    details: [safeText`reviewed as ${untrusted(digest)}; this tenant's plan ${untrusted(planDigest)}`],
+  };
+}
+
+function buildEventLine(event: HistoryEvent): DatedLine {
+  const { commit, requests, merges } = event;
+  const details: SafeText[] = [];
+  if (commit !== undefined) {
+    details.push(
+      safeText`commit ${untrusted(commit.id.slice(0, 12))} by ${untrusted(commit.author)}: ${untrusted(commit.subject)}`,
+    );
+    const { committer, committedAt, coAuthors = [], cherryPickedFrom } = commit;
+    if (committer !== undefined && committedAt !== undefined)
+      details.push(
+        safeText`written on ${formatMinute(commit.at)}; committed on ${formatMinute(committedAt)} by ${untrusted(committer)}`,
+      );
+    if (cherryPickedFrom !== undefined)
+      details.push(safeText`its message says it was cherry-picked from ${untrusted(cherryPickedFrom.slice(0, 12))}`);
+    if (coAuthors.length > 0)
+      details.push(
+        safeText`its message names as co-author ${joinTexts(
+          coAuthors.map((coAuthor) => [untrusted(coAuthor)]),
+          ", ",
+        )}`,
+      );
+    for (const { name, url, isClaimed } of requests) {
+      const kind = name.includes("!") ? "merge" : "pull";
+      details.push(
+        isClaimed
+          ? safeText`only its message claims: ${kind} request ${untrusted(name)}`
+          : safeText`${kind} request ${untrusted(name)}${url === undefined ? [] : safeText` ${untrusted(url)}`}`,
+      );
+    }
+    const [merge] = merges;
+    if (merge !== undefined)
+      details.push(
+        safeText`merged by ${untrusted(merge.id.slice(0, 12))} on ${formatDay(merge.committedAt ?? merge.at)}${
+          merge.committer === undefined ? [] : safeText` (committed by ${untrusted(merge.committer)})`
+        }`,
+      );
+  }
+  const changeText =
+    describeIncludeChange(event) ?? describeElementChange(event.before, event.after, event.isCutHere === true);
+  const eventText = event.isUndoneByMerge
+    ? safeText`a merge did not take over what a branch had: ${changeText}`
+    : changeText;
+  const text = commit === undefined ? safeText`not committed yet: ${eventText}` : eventText;
+  // Use the committer date: a later rebase keeps the author date, but the change entered this history then.
+  return { source: "git", at: commit?.committedAt ?? commit?.at, text, details };
+}
+
+function describeIncludeChange({ before, after, include }: HistoryEvent): SafeText | undefined {
+  if (include === undefined) return undefined;
+  const [element, verbText] = before === undefined ? [after, "came with"] : [before, "went with"];
+  const line = safeText`${untrusted(include.by)}, which includes ${untrusted(include.file)} ${before === undefined ? "from here on" : "no more"}`;
+  return element === undefined
+    ? line
+    : safeText`${verbText} ${line}: ${formatElementLocation(element)}${formatFields(element)}`;
+}
+
+function formatFields({ fields }: FileElement): SafeText {
+  const fieldTexts = Object.entries(fields).map(([name, text]) => safeText`${untrusted(name)} ${untrusted(text)}`);
+  return fieldTexts.length === 0 ? [] : safeText` (${joinTexts(fieldTexts, ", ")})`;
+}
+
+function describeElementChange(
+  before: FileElement | undefined,
+  after: FileElement | undefined,
+  isTruncated: boolean,
+): SafeText {
+  if (before === undefined && after !== undefined) {
+    const fieldsText = formatFields(after);
+    if (isTruncated)
+      return safeText`there already where this clone's history ends: ${formatElementLocation(after)}${fieldsText}`;
+    return safeText`added to ${formatElementLocation(after)}${fieldsText}`;
+  }
+  if (after === undefined) return before === undefined ? [] : safeText`taken out of ${formatElementLocation(before)}`;
+  if (before === undefined) return [];
+  const changes: SafeText[] = [];
+  if (before.path !== after.path)
+    changes.push(safeText`moved from ${untrusted(before.path)} to ${untrusted(after.path)}`);
+  if (before.section !== after.section) changes.push(safeText`list ${before.section} → ${after.section}`);
+  if (before.scope !== after.scope)
+    changes.push(safeText`scope ${untrusted(before.scope)} → ${untrusted(after.scope)}`);
+  for (const name of new Set([...Object.keys(before.fields), ...Object.keys(after.fields)])) {
+    const [old, current] = [before.fields[name], after.fields[name]];
+    if (old === current) continue;
+    const formatOptionalText = (text: string | undefined): SafeText =>
+      text === undefined ? ["(none)"] : [untrusted(text)];
+    changes.push(safeText`${untrusted(name)} ${formatOptionalText(old)} → ${formatOptionalText(current)}`);
+  }
+  return safeText`changed in ${formatElementLocation(after)}: ${joinTexts(changes, ", ")}`;
+}
+
+function formatElementLocation({ section, path, scope }: FileElement): SafeText {
+  return safeText`${section}${formatScopeText(scope)} in ${untrusted(path)}`;
+}

@@ -1,0 +1,182 @@
+import { isSeq, type Node } from "yaml";
+import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+import { quote } from "../settings/text";
+import {
+  detectElementStyle,
+  type ElementStyle,
+  type FieldValue,
+  findLineEnd,
+  formatBlockElement,
+  setElementKey,
+} from "./edit-element";
+import { EditError } from "./edit-error";
+import { findCommentsEnd, findCommentsStart, getLineStart, parseForEdit } from "./edit-text";
+import type { EditableSection, Section } from "./editable-section";
+import { getElementIdentity, isMapping } from "./element-identity";
+import { ElementList, type ListElement, type SortKey } from "./element-list";
+import type { KeyLayout } from "./yaml-layout";
+import type { YamlSource } from "./yaml-source";
+
+/** An element of a block sequence, with its lines. */
+interface BlockElement extends ListElement {
+  scope: string;
+  /** The text before it that isn't its own: blank lines and separate comments. */
+  gap: string;
+  /** Its lines, with the comments above and inside. */
+  text: string;
+}
+
+/** An existing element. Its style is parsed lazily, when a new element copies it. */
+class ExistingElement implements BlockElement {
+  readonly subject: string;
+  scope: string;
+  gap: string;
+  text: string;
+  readonly isShort: boolean;
+  readonly #base: ElementStyle;
+  #style: ElementStyle | undefined;
+
+  constructor(data: unknown, gap: string, text: string, base: ElementStyle) {
+    const { subject, scope } = getElementIdentity(data, base);
+    this.subject = subject;
+    this.scope = scope;
+    this.gap = gap;
+    this.text = text;
+    this.isShort = !isMapping(data);
+    this.#base = base;
+  }
+
+  get style(): ElementStyle {
+    this.#style ??= detectElementStyle(parseElement(this.text), this.text, this.#base);
+    return this.#style;
+  }
+}
+
+/** Parses the only element of a text. */
+function parseElement(text: string): Node {
+  const sequence: unknown = parseForEdit(text).document.contents;
+  const [node] = isSeq(sequence) ? sequence.items : [];
+  if (node !== undefined) return node as Node;
+  const [lineStart = ""] = text.trim().split("\n");
+  throw new EditError(`${quote(lineStart)} is written in a way that can't be changed`);
+}
+
+/** Parses a section in block style. */
+export function parseBlockSection(
+  name: Section,
+  { text, value }: YamlSource,
+  { key, column, items }: KeyLayout,
+  base: ElementStyle,
+): EditableSection {
+  const data = (value as Readonly<Record<Section, readonly unknown[]>>)[name];
+  const style = { ...base, column };
+  const dash = new RegExp(`^ {${column}}-(?=\\s|$)`);
+  const colonOffset = text.indexOf(":", key.end) + 1;
+  const start = getLineStart(text, key.start);
+  const headerEnd = findLineEnd(text, colonOffset);
+  let offset = headerEnd;
+  const elements = items.map((item, index): BlockElement => {
+    let lineStart = getLineStart(text, item.start);
+    while (lineStart >= offset && !dash.test(text.slice(lineStart, lineStart + column + 2)))
+      lineStart = getLineStart(text, lineStart - 1);
+    if (lineStart < offset) throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
+    const startOffset = findCommentsStart(text, lineStart, column, offset);
+    const { end } = item;
+    const endOffset = findCommentsEnd(text, text[end - 1] === "\n" ? end : findLineEnd(text, end), column);
+    const element = new ExistingElement(
+      data[index],
+      text.slice(offset, startOffset),
+      text.slice(startOffset, endOffset),
+      style,
+    );
+    offset = endOffset;
+    return element;
+  });
+  const location = {
+    name,
+    start,
+    end: offset,
+    head: text.slice(start, headerEnd),
+    colon: colonOffset - start,
+    original: text.slice(start, offset),
+  };
+  return new BlockSection(location, elements, style);
+}
+
+interface BlockLocation extends Pick<EditableSection, "name" | "start" | "end"> {
+  /** The line with the section key, and the offset after the colon. */
+  readonly head: string;
+  readonly colon: number;
+  readonly original: string;
+}
+
+export class BlockSection implements EditableSection {
+  readonly name: Section;
+  readonly start: number;
+  readonly end: number;
+  readonly #location: BlockLocation;
+  readonly #elements: ElementList<BlockElement>;
+  readonly #style: ElementStyle;
+  /** The text after the last element that isn't its own. */
+  #trailingText = "";
+  #isModified = false;
+  #sortKey: SortKey | undefined | "unknown" = "unknown";
+
+  constructor(location: BlockLocation, elements: readonly BlockElement[], style: ElementStyle) {
+    this.name = location.name;
+    this.start = location.start;
+    this.end = location.end;
+    this.#location = location;
+    this.#elements = new ElementList(location.name, style, elements);
+    this.#style = style;
+  }
+
+  add(element: Readonly<Record<string, FieldValue>>, note: string | undefined): void {
+    const elements = this.#elements;
+    if (this.#sortKey === "unknown") this.#sortKey = elements.getSortOrder();
+    const { identity, previous, next, style } = elements.findPosition(element, this.#sortKey);
+    let gap = "";
+    if (previous === undefined && next !== undefined) {
+      gap = next.gap;
+      next.gap = "";
+    } else if (
+      previous !== undefined &&
+      isBlank(previous.gap) &&
+      (next === undefined || isBlank(next.gap)) &&
+      elements.previous(previous) !== undefined
+    ) {
+      gap = style.lineEnd;
+    }
+    const text = formatBlockElement(element, note, style);
+    const isShort = Object.keys(element).length === 1;
+    elements.insert({ ...identity, gap, text, isShort, style: { ...style, isShort } }, previous);
+    this.#isModified = true;
+  }
+
+  remove(value: string, scope: string | undefined): void {
+    const element = this.#elements.find(value, scope);
+    const next = this.#elements.next(element);
+    this.#elements.remove(element);
+    if (next === undefined) this.#trailingText = element.gap + this.#trailingText;
+    else next.gap = element.gap + next.gap;
+    this.#isModified = true;
+  }
+
+  set(value: string, scope: string | undefined, key: string, to: FieldValue | undefined): void {
+    const element = this.#elements.find(value, scope);
+    element.text = setElementKey(element.text, parseElement(element.text), key, to, this.#style);
+    if (key === "scope") element.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
+    this.#isModified = true;
+  }
+
+  render(): string {
+    const { head, colon, original } = this.#location;
+    if (!this.#isModified) return original;
+    if (this.#elements.size === 0) return `${head.slice(0, colon)} []${head.slice(colon)}${this.#trailingText}`;
+    return head + Array.from(this.#elements, ({ gap, text }) => gap + text).join("") + this.#trailingText;
+  }
+}
+
+function isBlank(gap: string | undefined): boolean {
+  return gap === "\n" || gap === "\r\n";
+}

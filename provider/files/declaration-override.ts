@@ -1,0 +1,104 @@
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
+import { parseValidPatterns } from "../settings/list-safeguards";
+import type { Pattern } from "../settings/pattern";
+import { quote } from "../settings/text";
+import { formatDeclarationName } from "./file-declarations";
+import { type Finding, formatLineLocation, type Place } from "./finding";
+import { buildOverrideFinding, type OptionDemand } from "./policy-override";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip } from "./settings";
+import type { OptionPath } from "./settings-schema";
+
+/** Reports an included declaration that this file removes; an error if it is protected. */
+export function checkDeclarationRemoval(
+  declaration: DeclaredEntry | DeclaredVip,
+  location: Place,
+  demands: readonly OptionDemand[],
+): readonly Finding[] {
+  const protection = getProtection(declaration, demands);
+  // Removing an allow doesn't weaken anything.
+  if (protection.demands.length === 0 && declaration.kind === "entry" && declaration.list === "allow") return [];
+  const text = `${describeDeclaration(declaration)}, as ${formatLineLocation(declaration.location)} declares it, is declared no more here`;
+  return [buildDeclarationOverride(text, declaration, location, protection)];
+}
+
+/** Reports weaker settings in an override of an included declaration. */
+export function checkDeclarationOverride(
+  declaration: DeclaredEntry | DeclaredVip,
+  inherited: DeclaredEntry | DeclaredVip,
+  demands: readonly OptionDemand[],
+): readonly Finding[] {
+  const findings: Finding[] = [];
+  const protection = getProtection(inherited, demands);
+  const isAllow = declaration.kind === "entry" && declaration.list === "allow";
+  const [expiry, inheritedExpiry] = [getExpiryDate(declaration), getExpiryDate(inherited)];
+  const formatExpiry = (day: string): string => (day === NO_END ? "without end" : `until ${day}`);
+  if (isAllow ? expiry > inheritedExpiry : expiry < inheritedExpiry) {
+    const text = `${describeDeclaration(declaration)} is declared ${formatExpiry(expiry)} here, and ${formatExpiry(inheritedExpiry)} at ${formatLineLocation(inherited.location)}`;
+    findings.push(
+      buildDeclarationOverride(
+        text,
+        declaration,
+        declaration.location,
+        isAllow ? { ...protection, demands: [] } : protection,
+      ),
+    );
+  }
+  if (
+    declaration.kind === "entry" &&
+    inherited.kind === "entry" &&
+    declaration.acceptRisk !== undefined &&
+    inherited.acceptRisk === undefined
+  ) {
+    const text = `${describeDeclaration(declaration)} has an \`acceptRisk\` here, and none at ${formatLineLocation(inherited.location)}`;
+    findings.push(buildDeclarationOverride(text, declaration, declaration.location, { ...protection, demands: [] }));
+  }
+  return findings;
+}
+
+function buildDeclarationOverride(
+  text: string,
+  { kind, key }: DeclaredEntry | DeclaredVip,
+  location: Place,
+  { path, demands }: ReturnType<typeof getProtection>,
+): Finding {
+  const [demand] = demands;
+  const message = demand === undefined ? text : `${text}, and is protected at ${formatLineLocation(demand.location)}`;
+  return buildOverrideFinding(message, path, location, demands, { kind, key });
+}
+
+/** Returns the `protect` demands of included files that match a declaration. */
+function getProtection(
+  declaration: DeclaredEntry | DeclaredVip,
+  demands: readonly OptionDemand[],
+): { readonly path: OptionPath; readonly demands: readonly OptionDemand[] } {
+  const [kind, path] =
+    declaration.kind === "entry"
+      ? ([ENTRY_LIST_KIND, "lists.entries.protect"] as const)
+      : ([VIP_LIST_KIND, "lists.vips.protect"] as const);
+  const coversDeclaration = (demand: OptionDemand): boolean =>
+    getDemandPatterns(demand).some((pattern) =>
+      pattern.matches(kind.getPatternTarget(declaration.key, declaration.text)),
+    );
+  return { path, demands: demands.filter((demand) => demand.path === path && coversDeclaration(demand)) };
+}
+
+const patternCache = new WeakMap<OptionDemand, readonly Pattern[]>();
+
+/** Returns the protect patterns of a demand, parsed once. */
+function getDemandPatterns(demand: OptionDemand): readonly Pattern[] {
+  const demandPatterns = patternCache.get(demand) ?? parseValidPatterns(demand.value as readonly string[]);
+  patternCache.set(demand, demandPatterns);
+  return demandPatterns;
+}
+
+const NO_END = "9999-12-31";
+
+function getExpiryDate({ expires }: DeclaredElement): string {
+  return expires === undefined || expires === "never" ? NO_END : expires;
+}
+
+function describeDeclaration(declaration: DeclaredEntry | DeclaredVip): string {
+  return declaration.kind === "vip"
+    ? `the VIP ${quote(declaration.email)}`
+    : `the ${declaration.list} of ${quote(formatDeclarationName(declaration))}`;
+}

@@ -1,0 +1,19 @@
+import { quote } from "../settings/text";
+import type { Finding } from "./finding";
+import type { LintedTenant } from "./lint-files";
+
+/** Returns a single error if a policy requires proof of approval (`requireApproval`) and the approvals are unknown. */
+export function findUncheckedApprovals(tenants: readonly LintedTenant[]): readonly Finding[] {
+  const demandingTenants = tenants.filter(({ policy }) => (policy.requireApproval ?? []).length > 0);
+  const file = demandingTenants[0]?.files[0];
+  if (file === undefined) return [];
+  const othersText = demandingTenants.length === 1 ? "" : `, as for ${demandingTenants.length - 1} more`;
+  return [
+    {
+      code: "approval-unchecked",
+      level: "error",
+      message: `the policy for ${quote(file, 300)}${othersText} demands that who approved a change is proven (requireApproval), and it is not told here. In a pipeline: \`lint --approvals FILE --base REVISION --author LOGIN\`; on your own machine: \`lint --no-approvals\`, which leaves it to the pipeline`,
+      place: { file, line: 1, column: 1 },
+    },
+  ];
+}

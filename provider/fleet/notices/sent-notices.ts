@@ -1,0 +1,69 @@
+import { accessSync, constants, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { ConfigurationError } from "../../client";
+import { readRegularFile } from "../../machine/regular-file";
+import { quote, sanitizeLine } from "../../settings/text";
+
+const MAX_BYTES = 32 * 1024 * 1024;
+
+const hashesSchema = z.array(z.string().max(100)).readonly();
+
+const sentNoticesSchema = z
+  .strictObject({
+    format: z.literal(1),
+    /** By tenant name. */
+    drift: z.record(z.string(), hashesSchema).readonly(),
+    ends: hashesSchema,
+  })
+  .readonly();
+
+/** The present facts that receivers were notified about, as hashes. The file therefore reveals nothing about the contents of tenants. */
+export type SentNotices = z.output<typeof sentNoticesSchema>;
+
+/**
+ * Reads the stored state of notices. Empty if there is no such file.
+ *
+ * @throws {ConfigurationError} if the file holds something else, which must not be overwritten; or if it isn't writable, because every run
+ * would then send the same notices.
+ */
+export function readSentNotices(file: string): SentNotices {
+  let reason: string;
+  try {
+    accessSync(dirname(file), constants.W_OK);
+  } catch (cause) {
+    throw buildWriteError(file, cause);
+  }
+  try {
+    const { data } = sentNoticesSchema.safeParse(JSON.parse(readRegularFile(file, MAX_BYTES).toString("utf8")));
+    if (data !== undefined) return data;
+    reason = "it is not what this release writes";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { format: 1, drift: {}, ends: [] };
+    reason = error instanceof SyntaxError ? "it is no JSON" : (error as Error).message;
+  }
+  throw new ConfigurationError(
+    `${quote(file, 300)} does not keep what was told: ${sanitizeLine(reason)}. Name a file of its own for --notify; where there is none, one is made, and all is told.`,
+  );
+}
+
+/**
+ * Writes the state of notices atomically.
+ *
+ * @throws {ConfigurationError} if it can't be written.
+ */
+export function writeSentNotices(file: string, notices: SentNotices): void {
+  const temporaryFile = `${file}.${process.pid}.new`;
+  try {
+    writeFileSync(temporaryFile, `${JSON.stringify(notices)}\n`, { mode: 0o600, flag: "wx" });
+    renameSync(temporaryFile, file);
+  } catch (cause) {
+    rmSync(temporaryFile, { force: true });
+    throw buildWriteError(file, cause);
+  }
+}
+
+function buildWriteError(file: string, cause: unknown): ConfigurationError {
+  const reason = sanitizeLine((cause as Error).message);
+  return new ConfigurationError(`What was told can't be kept in ${quote(file, 300)}: ${reason}.`, { cause });
+}

@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import { getComparableValues } from "../../settings/entry-fields";
+import type { ExpiringEntry, FleetDifference, FleetStatus, TenantStatus } from "../status/status-schema";
+import type { SentNotices } from "./sent-notices";
+
+/** The changes of a fleet that no notice has covered yet. */
+export interface UnsentChanges {
+  /** The tenants with new drift, and only the new part of it. */
+  readonly drifted: readonly TenantStatus[];
+  /** The entries that expire soon, without those that have expired already. */
+  readonly expiring: readonly ExpiringEntry[];
+  /** Ids of the notices. The same news on the same day has the same id, whichever run sends it. */
+  readonly ids: { readonly drift: string; readonly expiring: string };
+  /** The present state, to be stored once the notices are sent. */
+  readonly currentState: SentNotices;
+}
+
+/**
+ * Finds the changes since the last notice. Drift that was fixed and returns is new again. For an unreadable tenant, the stored state stays.
+ */
+export function findUnsentChanges({ tenants, ends, today }: FleetStatus, sent: SentNotices): UnsentChanges {
+  const sentDrift = new Map(Object.entries(sent.drift));
+  const currentDrift = new Map<string, readonly string[]>();
+  const newHashes: string[] = [];
+  const drifted = tenants.flatMap((tenant) => {
+    const { name, error } = tenant;
+    const sentHashes = new Set(sentDrift.get(name));
+    const noticeable = selectNoticeableDrift(tenant);
+    const hashes = error === undefined ? noticeable.map(hashDrift) : [...sentHashes];
+    if (hashes.length > 0) currentDrift.set(name, hashes);
+    const newDrift = noticeable.filter((difference) => !sentHashes.has(hashDrift(difference)));
+    newHashes.push(...newDrift.map((difference) => `${name} ${hashDrift(difference)}`));
+    return newDrift.length === 0 ? [] : [{ ...tenant, drift: newDrift }];
+  });
+  const upcoming = ends.filter(({ isOver }) => !isOver);
+  const sentExpiries = new Set(sent.ends);
+  const newExpiring = upcoming.filter((difference) => !sentExpiries.has(hashExpiry(difference)));
+  // The entries of unusable files are unknown. They have not expired, and must not be new again once the files are fixed.
+  const hasUnusable = tenants.some(({ standing }) => standing === "unusable");
+  const currentExpiries = new Set([...upcoming.map(hashExpiry), ...(hasUnusable ? sentExpiries : [])]);
+  return {
+    drifted,
+    expiring: newExpiring,
+    ids: {
+      drift: `drift-${hashValues([today, newHashes.sort()])}`,
+      expiring: `expiring-${hashValues([today, newExpiring.map(hashExpiry).sort()])}`,
+    },
+    currentState: { format: 1, drift: Object.fromEntries(currentDrift), ends: [...currentExpiries] },
+  };
+}
+
+/**
+ * The differences that a person may have caused at a tenant. If the last rollout's result is unknown, these are undeclared entries, and
+ * entries on another list than declared.
+ */
+export function selectNoticeableDrift({
+  standing,
+  drift,
+  unattributed = [],
+}: TenantStatus): readonly FleetDifference[] {
+  if (standing !== "not-known") return drift;
+  return unattributed.filter(({ there, declared }) => there !== undefined && there.list !== declared?.list);
+}
+
+/** Hashes what somebody did. Excludes the declarations of the files, which may change independently. */
+function hashDrift({ what, list, value, scope, there }: FleetDifference): string {
+  return hashValues([what, list, value, scope, there && getComparableValues(there), there?.by, there?.at]);
+}
+
+function hashExpiry({ list, value, scope, expires, place }: ExpiringEntry): string {
+  return hashValues([list, value, scope, expires, place.file]);
+}
+
+function hashValues(values: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(values)).digest("base64url").slice(0, 22);
+}

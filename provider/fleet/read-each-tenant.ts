@@ -1,0 +1,145 @@
+import type { SettingsClient } from "../client";
+import { OtherTenantError } from "../resources/lifecycle/errors";
+import type { Target } from "../rollout/model/target";
+import { AddressHealth, type RequestPolicy } from "../rollout/probing/address-health";
+import { planAllTargets } from "../rollout/probing/plan-all-targets";
+import {
+  assertRequestEnvironment,
+  createProbe,
+  type RequestContext,
+  useTargetClient,
+} from "../rollout/probing/target-client";
+import { readKey } from "../rollout/targets/read-key";
+import { findSameKeys, SameKeyError } from "../rollout/targets/same-key";
+import {
+  type ReadIdentityRecords,
+  SameTenantError,
+  validateTenantIdentities,
+} from "../rollout/targets/tenant-conflicts";
+import { FailureTally } from "../rollout/targets/tolerance";
+import { forEachConcurrently } from "../settings/for-each-concurrently";
+import { isEmptyTenantAccepted } from "../settings/mail-domains";
+import type { TenantIdentity } from "../settings/tenant-identity";
+
+/** The options of {@link readEachTenant}. */
+export interface ReadEachTenantOptions<T> {
+  readonly reach: RequestContext;
+  /** How many tenants of responding addresses are read at once. */
+  readonly concurrency: number;
+  /**
+   * How to treat tenants with the same key, which are one tenant of the service. `refused`: each settles with an error. `compared`: reads
+   * them first. If all but one turn out to be other tenants by their people, the key belongs to that one, and only the others settle with
+   * an error. Default: reads them like any others.
+   */
+  readonly sameKeys?: "refused" | "compared";
+  /**
+   * Returns the identity in a reading. If a tenant's key opens another tenant, according to the other readings and the memory, the tenant
+   * settles with an error. Default: no comparison.
+   */
+  readonly getIdentity?: (read: T) => TenantIdentity;
+  /** Reads the identities of tenants from earlier rollouts. Default: none. */
+  readonly memory?: ReadIdentityRecords;
+  /** Reads one tenant. Only the returned value is kept. */
+  readonly read: (client: SettingsClient, target: Target, requestPolicy: RequestPolicy) => Promise<T>;
+  /** Receives the outcome of each tenant once. */
+  readonly onSettled: (target: Target, outcome: TenantReadResult<T>) => void;
+}
+
+/** The value read from a tenant, or the error that prevented it. */
+export type TenantReadResult<T> =
+  | { readonly value: T; readonly error?: undefined }
+  | { readonly value?: undefined; readonly error: unknown };
+
+/**
+ * Reads many tenants, each with its own key, within the rate limit of its address. An unreadable tenant doesn't affect the others. An
+ * address that is down costs two time-outs in total, and its tenants get no requests.
+ *
+ * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
+ */
+export async function readEachTenant<T>(
+  targets: readonly Target[],
+  {
+    reach,
+    concurrency,
+    sameKeys,
+    getIdentity,
+    memory = async () => new Map(),
+    read,
+    onSettled,
+  }: ReadEachTenantOptions<T>,
+): Promise<void> {
+  assertRequestEnvironment(reach.environment, targets);
+  const keys = new Map<Target, string>();
+  await forEachConcurrently(targets, concurrency, async (target) => {
+    try {
+      keys.set(target, await readKey(target, reach));
+    } catch (error) {
+      onSettled(target, { error });
+    }
+  });
+  const sameKeyGroups = sameKeys === undefined ? [] : findSameKeys(keys);
+  const withSameKey = new Set(sameKeyGroups.flat());
+  const outcomes = new Map<Target, TenantReadResult<T>>();
+  const requestedTargets = [...keys.keys()].filter((target) => sameKeys !== "refused" || !withSameKey.has(target));
+  const getKey = (target: Target): string => keys.get(target) ?? "";
+  const reads = new Map<Target, T>();
+  await planAllTargets<{ readonly value: T }>(requestedTargets, {
+    addresses: new AddressHealth({
+      probe: createProbe(reach, (target) => Promise.resolve(getKey(target))),
+      targets: requestedTargets,
+    }),
+    concurrency,
+    // No number of failures ends the reading early.
+    tally: new FailureTally({ waves: [] }),
+    signal: reach.signal ?? new AbortController().signal,
+    onToleranceExceeded: () => {},
+    planTarget: async (target, requestPolicy) => ({
+      value: await useTargetClient(
+        target,
+        getKey(target),
+        reach,
+        async (client) => await read(client, target, requestPolicy),
+        requestPolicy,
+      ),
+    }),
+    onSettled: (target, { plan, error }) => {
+      // The owner of a shared key is known only after all of its tenants are read.
+      if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
+      else if (plan === undefined || getIdentity === undefined) onSettled(target, plan ?? { error });
+      else reads.set(target, plan.value);
+      return Promise.resolve();
+    },
+  });
+  for (const group of sameKeyGroups) {
+    const owner = findKeyOwner(group, outcomes);
+    const sameKey = new SameKeyError([group]);
+    for (const target of group) {
+      const { value: result, error = sameKey } = outcomes.get(target) ?? {};
+      if (target !== owner || result === undefined) onSettled(target, { error: owner === undefined ? sameKey : error });
+      else if (getIdentity === undefined) onSettled(target, { value: result });
+      else reads.set(target, result);
+    }
+  }
+  if (getIdentity === undefined) return;
+  const identities = new Map([...reads].map(([target, result]) => [target, getIdentity(result)]));
+  const isAccepted = (name: string): boolean => isEmptyTenantAccepted(reach.environment, name);
+  const duplicates = await validateTenantIdentities(identities, memory, isAccepted);
+  // What a tenant's own key opens is told of it before who else opens the tenant.
+  for (const role of ["wrongTargets", "replacedTargets"] as const) {
+    for (const group of duplicates) {
+      const error = new SameTenantError([group], "What it holds is left out.");
+      for (const target of group[role]) if (reads.delete(target)) onSettled(target, { error });
+    }
+  }
+  for (const [target, result] of reads) onSettled(target, { value: result });
+}
+
+/** Finds the tenant that a shared key belongs to, if the people of all others differ. Undefined if more than one qualifies. */
+function findKeyOwner<T>(
+  group: readonly Target[],
+  outcomes: ReadonlyMap<Target, TenantReadResult<T>>,
+): Target | undefined {
+  if (group.some((target) => !outcomes.has(target))) return undefined;
+  const ownTargets = group.filter((target) => !(outcomes.get(target)?.error instanceof OtherTenantError));
+  return ownTargets.length === 1 ? ownTargets[0] : undefined;
+}

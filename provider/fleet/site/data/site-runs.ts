@@ -1,0 +1,95 @@
+import { z } from "zod";
+import { type FleetStatus, SYNC_STATUSES } from "../../status/status-schema";
+
+/** The version of the format of {@link SiteRun}. */
+const RUN_FORMAT = 1;
+
+const count = z.int().min(0);
+
+const runSchema = z
+  .strictObject({
+    format: z.literal(RUN_FORMAT),
+    /** The beginning of the reading (ISO 8601, UTC). */
+    at: z.iso.datetime(),
+    tenants: count,
+    standings: z.partialRecord(z.enum(SYNC_STATUSES), count).readonly(),
+    /** The number of drifted entries, in all tenants. */
+    drift: count,
+    /** The number of entries that expire soon, have expired, or are due for review. Each counts once, however many tenants have it. */
+    ends: count,
+    over: count,
+    reviews: count,
+    /** The names of the tenants that were not in step, up to a limit. */
+    off: z.partialRecord(z.enum(SYNC_STATUSES), z.array(z.string().max(100)).readonly()).readonly(),
+  })
+  .readonly();
+
+/** The stored results of one run of `fleet site`, for its charts. */
+export type SiteRun = z.output<typeof runSchema>;
+
+/** The maximum number of names to store, to keep the file small. */
+const MAX_NAMED_TENANTS = 1_000;
+
+/** Extracts the results to store from a reading. */
+export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
+  const namedTenants = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MAX_NAMED_TENANTS);
+  const tenantsByStatus = Map.groupBy(tenants, ({ standing }) => standing);
+  return {
+    format: RUN_FORMAT,
+    at,
+    tenants: tenants.length,
+    standings: Object.fromEntries([...tenantsByStatus].map(([syncStatus, members]) => [syncStatus, members.length])),
+    drift: tenants.reduce((sum, { drift }) => sum + drift.length, 0),
+    ends: ends.filter(({ isOver }) => !isOver).length,
+    over: ends.filter(({ isOver }) => isOver).length,
+    reviews: reviews.length,
+    off: Object.fromEntries(
+      [...Map.groupBy(namedTenants, ({ standing }) => standing)].map(([syncStatus, members]) => [
+        syncStatus,
+        members.map(({ name }) => name),
+      ]),
+    ),
+  };
+}
+
+/** Reads the stored results of a run. Undefined if the file has another format, for example from another release. */
+export function parseSiteRun(text: string): SiteRun | undefined {
+  try {
+    return runSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** For how many days all runs are kept. Before that, only the last run of each day. */
+const FULL_HISTORY_DAYS = 7;
+/** For how many earlier days a run is kept. Counts the days instead of using their age, so that a wrong clock doesn't delete any. */
+const MAX_DAILY_RUNS = 400;
+
+/**
+ * Returns the runs to keep when one more is added, oldest first: all of the last 7 days, and the last one of each of the 400 days before.
+ */
+export function selectRetainedRuns(runs: readonly SiteRun[], run: SiteRun): readonly SiteRun[] {
+  const byTime = [...runs, run].sort((one, other) => (one.at < other.at ? -1 : 1));
+  const isRecent = ({ at }: SiteRun): boolean => Date.parse(run.at) - Date.parse(at) <= FULL_HISTORY_DAYS * DAY_MS;
+  const daily = byTime.filter(
+    (one, index) => !isRecent(one) && byTime[index + 1]?.at.slice(0, 10) !== one.at.slice(0, 10),
+  );
+  return [...daily.slice(-MAX_DAILY_RUNS), ...byTime.filter(isRecent)];
+}
+
+/** The file name of a stored run: `2026-11-23T09-00-00-000Z.json`. */
+export function getRunFileName({ at }: SiteRun): string {
+  return `${at.replaceAll(/[:.]/g, "-")}.json`;
+}
+
+/** Finds the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined if it was in step. */
+export function findStatusStart(name: string, runs: readonly SiteRun[]): SiteRun | undefined {
+  const getRunStatus = ({ off }: SiteRun) => SYNC_STATUSES.find((standing) => off[standing]?.includes(name) === true);
+  const last = runs.at(-1);
+  const currentStatus = last && getRunStatus(last);
+  if (currentStatus === undefined) return undefined;
+  const previousIndex = runs.findLastIndex((run) => getRunStatus(run) !== currentStatus);
+  return runs[previousIndex + 1];
+}

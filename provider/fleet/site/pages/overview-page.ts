@@ -1,0 +1,164 @@
+import { type PageStatus, renderStatusBanner } from "../../../render/html-page";
+import { type Html, html } from "../../../render/html-text";
+import { formatCount, formatMinute, formatNumber, type SafeText, safeText } from "../../../render/safe-text";
+import { excerpt } from "../../../settings/text";
+import { type FleetStatus, SYNC_STATUSES } from "../../status/status-schema";
+import { buildStatusView } from "../../status/status-view";
+import { ALLOW_AGE_GROUPS, type SiteData } from "../data/site-data";
+import { renderBarTable, renderLineChart } from "./charts";
+import {
+  NO_SCRIPT,
+  type PageLayout,
+  renderListChoices,
+  renderPage,
+  renderSection,
+  SYNC_STATUS_LABELS,
+} from "./page-layout";
+
+/** The maximum number of points of each section on the first page. */
+const MAX_POINTS = 5;
+
+/** Renders the first page: the status, the allows, the points that need attention, and the history. */
+export function renderOverviewPage(layout: PageLayout, data: SiteData): string {
+  const { status } = data;
+  const { sections } = buildStatusView(status);
+  return renderPage(layout, {
+    title: "Fleet",
+    path: "index.html",
+    main: html`<p class="eyebrow">Email security fleet</p>
+<h1><bdi>${excerpt(status.project)}</bdi></h1>
+<p class="source">${formatCount(status.tenants.length, "tenant")} of <bdi>${excerpt(status.file, 300)}</bdi>, read ${formatMinute(status.at).join("")}</p>
+${renderVerdict(status)}
+${renderTotals(status)}
+${renderSearch()}
+${renderCharts(data)}
+${sections.map((one) => renderSection(one, status, MAX_POINTS))}
+${sections.length === 0 ? "" : html`<p><a href="attention.html">All there is to look at</a></p>`}`,
+  });
+}
+
+function renderVerdict({ tenants, isJournalRead }: FleetStatus): Html {
+  const countTenants = (...statuses: readonly string[]) =>
+    tenants.filter(({ standing }) => statuses.includes(standing)).length;
+  const unreadCount = countTenants("key-wrong", "unreachable", "unusable");
+  const driftedCount = countTenants("drifted");
+  const behindCount = countTenants("behind");
+  const unknownCount = countTenants("not-known");
+  const neverCount = countTenants("never-rolled-out");
+  const riskyCount = tenants.filter(({ drift, unattributed = [] }) =>
+    [...drift, ...unattributed].some(({ risks }) => risks !== undefined),
+  ).length;
+  const [severity, label]: [PageStatus, string] =
+    riskyCount > 0
+      ? ["danger", driftedCount > 0 ? "Risky drift" : "Risky entries"]
+      : unreadCount > 0
+        ? ["danger", "Not all could be read"]
+        : driftedCount > 0
+          ? ["warning", "Drifted"]
+          : unknownCount > 0
+            ? ["warning", "Not known here"]
+            : behindCount + neverCount > 0
+              ? ["running", behindCount > 0 ? "Behind their files" : "Never rolled out"]
+              : ["none", "In step"];
+  const facts = [
+    ...(riskyCount > 0 ? [`${formatCount(riskyCount, "tenant")} with something risky that no file declares`] : []),
+    ...(driftedCount > 0 ? [`${formatNumber(driftedCount)} drifted`] : []),
+    ...(unknownCount > 0 ? [`${formatNumber(unknownCount)} of which it is not known here whether they drifted`] : []),
+    ...(behindCount > 0 ? [`${formatNumber(behindCount)} behind`] : []),
+    ...(neverCount > 0 ? [`${formatNumber(neverCount)} never rolled out`] : []),
+    ...(unreadCount > 0 ? [`${formatNumber(unreadCount)} not read`] : []),
+  ];
+  const headline: SafeText =
+    facts.length === 0
+      ? safeText`All ${formatCount(tenants.length, "tenant")} hold what their files declare.`
+      : [`${facts.join(", ")}, of ${formatCount(tenants.length, "tenant")}.`];
+  const caveat = isJournalRead ? [] : [" There was no rollouts' journal."];
+  return renderStatusBanner(severity, label, [...headline, ...caveat]);
+}
+
+function renderTotals({ tenants, ends, reviews }: FleetStatus): Html {
+  const expired = ends.filter(({ isOver }) => isOver).length;
+  const renderCell = (kind: string, href: string, count: number, label: string) =>
+    html`<li class="${count === 0 ? "zero" : kind}"><a href="${href}"><b>${formatNumber(count)}</b>${label}</a></li>`;
+  return html`<ul class="tallies">${SYNC_STATUSES.toReversed().map((standing) => {
+    const count = tenants.filter((tenant) => tenant.standing === standing).length;
+    return renderCell(`is-${standing}`, `tenants.html#${standing}`, count, SYNC_STATUS_LABELS[standing]);
+  })}${renderCell("", "attention.html", ends.length - expired, "end soon")}${renderCell("", "attention.html", expired, "ended")}${renderCell(
+    "",
+    "attention.html",
+    reviews.length,
+    "to review",
+  )}</ul>`;
+}
+
+function renderSearch(): Html {
+  return html`<form class="find" role="search"><label class="of" for="search">Where is it allowed or denied?</label>
+<input type="search" id="search" placeholder="evil.example, ceo@partner.example, INC-1042" autocomplete="off" spellcheck="false" autocapitalize="off">
+<div class="filters">${renderListChoices()}</div>
+<p class="status" id="search-status" role="status"></p>${NO_SCRIPT}<div id="results"></div></form>`;
+}
+
+function renderCharts({ runs, ages }: SiteData): Html | undefined {
+  const times = runs.map(({ at }) => at);
+  const valuesOverTime = (value: (run: SiteData["runs"][number]) => number) => runs.map(value);
+  const lineCharts =
+    runs.length < 2
+      ? undefined
+      : html`${renderLineChart("Tenants that are not in step", times, [
+          { name: "drifted", values: valuesOverTime(({ standings }) => standings.drifted ?? 0) },
+          {
+            name: "behind",
+            values: valuesOverTime(
+              ({ standings: { behind = 0, "not-known": unknownCount = 0, "never-rolled-out": never = 0 } }) =>
+                behind + unknownCount + never,
+            ),
+          },
+          {
+            name: "not read",
+            values: valuesOverTime(
+              ({ standings: { "key-wrong": key = 0, unreachable = 0, unusable = 0 } }) => key + unreachable + unusable,
+            ),
+          },
+        ])}${renderLineChart("What waits for a person", times, [
+          { name: "to review", values: valuesOverTime(({ reviews }) => reviews) },
+          { name: "ended, and in the files", values: valuesOverTime((run) => run.over) },
+          { name: "end soon", values: valuesOverTime(({ ends }) => ends) },
+        ])}`;
+  const ageTable =
+    ages === undefined
+      ? undefined
+      : renderBarTable(
+          "Age of the allows that tenants hold",
+          ALLOW_AGE_GROUPS.map(({ name, days }, index) => ({
+            name,
+            count: ages[index] ?? 0,
+            isOld: days > 365,
+          })),
+        );
+  if (lineCharts === undefined && ageTable === undefined) return undefined;
+  return html`<section><h2>Over time</h2><div class="charts">${lineCharts ?? html`<p class="source">This is the first run that is kept here. From the next one on, what drifted and what waits is drawn over time.</p>`}${ageTable}</div></section>`;
+}
+
+/** Renders all points that need attention, in the words of `fleet status`. */
+export function renderAttentionPage(layout: PageLayout): string {
+  const { sections } = buildStatusView(layout.status);
+  return renderPage(layout, {
+    title: "To look at",
+    path: "attention.html",
+    main: html`<h1>To look at</h1>
+<p class="source">What is the same in several tenants is told once. A tenant's own page has all of it.</p>
+${sections.length === 0 ? html`<p>Nothing.</p>` : sections.map((one) => renderSection(one, layout.status))}`,
+  });
+}
+
+/** Renders the page of an entry. The part of its URL after the `#` selects the entry. */
+export function renderEntryPage(layout: PageLayout): string {
+  return renderPage(layout, {
+    title: "Entry",
+    path: "entry.html",
+    main: html`<p class="eyebrow">Entry</p>
+<h1 id="entry">Entry</h1>
+<p class="status" id="entry-status" role="status"></p>${NO_SCRIPT}
+<div id="declarations"></div>`,
+  });
+}

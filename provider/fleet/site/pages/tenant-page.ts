@@ -1,0 +1,197 @@
+import { type PageStatus, renderStatusBanner } from "../../../render/html-page";
+import { Html, html, renderHtmlText } from "../../../render/html-text";
+import {
+  formatCount,
+  formatMinute,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../../render/safe-text";
+import type { StackOutcome } from "../../../rollout/history/recent-rollouts";
+import { formatPlannedCounts } from "../../../rollout/report/rollout-report-view";
+import { TENANT_STATE_LABELS } from "../../../rollout/report/state-labels";
+import { excerpt } from "../../../settings/text";
+import type { ExpiringEntry, FleetFinding, FleetStatus, SyncStatus, TenantStatus } from "../../status/status-schema";
+import { buildStatusView } from "../../status/status-view";
+import type { EntryMailEvidence } from "../data/entry-mail";
+import { ENTRY_DETAIL_LABELS, ENTRY_ROW_FIELDS, type TenantEntries } from "../data/entry-store";
+import { findStatusStart, type SiteRun } from "../data/site-runs";
+import {
+  NO_SCRIPT,
+  type PageLayout,
+  renderListChoices,
+  renderOwnSection,
+  renderPage,
+  SYNC_STATUS_LABELS,
+} from "./page-layout";
+import { getRolloutPagePath, getTenantPagePath } from "./paths";
+import { formatScriptJson } from "./script-json";
+
+/** The data of a tenant's page. */
+export interface TenantPageData {
+  readonly tenant: TenantStatus;
+  readonly entries: TenantEntries;
+  /** The facts about its files. */
+  readonly ends: readonly ExpiringEntry[];
+  readonly reviews: readonly FleetFinding[];
+  readonly findings: readonly FleetFinding[];
+  /** The outcomes of its rollouts, newest first. */
+  readonly history: readonly StackOutcome[];
+  readonly runs: readonly SiteRun[];
+  /** The data files with its entries, relative to the site. */
+  readonly data: readonly string[];
+}
+
+/** The maximum number of a tenant's rollouts to show. */
+const MAX_ROLLOUTS = 30;
+
+/** Renders a tenant: its status, its differences, all of its entries, and its rollouts. */
+export function renderTenantPage(layout: PageLayout, page: TenantPageData): string {
+  const { tenant, entries, ends, reviews, findings, history, data } = page;
+  // The headline already shows the error.
+  const { error: _told, ...shown } = tenant;
+  const tenantStatus: FleetStatus = { ...layout.status, tenants: [shown], ends, reviews, findings };
+  const isRead = tenant.error === undefined;
+  const scriptData = {
+    fields: ENTRY_ROW_FIELDS,
+    facts: ENTRY_DETAIL_LABELS,
+    isRead,
+    ranges: entries.ranges,
+    unlike: entries.unlike,
+    ...(entries.mail && { mail: entries.mail.entries }),
+  };
+  return renderPage(layout, {
+    title: tenant.name,
+    path: getTenantPagePath(tenant.name),
+    data,
+    main: html`<p class="eyebrow">Tenant</p>
+<h1><bdi>${excerpt(tenant.name)}</bdi> <span class="host">at <bdi>${excerpt(tenant.host, 200)}</bdi></span></h1>
+${renderStatusBanner(SEVERITIES[tenant.standing], sentenceCase(SYNC_STATUS_LABELS[tenant.standing]), formatTenantHeadline(page))}
+<div class="card"><dl>${buildTenantFacts(tenant).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div>
+${buildStatusView(tenantStatus).sections.map(renderOwnSection)}
+<section><h2 id="lists">Lists</h2>
+<form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
+<input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
+<div class="filters">${renderListChoices({ id: "list-odd", value: "odd", label: "Not as declared" })}</div>
+<p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}${renderMailNote(entries.mail)}
+<div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
+      "List",
+      "Value",
+      "At the tenant",
+      ...(entries.mail === undefined ? [] : ["Its mail"]),
+      "Why",
+      "Ends",
+      "Declared at",
+    ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody id="entries"></tbody></table></div>
+<button type="button" id="more" hidden>Show more</button></section>
+${renderRolloutHistory(history)}
+<script type="application/json" id="own">${new Html(formatScriptJson(scriptData))}</script>`,
+  });
+}
+
+const SEVERITIES: Readonly<Record<SyncStatus, PageStatus>> = {
+  "key-wrong": "danger",
+  unreachable: "danger",
+  unusable: "danger",
+  drifted: "warning",
+  "not-known": "warning",
+  "never-rolled-out": "running",
+  behind: "running",
+  "in-step": "none",
+};
+
+function formatTenantHeadline({ tenant, runs }: TenantPageData): SafeText {
+  const { standing, error, drift, behind, unattributed = [], unchanged = 0 } = tenant;
+  const firstRun = findStatusStart(tenant.name, runs);
+  const sinceText: SafeText =
+    firstRun === undefined || firstRun === runs.at(-1)
+      ? []
+      : safeText` So since ${formatMinute(firstRun.at)}, as far as it was read.`;
+  if (error !== undefined) return [untrustedSentence(error.message), ...sinceText];
+  const parts = [
+    ...(drift.length > 0 ? [`${formatCount(drift.length, "entry", "entries")} changed past its files`] : []),
+    ...(behind.length > 0 ? [`${formatCount(behind.length, "entry", "entries")} that no rollout has brought`] : []),
+    ...(unattributed.length > 0
+      ? [
+          `${formatCount(unattributed.length, "entry", "entries")} not as declared, ${standing === "not-known" ? "and it is not known here since when" : "before any rollout"}`,
+        ]
+      : []),
+    `${formatCount(unchanged, "entry", "entries")} as declared`,
+  ];
+  return standing === "in-step"
+    ? safeText`It holds all ${formatCount(unchanged, "entry", "entries")} as its files declare them.`
+    : [`${parts.join(", ")}.`, ...sinceText];
+}
+
+function buildTenantFacts({
+  settings,
+  stack,
+  labels,
+  holds,
+  readAt,
+  lastRollout,
+  notReachedBy,
+}: TenantStatus): [label: string, words: SafeText][] {
+  const formatValue = (text: string): SafeText => [untrusted(excerpt(text, 300))];
+  const labelTexts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return [
+    ["Settings", formatValue(settings)],
+    ["Stack", formatValue(stack)],
+    ...(labelTexts.length === 0 ? [] : [["Labels", formatValue(labelTexts.join(" "))] as [string, SafeText]]),
+    ...(holds === undefined
+      ? []
+      : [
+          ["Holds", safeText`${holds.allow} allowed, ${holds.deny} denied, ${formatCount(holds.vips, "VIP")}`] as [
+            string,
+            SafeText,
+          ],
+        ]),
+    ...(readAt === undefined ? [] : [["Read", formatMinute(readAt)] as [string, SafeText]]),
+    [
+      "Last rollout",
+      lastRollout === undefined
+        ? ["none that the journal knows"]
+        : safeText`${untrusted(excerpt(lastRollout.id))}, in the wave ${untrusted(excerpt(lastRollout.wave))}, ${formatMinute(lastRollout.at)}`,
+    ],
+    ...(notReachedBy === undefined
+      ? []
+      : [
+          [
+            "Not reached by",
+            safeText`${untrusted(excerpt(notReachedBy.id))} (${notReachedBy.rolloutState}), ${notReachedBy.state} in the wave ${untrusted(excerpt(notReachedBy.wave))}`,
+          ] as [string, SafeText],
+        ]),
+  ];
+}
+
+/** Describes the mail that the mail column is based on. */
+function renderMailNote(mail: EntryMailEvidence | undefined): Html | undefined {
+  if (mail === undefined) return undefined;
+  const { days, threats, reports, missing } = mail;
+  const summary = `Its mail: ${formatCount(threats, "threat")} and ${formatCount(reports, "report")} of users, of the last ${formatCount(days, "day")}. Of IP addresses it says nothing.`;
+  return html`<p class="source">${[summary, ...missing].join(" ")}</p>`;
+}
+
+function renderRolloutHistory(history: readonly StackOutcome[]): Html | undefined {
+  if (history.length === 0) return undefined;
+  const olderCount = history.length - MAX_ROLLOUTS;
+  const rows = history.slice(0, MAX_ROLLOUTS).map(({ rollout, wave, state, time, planned, code }) => {
+    const plannedChanges = formatPlannedCounts({ planned });
+    return html`<tr><td data-label="Rollout"><a href="../${getRolloutPagePath(rollout)}"><bdi>${excerpt(rollout)}</bdi></a></td><td data-label="When">${renderHtmlText(formatMinute(time))}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Changes">${plannedChanges === "" ? "none" : plannedChanges}</td><td data-label="Became"><span><span class="state is-${state}">${TENANT_STATE_LABELS[state].word}</span>${code === undefined ? "" : html` <code>${excerpt(code)}</code>`}</span></td></tr>
+`;
+  });
+  return html`<section><h2 id="history">Rollouts</h2><div class="table" tabindex="0" role="region" aria-labelledby="history"><table><thead><tr>${[
+    "Rollout",
+    "When",
+    "Wave",
+    "Changes",
+    "Became",
+  ].map(
+    (name) => html`<th scope="col">${name}</th>`,
+  )}</tr></thead><tbody>${rows}</tbody></table></div>${olderCount > 0 ? html`<p class="source">and ${olderCount} before</p>` : ""}</section>`;
+}
+
+function sentenceCase(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

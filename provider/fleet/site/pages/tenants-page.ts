@@ -1,0 +1,66 @@
+import { renderFilterOptions } from "../../../render/html-filters";
+import { type Html, html, renderHtmlText } from "../../../render/html-text";
+import { formatDay, formatNumber } from "../../../render/safe-text";
+import { excerpt } from "../../../settings/text";
+import { SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
+import { type PageLayout, renderPage, renderSyncStatus, SYNC_STATUS_LABELS } from "./page-layout";
+import { getTenantPagePath } from "./paths";
+
+/** Renders all tenants, the worst first. */
+export function renderTenantsPage(layout: PageLayout): string {
+  const { tenants } = layout.status;
+  const sorted = tenants.toSorted(
+    (one, other) => SYNC_STATUSES.indexOf(one.standing) - SYNC_STATUSES.indexOf(other.standing),
+  );
+  return renderPage(layout, {
+    title: "Tenants",
+    path: "tenants.html",
+    main: html`<h1>Tenants</h1>
+<form role="search"><label class="source" for="tenant-filter">Name or label</label>
+<input type="search" id="tenant-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
+<div class="filters">${renderFilterOptions("standing", "Which stand so", [
+      { id: "any-standing", value: "", label: "All", count: tenants.length },
+      ...SYNC_STATUSES.map((syncStatus) => ({
+        id: `only-${syncStatus}`,
+        value: syncStatus,
+        label: SYNC_STATUS_LABELS[syncStatus],
+        count: tenants.filter((tenant) => tenant.standing === syncStatus).length,
+      })),
+    ])}</div>
+<p class="status" id="tenant-status" role="status"></p></form>
+<div class="table" tabindex="0" role="region" aria-label="Tenants"><table class="rows wide"><thead><tr>${[
+      "Tenant",
+      "Stands",
+      "Differs",
+      "Allow",
+      "Deny",
+      "VIPs",
+      "Last rollout",
+      "Labels",
+    ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>
+${sorted.map(renderTenantOverviewRow)}</tbody></table></div>`,
+  });
+}
+
+function renderTenantOverviewRow(tenant: TenantStatus): Html {
+  const { name, standing, drift, behind, unattributed = [], holds, lastRollout, labels } = tenant;
+  const differenceText = [
+    ...(drift.length > 0 ? [`${formatNumber(drift.length)} drifted`] : []),
+    ...(behind.length > 0 ? [`${formatNumber(behind.length)} behind`] : []),
+    ...(unattributed.length > 0 ? [`${formatNumber(unattributed.length)} not as declared`] : []),
+  ].join(", ");
+  const labelTexts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const renderCell = (label: string, content: string | Html) =>
+    content === "" ? html`<td></td>` : html`<td data-label="${label}">${content}</td>`;
+  return html`<tr data-standing="${standing}"><td data-label="Tenant"><a href="${getTenantPagePath(name)}"><bdi>${excerpt(name)}</bdi></a></td>${renderCell(
+    "Stands",
+    renderSyncStatus(standing),
+  )}${renderCell("Differs", differenceText)}${renderCell("Allow", holds ? formatNumber(holds.allow) : "")}${renderCell("Deny", holds ? formatNumber(holds.deny) : "")}${renderCell(
+    "VIPs",
+    holds ? formatNumber(holds.vips) : "",
+  )}${renderCell("Last rollout", lastRollout === undefined ? "" : renderHtmlText(formatDay(lastRollout.at)))}${renderCell(
+    "Labels",
+    excerpt(labelTexts.join(" "), 200),
+  )}</tr>
+`;
+}

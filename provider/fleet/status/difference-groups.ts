@@ -1,0 +1,78 @@
+import { getDangerRank, type Transition } from "../../settings/danger";
+import { pickSentFields } from "../../settings/entry-fields";
+import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
+
+/** A difference that several tenants share. */
+export interface DifferenceGroup {
+  /** The difference in the first tenant. */
+  readonly difference: FleetDifference;
+  readonly members: readonly { readonly tenant: TenantStatus; readonly difference: FleetDifference }[];
+}
+
+/** The kinds of a tenant's differences. */
+export type DifferenceKind = "drift" | "behind" | "unattributed";
+
+/**
+ * Groups differences that several tenants share. The most dangerous come first, then the risky ones, then those of the most tenants. The
+ * tenants of a group are sorted by the danger of all their differences.
+ */
+export function groupDifferences(
+  { tenants }: Pick<FleetStatus, "tenants">,
+  kind: DifferenceKind,
+): readonly DifferenceGroup[] {
+  const getDifferences = (tenant: TenantStatus): readonly FleetDifference[] => tenant[kind] ?? [];
+  const ordered = tenants.toSorted(
+    (one, other) => getWorstRank(getDifferences(one), kind) - getWorstRank(getDifferences(other), kind),
+  );
+  const tenantDifferences = ordered.flatMap((tenant) =>
+    getDifferences(tenant).map((difference) => ({ tenant, difference })),
+  );
+  const groups = [...Map.groupBy(tenantDifferences, ({ difference }) => getDifferenceIdentity(difference)).values()];
+  return groups
+    .flatMap((members) => members.slice(0, 1).map(({ difference }) => ({ difference, members })))
+    .sort(
+      (one, other) =>
+        rankDifference(one.difference, kind) - rankDifference(other.difference, kind) ||
+        getRiskOrder(other.difference) - getRiskOrder(one.difference) ||
+        other.members.length - one.members.length,
+    );
+}
+
+/**
+ * Returns the effect of drift on a tenant, or of the next rollout on a tenant that is behind. If neither is known, additional entries count
+ * as drift, and missing ones as behind.
+ */
+export function getDifferenceTransition(
+  { what, list, there, declared }: FleetDifference,
+  kind: DifferenceKind,
+): Transition {
+  const getList = (one: { readonly list?: string } | undefined): string | undefined =>
+    one && (list === "vip" ? "vip" : one.list);
+  return kind === "drift" || (kind === "unattributed" && there !== undefined)
+    ? { from: getList(declared), to: getList(there), isLingering: what === "leaving" }
+    : { from: getList(there), to: getList(declared) };
+}
+
+/** Sorts tenants by their most dangerous drift, the worst first. Tenants of equal rank keep their order. */
+export function sortByWorstDrift(tenants: readonly TenantStatus[]): TenantStatus[] {
+  return tenants.toSorted((one, other) => getWorstRank(one.drift, "drift") - getWorstRank(other.drift, "drift"));
+}
+
+function getWorstRank(differences: readonly FleetDifference[], kind: DifferenceKind): number {
+  return differences.reduce((worst, one) => Math.min(worst, rankDifference(one, kind)), Number.MAX_SAFE_INTEGER);
+}
+
+/** A risky difference ranks like a new allow, whatever its kind. */
+function rankDifference(difference: FleetDifference, kind: DifferenceKind): number {
+  const rank = getDangerRank(getDifferenceTransition(difference, kind));
+  return difference.risks === undefined ? rank : Math.min(rank, 1);
+}
+
+function getRiskOrder({ risks }: FleetDifference): number {
+  return Number(risks !== undefined);
+}
+
+/** Returns everything that two tenants must have in common, which excludes the line in the file, the author and the time. */
+function getDifferenceIdentity({ what, list, value, scope, there, declared, why, risks }: FleetDifference): string {
+  return JSON.stringify([what, list, value, scope, there && pickSentFields(there), declared, why, risks]);
+}

@@ -1,0 +1,135 @@
+import type { Finding, Place } from "../../files/finding";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { ExpiringEntry, FleetFinding, FleetLine } from "./status-schema";
+
+/** The status reports expiry with the entries themselves. */
+const EXPIRY_CODES: ReadonlySet<string> = new Set(["expired", "expires-soon"]);
+const REVIEW_CODES: ReadonlySet<string> = new Set(["review-overdue", "never-reviewed"]);
+
+const LEVELS: readonly Finding["level"][] = ["error", "warning", "note"];
+
+/**
+ * Collects the facts about the files of many tenants, each once with its tenants. A fact about an included file applies to all tenants that
+ * include it.
+ */
+export class FileFindings {
+  readonly #until: string;
+  readonly #expiring = new Map<string, SharedFact<ExpiringEntry>>();
+  readonly #findings = new Map<string, SharedFact<FleetFinding>>();
+
+  /** @param until the last day (UTC) of the expiry dates to report. */
+  constructor(until: string) {
+    this.#until = until;
+  }
+
+  /** Adds the facts about one tenant's files. */
+  add(name: string, settings: Settings, findings: readonly Finding[]): void {
+    for (const entry of [...settings.entries, ...settings.vips, ...settings.expired]) {
+      const { expires } = entry;
+      if (expires === undefined || expires === "never" || expires > this.#until) continue;
+      const { file, line, column } = entry.location;
+      collect(this.#expiring, `${file} ${line}:${column}`, name, () =>
+        buildExpiringEntry(entry, expires, expires < settings.today),
+      );
+    }
+    for (const { code, level, message, place } of findings) {
+      if (EXPIRY_CODES.has(code)) continue;
+      const locationKey = place === undefined ? name : `${place.file} ${place.line}:${place.column}`;
+      collect(this.#findings, `${code} ${locationKey} ${message}`, name, () => ({
+        code,
+        level,
+        message,
+        ...omitUndefined({ place: toFileLine(place) }),
+      }));
+    }
+  }
+
+  /** Sorts the names of each fact's tenants. */
+  sortTenants(names: readonly string[]): void {
+    const order = new Map(names.map((name, index) => [name, index]));
+    for (const { tenants } of [...this.#expiring.values(), ...this.#findings.values()])
+      tenants.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
+  }
+
+  /** The expired and expiring entries, the earliest first. */
+  get expiring(): readonly ExpiringEntry[] {
+    return listCollected(this.#expiring).sort(
+      (one, other) => compareText(one.expires, other.expires) || compareLocations(one.place, other.place),
+    );
+  }
+
+  /** The entries that are due for review under the team's policy. */
+  get reviews(): readonly FleetFinding[] {
+    return this.#selectFindings((code) => REVIEW_CODES.has(code));
+  }
+
+  /** All other findings, the worst first, then those of the most tenants. */
+  get findings(): readonly FleetFinding[] {
+    return this.#selectFindings((code) => !REVIEW_CODES.has(code));
+  }
+
+  #selectFindings(isSelected: (code: string) => boolean): readonly FleetFinding[] {
+    return listCollected(this.#findings)
+      .filter(({ code }) => isSelected(code))
+      .sort(
+        (one, other) =>
+          LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level) ||
+          other.tenants.length - one.tenants.length ||
+          compareLocations(one.place, other.place),
+      );
+  }
+}
+
+/** Makes the order independent of which tenant answers first. */
+function compareLocations(one: FleetLine | undefined, other: FleetLine | undefined): number {
+  return compareText(one?.file ?? "", other?.file ?? "") || (one?.line ?? 0) - (other?.line ?? 0);
+}
+
+function compareText(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+interface SharedFact<T> {
+  readonly fact: Omit<T, "tenants">;
+  readonly tenants: string[];
+}
+
+function collect<T>(
+  target: Map<string, SharedFact<T>>,
+  key: string,
+  name: string,
+  buildValue: () => Omit<T, "tenants">,
+) {
+  const existing = target.get(key);
+  if (existing === undefined) target.set(key, { fact: buildValue(), tenants: [name] });
+  // A file that is included twice by one tenant yields the same finding twice.
+  else if (existing.tenants.at(-1) !== name) existing.tenants.push(name);
+}
+
+function listCollected<T extends { readonly tenants: readonly string[] }>(collected: Map<string, SharedFact<T>>): T[] {
+  return [...collected.values()].map(({ fact, tenants }) => ({ ...fact, tenants }) as unknown as T);
+}
+
+function buildExpiringEntry(
+  entry: DeclaredEntry | DeclaredVip,
+  expires: string,
+  isExpired: boolean,
+): Omit<ExpiringEntry, "tenants"> {
+  const { owner, ticket, location } = entry;
+  const scope = entry.kind === "vip" || entry.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : entry.verdictScope;
+  return {
+    list: entry.kind === "vip" ? "vip" : entry.list,
+    value: entry.kind === "vip" ? entry.email : entry.value,
+    ...omitUndefined({ scope }),
+    expires,
+    isOver: isExpired,
+    ...omitUndefined({ owner, ticket }),
+    place: { file: location.file, line: location.line },
+  };
+}
+
+function toFileLine(place: Place | undefined): FleetLine | undefined {
+  return place && { file: place.file, line: place.line };
+}

@@ -1,0 +1,394 @@
+import { formatCount, formatMinute, formatNumber, toSingleLine } from "../../render/safe-text";
+import { isFinalState } from "../../rollout/model/wave";
+import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
+import { decodePunycode } from "../../settings/decode-punycode";
+import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
+import { excerpt, excerptSentences, quote, sanitizeLine } from "../../settings/text";
+import {
+  type DifferenceGroup,
+  type DifferenceKind,
+  getDifferenceTransition,
+  groupDifferences,
+} from "./difference-groups";
+import {
+  type ExpiringEntry,
+  type FleetDifference,
+  type FleetFinding,
+  type FleetLine,
+  type FleetStatus,
+  SYNC_STATUSES,
+  type SyncStatus,
+  type TenantStatus,
+} from "./status-schema";
+
+/** The view of a fleet's status, independent of the format. All texts are printable. */
+export interface StatusView {
+  readonly summary: readonly string[];
+  readonly sections: readonly StatusSection[];
+}
+
+export interface StatusSection {
+  readonly title: string;
+  /** The title without the count. */
+  readonly name: string;
+  readonly points: readonly StatusPoint[];
+  /** The omitted points. None is more dangerous than the shown ones. */
+  readonly hidden: readonly StatusPoint[];
+}
+
+export interface StatusPoint {
+  readonly head: string;
+  readonly details: readonly string[];
+  /** The names of the tenants that it applies to. */
+  readonly tenants: readonly string[];
+  /** The effect on the entry, for drift and for tenants that are behind. */
+  readonly transition?: Transition;
+  /** The same content for views that show the tenants themselves. */
+  readonly withoutTenants: { readonly head: string; readonly details: readonly string[] };
+}
+
+/** The maximum number of points to show of each section. */
+const MAX_POINTS = 30;
+/** Longer than what an error says of whose key opens which tenant, and what to do about it. */
+const MAX_MESSAGE_LENGTH = 1_000;
+/** So many tenants are named of what their files have in common; it is in the files that it is dealt with. */
+const MAX_NAMES = 8;
+/** The maximum number of tenants to name for a point that somebody has to fix in each tenant. */
+export const MAX_NAMES_TO_FIX = 100;
+
+/** Builds the view of a fleet's status. A point that several tenants share appears once. */
+export function buildStatusView(status: FleetStatus): StatusView {
+  const { tenants, until } = status;
+  const over = status.ends.filter(({ isOver }) => isOver);
+  const ahead = status.ends.filter(({ isOver }) => !isOver);
+  const worth = status.findings.filter(({ level }) => level !== "note");
+  const notes = status.findings.length - worth.length;
+  const sections = [
+    buildSection(
+      `Not read (${formatCount(tenants.filter(({ error }) => error).length, "tenant")})`,
+      buildUnreadPoints(tenants),
+    ),
+    buildSection(
+      `Skipped by rollouts (${formatCount(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
+      buildSkippedPoints(tenants),
+    ),
+    buildSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
+    ...UNATTRIBUTED_TITLES.map(([standing, title]) => {
+      const some = tenants.filter((one) => getUnattributedReason(one) === standing);
+      return buildSection(
+        `${title} (${formatTenantCount(some, "unattributed")})`,
+        buildDifferencePoints(status, "unattributed", some),
+      );
+    }),
+    buildSection(
+      `Behind their files (${formatTenantCount(tenants, "behind")})`,
+      buildDifferencePoints(status, "behind"),
+    ),
+    buildSection("Rollouts that have not reached all", buildUnfinishedRolloutPoints(tenants)),
+    buildSection(
+      `Ends until ${until} (${ahead.length})`,
+      ahead.map((one) => buildExpiryPoint(one, status)),
+    ),
+    buildSection(
+      `Ended, and still in the files (${over.length})`,
+      sortByDanger(over, getExpiryTransition).map((one) => ({
+        ...buildExpiryPoint(one, status),
+        transition: getExpiryTransition(one),
+      })),
+    ),
+    buildSection(
+      `To be reviewed (${status.reviews.length})`,
+      status.reviews.map((one) => buildFindingPoint(one, status)),
+    ),
+    buildSection(
+      `Warnings about the files (${worth.length})`,
+      worth.map((one) => buildFindingPoint(one, status)),
+    ),
+  ];
+  return {
+    summary: [
+      ...buildSummary(status),
+      ...(notes === 0 ? [] : [`Notes about the files, which --format json shows: ${notes}.`]),
+    ],
+    sections: sections.filter(({ points }) => points.length > 0),
+  };
+}
+
+/** Returns the effect of an expired entry that a tenant may still hold. */
+function getExpiryTransition({ list }: ExpiringEntry): Transition {
+  return { to: list, isLingering: true };
+}
+
+/** The titles for differences without a known cause, by reason. */
+const UNATTRIBUTED_TITLES = [
+  ["not-known", "Drifted or behind, which is not known here"],
+  ["never-rolled-out", "Never rolled out, and not as their files declare"],
+] as const;
+
+/** During a first rollout, a tenant may already be behind or drifted, so its status doesn't always tell the reason. */
+function getUnattributedReason({ standing, unattributed }: TenantStatus): SyncStatus | undefined {
+  if (unattributed === undefined) return undefined;
+  return standing === "not-known" ? standing : "never-rolled-out";
+}
+
+function buildSection(title: string, points: readonly StatusPoint[]): StatusSection {
+  const name = title.replace(/ \(\d[^()]*\)$/, "");
+  return { title, name, points: points.slice(0, MAX_POINTS), hidden: points.slice(MAX_POINTS) };
+}
+
+/** Counts omitted points, and names the dangerous ones. */
+export function formatHiddenPoints(hidden: readonly StatusPoint[]): string {
+  const transitions = hidden.flatMap(({ transition }) => (transition === undefined ? [] : [transition]));
+  return transitions.length > 0 ? describeHidden(transitions) : `${formatNumber(hidden.length)} more`;
+}
+
+const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {
+  "key-wrong": "with a wrong key",
+  unreachable: "unreachable",
+  unusable: "that can't be judged",
+  drifted: "drifted",
+  "not-known": "of which it is not known here whether they drifted",
+  "never-rolled-out": "never rolled out",
+  behind: "behind their files",
+  "in-step": "in step",
+};
+
+function buildSummary({ tenants, file, project, at, isJournalRead }: FleetStatus): string[] {
+  const counts = SYNC_STATUSES.toReversed().flatMap((standing) => {
+    const many = tenants.filter((tenant) => tenant.standing === standing).length;
+    return many === 0 ? [] : [`${many} ${SYNC_STATUS_TEXTS[standing]}`];
+  });
+  const never = tenants.filter(({ lastRollout }) => lastRollout === undefined).length;
+  const rollouts = new Map<string, number>();
+  for (const { lastRollout } of tenants)
+    if (lastRollout !== undefined) rollouts.set(lastRollout.id, (rollouts.get(lastRollout.id) ?? 0) + 1);
+  const newest = [...rollouts].sort(([one], [other]) => (one < other ? 1 : -1));
+  const last = newest.slice(0, 3).map(([id, many]) => `${excerpt(id)} (${formatCount(many, "tenant")})`);
+  const older = newest.length > last.length ? `, and ${newest.length - last.length} older` : "";
+  return [
+    `${formatCount(tenants.length, "tenant")} of ${sanitizeLine(file)} (project ${excerpt(project)}), read ${formatMinute(at).join("")}: ${counts.join(", ")}.`,
+    isJournalRead
+      ? `Last rollouts: ${[...last, ...(never === 0 ? [] : [`none yet for ${formatCount(never, "tenant")}`])].join(", ")}${older}.`
+      : "There is no rollouts' journal here; --database names one. Without it, only the state of a stack tells drift from what is behind.",
+  ];
+}
+
+function formatTenantCount(tenants: readonly TenantStatus[], which: DifferenceKind): string {
+  return formatCount(tenants.filter((tenant) => (tenant[which] ?? []).length > 0).length, "tenant");
+}
+
+function buildUnreadPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
+  const failed = tenants.flatMap((tenant) => (tenant.error === undefined ? [] : [{ tenant, ...tenant.error }]));
+  const groups = Map.groupBy(failed, ({ tenant, code, message }) => `${tenant.standing} ${code} ${message}`);
+  return [...groups.values()].flatMap((some) => {
+    const [first] = some;
+    if (first === undefined) return [];
+    const names = some.map(({ tenant }) => tenant.name);
+    const word = SYNC_STATUS_TEXTS[first.tenant.standing];
+    const details = [`${excerptSentences(first.message, MAX_MESSAGE_LENGTH)} [${first.code}]`];
+    return [
+      {
+        head: `${formatNames(names, MAX_NAMES_TO_FIX)}: ${word}`,
+        details,
+        tenants: names,
+        withoutTenants: { head: word, details },
+      },
+    ];
+  });
+}
+
+/** Shows skipped tenants until they are unskipped. Tenants that were skipped together share a point. */
+function buildSkippedPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
+  const all = tenants.flatMap(({ name, skipped }) => (skipped === undefined ? [] : [{ name, ...skipped }]));
+  const groups = Map.groupBy(all, ({ since, by = "", reason }) => `${since} ${by} ${reason}`);
+  return [...groups.values()].flatMap((some) => {
+    const [first] = some;
+    if (first === undefined) return [];
+    const { since, by, reason } = first;
+    const names = some.map(({ name }) => name);
+    const own = `since ${formatMinute(since).join("")}${by === undefined ? "" : ` by ${excerpt(by)}`}`;
+    const details = [excerpt(toSingleLine(reason), 500), UNSKIP_HINT];
+    return [
+      {
+        head: `${formatNames(names, MAX_NAMES_TO_FIX)}, ${own}`,
+        details,
+        tenants: names,
+        withoutTenants: { head: own, details },
+      },
+    ];
+  });
+}
+
+const UNSKIP_HINT = "until `email-security rollout unskip NAME`";
+
+function buildDifferencePoints(
+  status: FleetStatus,
+  which: DifferenceKind,
+  tenants: readonly TenantStatus[] = status.tenants,
+): StatusPoint[] {
+  return groupDifferences({ tenants }, which).map((group) => {
+    const { difference, members } = group;
+    const word = DIFFERENCE_LABELS[which][difference.what];
+    const risks = (difference.risks ?? []).map((risk) => `, risky: ${risk}`).join("");
+    const withoutTenants = {
+      head: `${word} ${formatEntryName(difference)}${risks}`,
+      details: describeDifference(group),
+    };
+    const names = members.map(({ tenant }) => tenant.name);
+    return {
+      head: `${withoutTenants.head}, ${formatCount(names.length, "tenant")}`,
+      details: [
+        formatTenants(names, status, which === "behind" ? MAX_NAMES : MAX_NAMES_TO_FIX),
+        ...withoutTenants.details,
+      ],
+      tenants: names,
+      transition: getDifferenceTransition(difference, which),
+      withoutTenants,
+    };
+  });
+}
+
+const DIFFERENCE_LABELS: Readonly<Record<DifferenceKind, Readonly<Record<FleetDifference["what"], string>>>> = {
+  drift: { added: "added", changed: "changed", missing: "missing", leaving: "leaving" },
+  /** The action of the next rollout. */
+  behind: {
+    added: "to be removed:",
+    changed: "to be changed:",
+    missing: "to be added:",
+    leaving: "to be removed:",
+  },
+  unattributed: {
+    added: "undeclared",
+    changed: "not as declared:",
+    missing: "missing",
+    leaving: "leaving",
+  },
+};
+
+function formatEntryName({
+  list,
+  value,
+  scope,
+  there,
+}: Pick<FleetDifference, "list" | "value" | "scope" | "there">): string {
+  const unicode = decodePunycode(value);
+  const told = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
+  const of = scope === undefined ? "" : ` (${excerpt(scope)})`;
+  return `${list === "vip" ? "VIP" : excerpt(there?.list ?? list)} ${excerpt(value, 300)}${told}${of}`;
+}
+
+function describeDifference({ difference, members }: DifferenceGroup): string[] {
+  const { there, declared, why } = difference;
+  const facts: string[] = [];
+  if (there !== undefined && declared !== undefined) {
+    if (there.list !== declared.list)
+      facts.push(`on the ${excerpt(there.list ?? "")} list, declared on the ${declared.list} list`);
+    for (const [name, text, other] of findDifferingTexts(there, declared))
+      facts.push(`${name} ${formatOptionalText(text)}, declared ${formatOptionalText(other)}`);
+  } else {
+    for (const [name, text] of getDetailTexts(there ?? declared ?? {}))
+      facts.push(`${name} ${formatOptionalText(text)}`);
+  }
+  if (there !== undefined) facts.push(describeAuthors(members));
+  if (why !== undefined) facts.push(excerpt(why, 300));
+  const places = new Set(
+    members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [formatFileLine(place)])),
+  );
+  const [only, another] = places;
+  if (only !== undefined) facts.push(another === undefined ? `declared at ${only}` : "declared in the files of each");
+  return facts;
+}
+
+function formatOptionalText(text: string | undefined): string {
+  return text === undefined ? "none" : quote(toSingleLine(text), 300);
+}
+
+/** Describes the authors and times of the entries in all tenants of a group. */
+function describeAuthors(members: DifferenceGroup["members"]): string {
+  const all = members.map(({ difference: { there = {} } }) => there);
+  const makers = [...new Set(all.flatMap(({ by }) => (by === undefined ? [] : [by])))];
+  const times = [...new Set(all.flatMap(({ at }) => (at === undefined ? [] : [at])))].sort();
+  if (makers.length + times.length === 0) return "who made it and when, the service does not tell";
+  const names = makers.slice(0, 3).map((maker) => excerpt(maker));
+  const more = makers.length > names.length ? ` and ${makers.length - names.length} more` : "";
+  const by = makers.length === 0 ? "" : ` by ${names.join(", ")}${more}`;
+  const [from = "", to = from] = [times[0], times.at(-1)];
+  const when =
+    times.length === 0
+      ? ""
+      : from === to
+        ? ` on ${excerpt(from, 40)}`
+        : ` from ${excerpt(from, 40)} to ${excerpt(to, 40)}`;
+  return `made${by}${when}`;
+}
+
+/** Whether a rollout that was abandoned or rolled back has nothing left to do for a tenant. */
+function isFinishedFor({ standing, notReachedBy }: Pick<TenantStatus, "standing" | "notReachedBy">): boolean {
+  return standing === "in-step" && notReachedBy !== undefined && isFinalState(notReachedBy.rolloutState);
+}
+
+function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
+  const waiting = tenants.flatMap(({ name, standing, notReachedBy }) =>
+    notReachedBy === undefined || isFinishedFor({ standing, notReachedBy }) ? [] : [{ name, ...notReachedBy }],
+  );
+  const rollouts = [...Map.groupBy(waiting, ({ id }) => id)].sort(([one], [other]) => (one < other ? 1 : -1));
+  return rollouts.map(([id, some]) => {
+    const waves = Map.groupBy(some, ({ wave, state }) => `${state} in the wave ${excerpt(wave)}`);
+    const head = `${excerpt(id)} (${some[0]?.rolloutState})`;
+    return {
+      head: `${head}, ${formatCount(some.length, "tenant")}`,
+      details: [...waves].map(
+        ([what, members]) =>
+          `${what}: ${formatNames(
+            members.map(({ name }) => name),
+            MAX_NAMES_TO_FIX,
+          )}`,
+      ),
+      tenants: some.map(({ name }) => name),
+      withoutTenants: { head, details: [...waves.keys()] },
+    };
+  });
+}
+
+function buildExpiryPoint(
+  { expires, owner, ticket, place, tenants, ...one }: ExpiringEntry,
+  status: FleetStatus,
+): StatusPoint {
+  const facts = [
+    ticket === undefined ? undefined : `ticket ${excerpt(ticket)}`,
+    owner === undefined ? undefined : `owner ${excerpt(owner)}`,
+  ].filter((fact) => fact !== undefined);
+  const said = facts.length === 0 ? [] : [facts.join(", ")];
+  const [head, at] = [`${expires} ${formatEntryName(one)}`, `at ${formatFileLine(place)}`];
+  return {
+    head: `${head}, ${formatCount(tenants.length, "tenant")}`,
+    details: [`${at}, ${formatTenants(tenants, status)}`, ...said],
+    tenants,
+    withoutTenants: { head, details: [at, ...said] },
+  };
+}
+
+function buildFindingPoint({ code, message, place, tenants }: FleetFinding, status: FleetStatus): StatusPoint {
+  const at = place === undefined ? "" : `${formatFileLine(place)}: `;
+  const head = `${at}${excerptSentences(message, MAX_MESSAGE_LENGTH)} (${code})`;
+  return { head, details: [formatTenants(tenants, status)], tenants, withoutTenants: { head, details: [] } };
+}
+
+/** Names a few tenants. If the point applies to all of many tenants, only says so. */
+function formatTenants(names: readonly string[], { tenants }: FleetStatus, most = MAX_NAMES): string {
+  return names.length > MAX_NAMES && names.length === tenants.length
+    ? `in all ${names.length}`
+    : `in ${formatNames(names, most)}`;
+}
+
+function formatNames(names: readonly string[], most: number): string {
+  const more = names.length - most;
+  return `${names
+    .slice(0, most)
+    .map((name) => excerpt(name))
+    .join(", ")}${more > 0 ? ` and ${more} more, which --format json names` : ""}`;
+}
+
+function formatFileLine({ file, line }: FleetLine): string {
+  return `${sanitizeLine(file)}:${line}`;
+}

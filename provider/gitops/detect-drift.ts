@@ -1,0 +1,160 @@
+import type { Settings } from "../files/settings";
+import { buildDesiredState, type StackLists } from "../plan/desired-state";
+import { getLastAppliedState } from "../plan/last-applied-state";
+import { buildEmptyEvidence } from "../plan/mail-evidence";
+import { makePlan, type PlanInput } from "../plan/make-plan";
+import type { ObservedState } from "../plan/observed-state";
+import type { PlanChange, PlanEntryState } from "../plan/plan";
+import { selectOtherTenantBlockers } from "../plan/plan-redaction";
+import { OtherTenantError } from "../resources/lifecycle/errors";
+import type { Transition } from "../settings/danger";
+import { decodeEntry, encodeEntryKey } from "../settings/encoded-list";
+import { isSameEntryState } from "../settings/entry-fields";
+import { canPrune } from "../settings/list-mode";
+import { omitUndefined } from "../settings/omit-undefined";
+import { DRIFT_FORMAT, type Drift, type DriftItem, type DriftKind } from "./drift-schema";
+
+/** Returns the transition at the tenant, from the declared to the actual state. */
+export function getDriftTransition({
+  what,
+  kind,
+  there,
+  declared,
+}: Pick<DriftItem, "what" | "kind" | "there" | "declared">): Transition {
+  const getListName = (state: PlanEntryState | undefined): string | undefined =>
+    state && (kind === "vip" ? "vip" : state.list);
+  return { from: getListName(declared), to: getListName(there), isLingering: what === "leaving" };
+}
+
+/** Returns whether no run removes the item: it isn't declared, and the mode of its list doesn't prune it. */
+export function isUnmanagedItem(
+  { what, kind, there }: Pick<DriftItem, "what" | "kind" | "there">,
+  { lists }: Pick<Settings, "lists">,
+): boolean {
+  if (what !== "added") return false;
+  return kind === "vip" ? !canPrune(lists.vips?.mode, undefined) : !canPrune(lists.entries?.mode, there?.list);
+}
+
+const DIFFERENCE_ORDER: readonly DriftKind[] = ["added", "changed", "missing", "leaving"];
+
+/**
+ * Compares a tenant with its files: changes in the console since the last run. Entries that `ignore` matches, and VIPs that are only
+ * detected automatically, are not drift.
+ *
+ * @param knownLists the content of the stack's state; without it, entries that were removed from the files before the last run count as added.
+ * @throws {OtherTenantError} if the tenant seems to be another one than that of the files and the stack.
+ */
+export function detectDrift(
+  settings: Settings,
+  observed: ObservedState,
+  host: string,
+  knownLists?: StackLists,
+  tenant: Pick<PlanInput, "ownDomains" | "acceptance"> = {},
+): Drift {
+  const plan = makePlan({
+    ...tenant,
+    desired: buildDesiredState(settings, knownLists),
+    observed,
+    tenant: { host, name: settings.file },
+    source: { kind: "files", files: settings.files },
+    mail: buildEmptyEvidence(observed.readAt, "not asked"),
+  });
+  const [mismatch] = selectOtherTenantBlockers(plan);
+  if (mismatch !== undefined) throw new OtherTenantError(mismatch.message);
+  const findRowId = (kind: string, key: string, list: string | undefined): string | undefined =>
+    kind === "vip" || list === undefined
+      ? undefined
+      : observed.entries.get(getObservedKey(key, list))?.find((row) => row.list === list)?.id;
+  const item = (
+    what: DriftKind,
+    one: Pick<PlanChange, "kind" | "key" | "value" | "entryType" | "verdictScope">,
+    fields: Partial<DriftItem>,
+  ): DriftItem => {
+    const { kind, key, value, entryType, verdictScope } = one;
+    const id = findRowId(kind, key, fields.there?.list);
+    return { what, kind, key, value, ...omitUndefined({ entryType, verdictScope, id, ...fields }) };
+  };
+  const items = [
+    ...plan.unmanaged.map((one) => item("added", one, { there: one.before })),
+    ...plan.changes.map((change) => {
+      const { sign, before, after, place, why } = change;
+      if (sign === "remove") {
+        // In exclusive mode, a run also removes entries that were never declared.
+        const isDeclaredByStack = Object.hasOwn(
+          (change.kind === "vip" ? knownLists?.vips : knownLists?.entries)?.content ?? {},
+          change.key,
+        );
+        const fields = omitUndefined({ there: before, why, place });
+        return isDeclaredByStack
+          ? item("leaving", change, fields)
+          : item("added", change, omitUndefined({ there: before }));
+      }
+      const movedBy = knownLists === undefined ? undefined : findChangeAuthor(change, knownLists);
+      const reasonText = why ?? (movedBy === undefined ? undefined : explainUntouched(movedBy, before));
+      const fields = omitUndefined({ there: before, declared: after, place, movedBy, why: reasonText });
+      return item(sign === "add" ? "missing" : "changed", change, fields);
+    }),
+  ];
+  // Without the state, the files show what has expired, but not whether the stack ever declared it.
+  const allItems = items.map((one): DriftItem => {
+    const expiredItem = plan.expired.find(({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key);
+    if (one.what !== "added" || expiredItem === undefined) return one;
+    const locationField = omitUndefined({ place: expiredItem.place });
+    return knownLists === undefined
+      ? {
+          ...one,
+          what: "leaving",
+          why: `expired on ${expiredItem.expires}; the next run removes it if the stack has declared it, which --stack tells`,
+          ...locationField,
+        }
+      : {
+          ...one,
+          why: `declared until ${expiredItem.expires}, which is past; this stack has never declared it, so the next run leaves it`,
+          ...locationField,
+        };
+  });
+  return {
+    format: DRIFT_FORMAT,
+    at: observed.readAt,
+    host,
+    file: settings.file,
+    items: allItems.sort(
+      (one, mismatch) =>
+        DIFFERENCE_ORDER.indexOf(one.what) - DIFFERENCE_ORDER.indexOf(mismatch.what) ||
+        (`${one.kind} ${one.key}` < `${mismatch.kind} ${mismatch.key}` ? -1 : 1),
+    ),
+    unchanged: plan.counts.unchanged,
+  };
+}
+
+/** Returns the key as rows have it, which doesn't include the list. */
+function getObservedKey(key: string, list: string): string {
+  const entry = decodeEntry(key, list);
+  return entry === undefined ? key : encodeEntryKey(entry);
+}
+
+function findChangeAuthor(
+  { kind, key, before, after }: PlanChange,
+  knownLists: StackLists,
+): NonNullable<DriftItem["movedBy"]> {
+  const lastAppliedState = getLastAppliedState(
+    kind,
+    key,
+    (kind === "vip" ? knownLists.vips : knownLists.entries).content,
+  );
+  if (lastAppliedState === undefined) return before === undefined ? "files" : "both";
+  if (after !== undefined && isSameEntryState(lastAppliedState, after)) return "tenant";
+  return before !== undefined && isSameEntryState(lastAppliedState, before) ? "files" : "both";
+}
+
+/** Explains a difference that doesn't come from a change at the tenant, according to the stack's state. */
+function explainUntouched(
+  movedBy: NonNullable<DriftItem["movedBy"]>,
+  before: PlanEntryState | undefined,
+): string | undefined {
+  if (before === undefined)
+    return "the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone";
+  return movedBy === "files"
+    ? "the files declare it otherwise since the stack's last run; the next one brings that"
+    : "this stack has never declared it";
+}

@@ -1,0 +1,213 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
+import { pickTextFields } from "../../files/element-fields";
+import type { Place } from "../../files/finding";
+import type { SettingsReadResult } from "../../files/read-settings";
+import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
+import type { StackLists } from "../../plan/desired-state";
+import { encodeRowKey } from "../../resources/lifecycle/entry-match";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { decodeEntry, decodeVip, encodeVipKey } from "../../settings/encoded-list";
+import { isSameEntryState, pickEntryState, pickSentFields } from "../../settings/entry-fields";
+import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-value";
+import { omitUndefined } from "../../settings/omit-undefined";
+import type {
+  DeclaredOccurrence,
+  EndedOccurrence,
+  FileLine,
+  FindMatch,
+  MatchState,
+  MatchType,
+  StackOccurrence,
+  TenantOccurrence,
+} from "./find-schema";
+import type { Matcher, QueryMatch } from "./matcher";
+
+/** The sources to search for one tenant; absent sources were not read. */
+export interface FindSources {
+  readonly files?: Pick<SettingsReadResult, "draft" | "includedAt">;
+  /** Rows filtered by {@link isMatchingEntry}. */
+  readonly rows?: readonly AllowDenyEntryRow[];
+  /** VIPs filtered by {@link isMatchingVip}; absent if no mailbox is searched for. */
+  readonly vips?: readonly VipEmployeeRow[];
+  readonly stack?: { readonly name: string; readonly known: StackLists };
+}
+
+/** Returns whether a row is relevant for the query, so that other rows can be dropped. */
+export function isMatchingEntry(
+  matcher: Matcher,
+  { entry_type, value }: Pick<AllowDenyEntryRow, "entry_type" | "value">,
+): boolean {
+  return matcher.match(entry_type, canonicalizeValue(value)).length > 0;
+}
+
+/** Returns whether a VIP is relevant for the query; false without a mailbox. */
+export function isMatchingVip(matcher: Matcher, { email }: Pick<VipEmployeeRow, "email">): boolean {
+  return email !== undefined && matcher.match("email_address", canonicalizeMailbox(email)).length > 0;
+}
+
+/** Finds all matches with all their locations, in the order of the query, the nearest first. */
+export function findMatches(matcher: Matcher, { files, rows, vips = [], stack }: FindSources): readonly FindMatch[] {
+  const subjects = new Map<string, FindSubject>();
+  const getSubject = (
+    identity: Pick<FindSubject, "kind" | "key" | "value" | "entryType" | "verdictScope">,
+  ): FindSubject | undefined => {
+    const matches = matcher.match(identity.entryType, identity.value);
+    if (matches.length === 0) return undefined;
+    const { kind, key, value, entryType, verdictScope } = identity;
+    const id = `${kind} ${key}`;
+    const identityFields = {
+      kind,
+      key,
+      value,
+      entryType,
+      ...(verdictScope === undefined ? {} : { verdictScope }),
+    };
+    const subject = subjects.get(id) ?? { ...identityFields, matches, ended: [], there: [] };
+    subjects.set(id, subject);
+    return subject;
+  };
+  for (const row of rows ?? []) {
+    getSubject({
+      kind: "entry",
+      key: encodeRowKey(row),
+      value: canonicalizeValue(row.value),
+      entryType: row.entry_type,
+      verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
+    })?.there.push(buildRowOccurrence(row));
+  }
+  for (const row of vips)
+    if (row.email !== undefined) getSubject(getVipIdentity(row.email))?.there.push(buildVipOccurrence(row));
+  const includedAt = files?.includedAt ?? new Map<string, Place>();
+  const getDeclaredSubject = (one: DeclaredEntry | DeclaredVip): FindSubject | undefined =>
+    getSubject(one.kind === "entry" ? one : getVipIdentity(one.email));
+  for (const one of [...(files?.draft?.entries ?? []), ...(files?.draft?.vips ?? [])]) {
+    const subject = getDeclaredSubject(one);
+    if (subject !== undefined) subject.declared = buildDeclaredOccurrence(one, includedAt);
+  }
+  const addInactive = (
+    entry: DeclaredEntry | DeclaredVip,
+    reasonFields: Pick<EndedOccurrence, "why" | "removedAt">,
+  ): void => {
+    getDeclaredSubject(entry)?.ended.push({ ...buildDeclaredOccurrence(entry, includedAt), ...reasonFields });
+  };
+  for (const entry of files?.draft?.expired ?? []) addInactive(entry, { why: "expired" });
+  for (const { declaration, location } of files?.draft?.excluded ?? []) {
+    addInactive(declaration, { why: "removed", removedAt: toLine(location) });
+  }
+  for (const [key, text] of Object.entries(stack?.known.entries.content ?? {})) {
+    const entry = decodeEntry(key, text);
+    const subject = entry === undefined ? undefined : getSubject({ kind: "entry", key, ...entry });
+    if (subject === undefined || entry === undefined || stack === undefined) continue;
+    subject.stack = { stack: stack.name, resource: "entries", ...pickSentFields(entry), list: entry.list };
+  }
+  for (const [key, text] of Object.entries(stack?.known.vips.content ?? {})) {
+    const subject = getSubject(getVipIdentity(key));
+    if (subject === undefined || stack === undefined) continue;
+    subject.stack = {
+      stack: stack.name,
+      resource: "vips",
+      ...pickSentFields(decodeVip(key, text)),
+      list: VIP_LIST,
+    };
+  }
+  const queryOrder = new Map(matcher.queries.map(({ value }, index) => [value, index]));
+  return [...subjects.values()]
+    .flatMap((subject) =>
+      subject.matches.map((match) => buildMatch(subject, match, files !== undefined, rows !== undefined)),
+    )
+    .sort(
+      (one, other) =>
+        (queryOrder.get(one.wanted) ?? 0) - (queryOrder.get(other.wanted) ?? 0) ||
+        MATCH_ORDER.indexOf(one.how) - MATCH_ORDER.indexOf(other.how) ||
+        other.value.length - one.value.length ||
+        (`${one.key} ${one.kind}` < `${other.key} ${other.kind}` ? -1 : 1),
+    );
+}
+
+const MATCH_ORDER: readonly MatchType[] = ["exact", "range", "domain", "wildcard", "parent", "below"];
+
+/** The list name of VIPs. */
+const VIP_LIST = "vip";
+
+function getVipIdentity(email: string): Pick<FindSubject, "kind" | "key" | "value" | "entryType"> {
+  return {
+    kind: "vip",
+    key: encodeVipKey(email),
+    value: canonicalizeMailbox(email),
+    entryType: "email_address",
+  };
+}
+
+interface FindSubject extends Pick<FindMatch, "kind" | "key" | "value" | "entryType" | "verdictScope"> {
+  readonly matches: readonly QueryMatch[];
+  readonly ended: EndedOccurrence[];
+  readonly there: TenantOccurrence[];
+  declared?: DeclaredOccurrence;
+  stack?: StackOccurrence;
+}
+
+function buildMatch(
+  subject: FindSubject,
+  { query, matchType }: QueryMatch,
+  hasFiles: boolean,
+  hasTenant: boolean,
+): FindMatch {
+  const { matches: _matches, ...rest } = subject;
+  return { wanted: query.value, how: matchType, ...rest, state: getMatchState(subject, hasFiles, hasTenant) };
+}
+
+function getMatchState({ declared, ended, there }: FindSubject, hasFiles: boolean, hasTenant: boolean): MatchState {
+  if (declared !== undefined) {
+    if (!hasTenant) return "declared";
+    if (there.length === 0) return "missing";
+    return there.every((row) => isSameEntryState(row, declared)) ? "agrees" : "differs";
+  }
+  if (there.length > 0) return ended.length > 0 ? "lingers" : hasFiles ? "undeclared" : "there";
+  return ended.length > 0 ? "ended" : "stack";
+}
+
+function buildRowOccurrence(row: AllowDenyEntryRow): TenantOccurrence {
+  const { id, list, created_by: by, created_at: at } = row;
+  return {
+    id,
+    ...pickEntryState(row),
+    list,
+    ...omitUndefined({ by: by || undefined, at: at || undefined }),
+  };
+}
+
+function buildVipOccurrence(row: VipEmployeeRow): TenantOccurrence {
+  const { added_by: by, date_added: at, source } = row;
+  const fields = { by: by || undefined, at: at || undefined, source: source || undefined };
+  return { ...pickEntryState(row), list: VIP_LIST, ...omitUndefined(fields) };
+}
+
+function buildDeclaredOccurrence(
+  declaration: DeclaredEntry | DeclaredVip,
+  includedAt: ReadonlyMap<string, Place>,
+): DeclaredOccurrence {
+  const { location, overrides } = declaration;
+  return {
+    list: declaration.kind === "entry" ? declaration.list : VIP_LIST,
+    ...toLine(location),
+    ...pickTextFields(declaration),
+    includedAt: getIncludeChain(location.file, includedAt),
+    overrides: overrides.map(toLine),
+  };
+}
+
+/** Returns the `include` lines from a file up to the requested one. */
+function getIncludeChain(file: string, includedAt: ReadonlyMap<string, Place>): readonly FileLine[] {
+  const chain: FileLine[] = [];
+  let includeLocation = includedAt.get(file);
+  // Reading the files has already rejected include cycles.
+  while (includeLocation !== undefined && chain.length < includedAt.size) {
+    chain.push(toLine(includeLocation));
+    includeLocation = includedAt.get(includeLocation.file);
+  }
+  return chain;
+}
+
+function toLine({ file, line }: Place): FileLine {
+  return { file, line };
+}

@@ -1,0 +1,143 @@
+import type { AllowDenyEntryRow, SettingsClient, VipEmployeeRow } from "../../client";
+import { formatSettingsErrorMessage } from "../../files/finding";
+import { inspectSettings, type SettingsReadCache, type SettingsReadResult } from "../../files/read-settings";
+import type { StackLists } from "../../plan/desired-state";
+import { type ExpectedMailboxes, explainTenantMismatch } from "../../plan/tenant-mismatch";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
+import { ENTRY_LISTS } from "../../settings/assumptions";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { IdentityBuilder, isTenantOfReading, type TenantIdentity } from "../../settings/tenant-identity";
+import { buildDecisions } from "./decisions";
+import { findMatches, isMatchingEntry, isMatchingVip } from "./find-matches";
+import type { TenantMatches, UnreadSource } from "./find-schema";
+import type { Matcher } from "./matcher";
+
+/** The sources to search for one tenant; absent sources are not read. */
+export interface TenantSources {
+  readonly name: string;
+  readonly host?: string | undefined;
+  readonly file?: string | undefined;
+  /** The result or error of {@link readMatchingRows}. */
+  readonly tenant?: ReadOutcome<"rows", MatchingRows>;
+  readonly stack?: ReadOutcome<"known", StackLists> & { readonly name: string };
+  /** Options for reading files. */
+  readonly readOptions?: { readonly today?: string | undefined; readonly cache?: SettingsReadCache };
+}
+
+/** The matching rows of a tenant's lists. */
+export interface MatchingRows {
+  readonly entries: readonly AllowDenyEntryRow[];
+  readonly vips: readonly VipEmployeeRow[];
+  /** The identity from the full lists. */
+  readonly identity: TenantIdentity;
+  /** Returns whether the full lists are of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant. */
+  readonly isTenantOf: (earlier: TenantIdentity) => boolean | undefined;
+}
+
+type ReadOutcome<Name extends string, T> =
+  | ({ readonly [_ in Name]: T } & { readonly error?: undefined })
+  | ({ readonly [_ in Name]?: undefined } & { readonly error: unknown })
+  | undefined;
+
+/**
+ * Reads both lists of a tenant, and its VIPs if the query may match a mailbox, with ⌈N/200⌉ requests each. Keeps only matching rows.
+ *
+ * @param onAnswered called on the first answer of the service.
+ * @param expected the expected mailboxes; if given, VIPs are always read to verify the tenant.
+ * @param earlier an earlier reading of the tenant, which is looked for among all rows.
+ * @throws {ServiceError} if one of the lists can't be read.
+ * @throws {OtherTenantError} if the VIPs belong to another tenant.
+ */
+export async function readMatchingRows(
+  client: SettingsClient,
+  matcher: Matcher,
+  onAnswered: () => void = () => {},
+  expected?: ExpectedMailboxes,
+  earlier?: TenantIdentity,
+): Promise<MatchingRows> {
+  const onPage = (): (() => void) => {
+    let pages = 0;
+    return () => {
+      pages += 1;
+      if (pages > 1) onAnswered();
+    };
+  };
+  const reader = new IdentityBuilder(earlier);
+  const keepEntry = (row: AllowDenyEntryRow): boolean => {
+    reader.addEntry(row);
+    return isMatchingEntry(matcher, row);
+  };
+  const entries = ENTRY_LISTS.map((list) =>
+    client.allowDenyEntries.readAll(list, { onPage: onPage(), keep: keepEntry }),
+  );
+  const mailboxes = new Set<string | undefined>();
+  const keep = (row: VipEmployeeRow): boolean => {
+    mailboxes.add(row.email);
+    reader.addVip(row.email);
+    return isMatchingVip(matcher, row);
+  };
+  if (expected !== undefined) reader.markVipsRead();
+  const vips =
+    matcher.canMatchMailbox || expected !== undefined ? client.vipEmployees.readAll({ onPage: onPage(), keep }) : [];
+  const [rows, vipRows] = await Promise.all([Promise.all(entries), vips]);
+  const mismatch = expected && explainTenantMismatch(mailboxes, expected);
+  if (mismatch !== undefined) throw new OtherTenantError(mismatch);
+  const identity = reader.build(client.baseUrl, client.serviceTimeMs);
+  return {
+    entries: rows.flat(),
+    vips: vipRows,
+    identity,
+    isTenantOf: (before) => isTenantOfReading(identity, before, (one) => reader.retain(one)),
+  };
+}
+
+/** Searches the files, the service and the stack of one tenant. Never throws: the result lists unreadable sources. */
+export function findTenantMatches(
+  matcher: Matcher,
+  { name, host, file, tenant, stack, readOptions = {} }: TenantSources,
+): TenantMatches {
+  const unreadable: UnreadSource[] = [];
+  const settingsResult = file === undefined ? undefined : readSettingsFiles(file, readOptions, unreadable);
+  if (tenant?.error !== undefined) unreadable.push(buildUnreadSource("tenant", tenant.error));
+  if (stack?.error !== undefined) unreadable.push(buildUnreadSource("stack", stack.error));
+  const rows = tenant?.rows;
+  const known = stack?.known;
+  const matches = findMatches(
+    matcher,
+    omitUndefined({
+      files: settingsResult,
+      rows: rows?.entries,
+      vips: rows?.vips,
+      stack: stack === undefined || known === undefined ? undefined : { name: stack.name, known },
+    }),
+  );
+  // If the tenant could not be read, its actual state is unknown, so its files don't show which entry decides.
+  const hasState = rows !== undefined || (tenant === undefined && settingsResult !== undefined);
+  const decisions = hasState ? buildDecisions(matcher.queries, matches, rows === undefined ? "files" : "tenant") : [];
+  return { ...omitUndefined({ name, host, file }), found: matches, decisions, unread: unreadable };
+}
+
+/** Describes why a source could not be read. */
+export function buildUnreadSource(source: UnreadSource["where"], error: unknown): UnreadSource {
+  const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  return { where: source, code: error instanceof EmailSecurityError ? error.code : "Error", message };
+}
+
+/** Reads the declarations as far as possible: a mistake in one doesn't hide the others. */
+function readSettingsFiles(
+  file: string,
+  { today, cache }: NonNullable<TenantSources["readOptions"]>,
+  unreadable: UnreadSource[],
+): SettingsReadResult | undefined {
+  const settingsResult = inspectSettings(file, {
+    ownDomains: [],
+    shouldCrossCheck: false,
+    ...omitUndefined({ today, cache }),
+  });
+  if (settingsResult.settings === undefined) {
+    const message = formatSettingsErrorMessage(file, settingsResult.findings).replaceAll(/\n\s*/g, " ");
+    unreadable.push({ where: "file", code: "ERR_SETTINGS_FILE", message });
+  }
+  return settingsResult.draft === undefined ? undefined : settingsResult;
+}

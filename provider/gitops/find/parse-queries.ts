@@ -1,0 +1,48 @@
+import { ConfigurationError } from "../../client";
+import { parseAddressRange } from "../../settings/address-range";
+import { parseWildcard } from "../../settings/coverage";
+import { canonicalizeValue, type EntryValue } from "../../settings/entry-value";
+import { refang } from "../../settings/refang";
+import { excerpt } from "../../settings/text";
+import type { FindQuery } from "./find-schema";
+
+/**
+ * Parses the query and the senders in it; removes duplicates.
+ *
+ * @throws {ConfigurationError} if the query is empty, a value isn't a valid domain, address or mailbox, or a sender is an IP address.
+ */
+export function parseQueries(values: readonly string[], senders: readonly string[] = []): readonly FindQuery[] {
+  const queryByValue = new Map<string, FindQuery>();
+  for (const [texts, isSender] of [
+    [senders, true],
+    [values, false],
+  ] as const) {
+    for (const text of texts) {
+      const { canonical: value, entryType } =
+        (isSender ? undefined : parseWildcardOrRange(text)) ?? parseQueryValue(text);
+      if (isSender && entryType === "ip") {
+        throw new ConfigurationError(
+          `The sender ${excerpt(value)} is an IP address; give a mailbox or a domain, and the address as a value.`,
+        );
+      }
+      if (!queryByValue.has(value)) queryByValue.set(value, { value, entryType, isSender });
+    }
+  }
+  if (queryByValue.size === 0) throw new ConfigurationError("Give a domain, an IP address or a mailbox to look for.");
+  return [...queryByValue.values()];
+}
+
+/** Parses a wildcard or address range, which a tenant may have although no file can declare it; undefined for anything else. */
+export function parseWildcardOrRange(text: string): EntryValue | undefined {
+  const canonical = canonicalizeValue(text.trim());
+  if (parseWildcard(canonical) !== undefined)
+    return { canonical, entryType: canonical.includes("@") ? "email_address" : "domain" };
+  return parseAddressRange(canonical) === undefined ? undefined : { canonical, entryType: "ip" };
+}
+
+/** Parses a value as typed by a person. */
+function parseQueryValue(text: string): EntryValue {
+  const parsed = refang(text);
+  if (parsed.ok) return parsed.value;
+  throw new ConfigurationError(`This can't be looked for: ${parsed.reason}.`);
+}

@@ -1,0 +1,56 @@
+import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, type Stats, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** The location of a private directory. */
+export interface DirectoryLocation {
+  /** The containing directory: the user's own, or a shared one such as that for temporary files. */
+  readonly parent: string;
+  readonly name: string;
+}
+
+/** An open directory, which stays the same one even if its name is replaced. */
+export interface PrivateDirectory extends Disposable {
+  /** The path for access to its contents. */
+  readonly path: string;
+}
+
+/**
+ * Opens a directory that only this user can enter, and creates it if it is missing. Rejects a link, another user's directory,
+ * and one that others can write to, since somebody else may have created it first.
+ *
+ * @throws {Error} if it can't be opened safely.
+ */
+export function openPrivateDirectory({ parent, name }: DirectoryLocation): PrivateDirectory {
+  const path = join(parent, name);
+  mkdirSync(parent, { recursive: true, mode: 0o700 });
+  assertTrustedOwner(statSync(parent), parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  if (process.platform === "win32") return { path, [Symbol.dispose]: () => {} };
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  const close = (): void => closeSync(descriptor);
+  if (!isPrivateDirectory(fstatSync(descriptor))) {
+    close();
+    throw new Error(`${path} is not this user's alone`);
+  }
+  // By its number it is the folder that was looked at, on Linux, whatever becomes of its name.
+  const descriptorPath = `/proc/self/fd/${descriptor}`;
+  return { path: existsSync(descriptorPath) ? descriptorPath : path, [Symbol.dispose]: close };
+}
+
+/** Whether this is a directory, not a link, that belongs to this user and nobody else can enter. */
+export function isPrivateDirectory(stat: Stats): boolean {
+  if (!stat.isDirectory()) return false;
+  return process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o077) === 0);
+}
+
+/** A folder that is another user's may be changed below: only that for all users, in which each has his own, is not. */
+function assertTrustedOwner(stat: Stats, path: string): void {
+  if (process.getuid === undefined) return;
+  const isWorldWritable = (stat.mode & 0o002) !== 0;
+  const isTrusted = stat.uid === process.getuid() || stat.uid === 0 || isWorldWritable;
+  if (!isTrusted) throw new Error(`${path} is another user's`);
+}

@@ -1,0 +1,124 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { InvalidArgumentError } from "../client/errors";
+import { toEntryArguments, toMemberArguments } from "../files/declaration-parser";
+import { formatFinding } from "../files/finding";
+import { readSettings } from "../files/read-settings";
+import type { Settings } from "../files/settings";
+import { PlanStaleError } from "../resources/lifecycle/errors";
+import { PLAN_FILE_VARIABLE, PRECEDING_FILE_VARIABLE, readPlanFile } from "../resources/lifecycle/reviewed-plan";
+import { assertKnownNames } from "../resources/setting-names";
+import { omitUndefined } from "../settings/omit-undefined";
+import { parsePlanDigest } from "../settings/plan-digest";
+import { quote } from "../settings/text";
+import { UNKNOWN } from "../settings/unknown";
+import { buildDesiredState, hashDesiredState } from "./desired-state";
+
+/** The arguments of `TenantSettings`, for either provider. */
+export const tenantSettingsArguments = z.strictObject({
+  file: z.string({ error: ({ input }) => describePlainText("the path of a settings file", input) }),
+  today: z
+    .string({ error: ({ input }) => describePlainText("a day, as 2026-11-21,", input) })
+    .refine(isIsoDate, { error: ({ input }) => describePlainText("a day, as 2026-11-21,", input) })
+    .exactOptional(),
+});
+
+function isIsoDate(text: string): boolean {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+function describePlainText(expected: string, input: unknown): string {
+  const inputText = input === UNKNOWN || typeof input === "object" ? "a value that comes later" : quote(input);
+  return `must be ${expected} in plain text, for the files are read in previews too; it is ${inputText}`;
+}
+
+/** What a tenant's settings files declare, as arguments of its two lists. */
+export interface DeclaredListArguments {
+  /** The arguments of the `AllowDenyList`. */
+  readonly entries: { readonly entries: readonly ReturnType<typeof toEntryArguments>[] };
+  /** The arguments of the `VipList`. */
+  readonly vips: { readonly members: readonly ReturnType<typeof toMemberArguments>[] };
+  /** The tenant's own domains, in canonical form. */
+  readonly ownDomains: readonly string[];
+  /** Warnings for the reviewer, one sentence each. */
+  readonly warnings: readonly string[];
+  /** A sentence about expired entries; undefined if there are none. */
+  readonly expired: string | undefined;
+}
+
+/**
+ * Reads what the `TenantSettings` of a running program declares, for either provider. Sends no request to the service.
+ *
+ * @param name the name of the resource in the stack.
+ * @param input its arguments; `file` is relative to the working directory of the program.
+ * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) with all invalid arguments.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files.
+ * @throws {PlanStaleError} (`ERR_PLAN_MOVED`) if the run enforces a plan of another stack or of a different desired state.
+ */
+export function readDeclaredListArguments(name: string, stack: string, input: object): DeclaredListArguments {
+  const { file, ...options } = validateArguments(`TenantSettings ${quote(name)}`, input);
+  const settings = readSettings(file, options);
+  enforceFilesPlan(name, stack, settings);
+  const { lists, tenantDomains, entries, vips } = settings;
+  return {
+    entries: { ...lists.entries, entries: entries.map(toEntryArguments) },
+    vips: { ...lists.vips, members: vips.map(toMemberArguments) },
+    ownDomains: tenantDomains,
+    ...buildNotices(settings),
+  };
+}
+
+function validateArguments(label: string, input: object): z.output<typeof tenantSettingsArguments> {
+  assertKnownNames(label, input, Object.keys(tenantSettingsArguments.shape));
+  const result = tenantSettingsArguments.safeParse(omitUndefined(input));
+  if (result.success) return result.data;
+  const reasons = result.error.issues.map(({ path, message }) => `${label}: ${path.join(".")} ${message}`);
+  throw new InvalidArgumentError(reasons.join("\n"));
+}
+
+/**
+ * Asserts that an enforced plan is of this stack and of the desired state in these files. The lists compare the actual state themselves,
+ * right before they write.
+ */
+function enforceFilesPlan(name: string, stackName: string, settings: Settings): void {
+  const plan = readPlanFile(process.env);
+  const { kind, stack, resource = name } = plan?.source ?? {};
+  if (plan === undefined || kind !== "files" || resource !== name) return;
+  // This file declares the actual state, not the reviewed one; the lists still enforce the plan.
+  if (settings.file === process.env[PRECEDING_FILE_VARIABLE]) return;
+  if (stack !== undefined && stack.split("/").at(-1) !== stackName) {
+    throw new PlanStaleError(
+      `The plan in ${PLAN_FILE_VARIABLE} is of the stack ${quote(stack)}, and this is ${quote(stackName)}. Nothing was changed.`,
+    );
+  }
+  if (parsePlanDigest(plan.digest)?.desired === hashDesiredState(buildDesiredState(settings, undefined))) return;
+  const [reviewedFile] = plan.source?.files ?? [];
+  if (reviewedFile !== undefined && resolve(reviewedFile) !== resolve(settings.file)) {
+    throw new PlanStaleError(
+      `${quote(settings.file, 300)}, which TenantSettings ${quote(name)} of the program reads, does not declare what was reviewed: the plan is of ${quote(reviewedFile, 300)}. Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
+    );
+  }
+  throw new PlanStaleError(
+    `${quote(settings.file, 300)} does not declare what was reviewed, as of ${settings.today} (UTC): it changed since, something in it has expired, or the plan was made for another day. Nothing was changed. Make the plan anew, and have it reviewed.`,
+  );
+}
+
+/** The maximum number of warnings shown one by one. */
+const MAX_WARNINGS = 20;
+
+function buildNotices({ findings, expired }: Settings): Pick<DeclaredListArguments, "warnings" | "expired"> {
+  const warnings = findings.filter(({ level }) => level === "warning");
+  const hiddenCount = warnings.length - MAX_WARNINGS;
+  const expiredCountText = expired.length === 1 ? "1 has expired and is" : `${expired.length} have expired and are`;
+  return {
+    warnings: [
+      ...warnings.slice(0, MAX_WARNINGS).map(formatFinding),
+      ...(hiddenCount > 0 ? [`and ${hiddenCount} more warnings; \`email-security lint\` shows them`] : []),
+    ],
+    expired:
+      expired.length === 0
+        ? undefined
+        : `${expiredCountText} no longer declared; \`email-security plan\` shows what goes`,
+  };
+}

@@ -1,0 +1,151 @@
+import { METADATA_FIELD_NAMES } from "../files/element-fields";
+import type { Finding, Place } from "../files/finding";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
+import type { EncodedList } from "../settings/encoded-list";
+import type { ListKind } from "../settings/list-arguments";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
+import { hashJson } from "../settings/plan-digest";
+
+/** The desired state of a tenant: all lists that files or a program declare. */
+export interface DesiredState {
+  readonly lists: readonly DesiredList[];
+  readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
+  readonly findings: readonly Finding[];
+  readonly ownDomains: readonly string[];
+  /** Domains that identify the tenant. */
+  readonly tenantDomains: readonly string[];
+  /** Settings that apply to everything in the files, by path. */
+  readonly rules: Readonly<Record<string, unknown>>;
+}
+
+/** One declared list, or one single resource. */
+export interface DesiredList {
+  readonly kind: "entry" | "vip";
+  readonly resource: string;
+  /** Whether it is a whole list, to which the removal guards apply; otherwise a single resource. */
+  readonly isWholeList: boolean;
+  readonly declared: EncodedList;
+  /** The content in the stack's state; undefined if no state was read. */
+  readonly stackContent: EncodedList | undefined;
+  /** Whether the stack has no such resource yet. Its first run removes only what a preview has shown. */
+  readonly isNew: boolean;
+  /** The `confirmRemovals` of the last run, which was valid for that run only. */
+  readonly lastConfirmedRemovals?: number;
+  /** The options in the state, which a refresh uses. Default: `options`. */
+  readonly lastOptions?: Readonly<Record<string, unknown>>;
+  /** The fingerprint of the tenant's mailboxes in the state. */
+  readonly fingerprint?: string;
+  /** The list options: mode, ignore, protect, limits, adopt, onDelete. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** The declarations in the files, by key. */
+  readonly declarations: ReadonlyMap<string, DeclaredEntry | DeclaredVip>;
+  /** The section of the settings file that holds its options; only for settings files. */
+  readonly section?: "entries" | "vips";
+  /** The location of the resource; only for programs. */
+  readonly location?: Place;
+}
+
+/** The two lists of the settings files in the stack's state. */
+export interface StackLists {
+  readonly entries: StackList;
+  readonly vips: StackList;
+}
+
+export interface StackList {
+  readonly content: EncodedList;
+  /** The URN in the stack; undefined if it has no such list. */
+  readonly urn?: string;
+  /** Whether the stack has the list. Default: true. */
+  readonly exists?: boolean;
+  readonly lastConfirmedRemovals?: number;
+  /** The options of the last run: mode, ignore. Default: the current ones. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** A salted fingerprint of the tenant's mailbox domains, taken by the last run. */
+  readonly fingerprint?: string;
+}
+
+/**
+ * Builds the desired state from settings files.
+ *
+ * @param known the content in the stack's state; undefined if it was not read.
+ * @param findings the lint findings. Default: those from reading the files.
+ */
+export function buildDesiredState(
+  settings: Settings,
+  known: StackLists | undefined,
+  findings: readonly Finding[] = settings.findings,
+): DesiredState {
+  const buildList = (
+    kind: "entry" | "vip",
+    name: "entries" | "vips",
+    declared: readonly (DeclaredEntry | DeclaredVip)[],
+  ): DesiredList => {
+    const knownList = known?.[name];
+    return {
+      kind,
+      resource: name,
+      isWholeList: true,
+      declared: Object.fromEntries(listKeyTexts(declared)),
+      stackContent: knownList?.content,
+      isNew: knownList?.exists === false,
+      ...(knownList?.lastConfirmedRemovals === undefined
+        ? {}
+        : { lastConfirmedRemovals: knownList.lastConfirmedRemovals }),
+      ...(knownList?.options === undefined ? {} : { lastOptions: knownList.options }),
+      ...(knownList?.fingerprint === undefined ? {} : { fingerprint: knownList.fingerprint }),
+      options: settings.lists[name] ?? {},
+      section: name,
+      declarations: indexDeclarations(declared),
+    };
+  };
+  return {
+    lists: [buildList("entry", "entries", settings.entries), buildList("vip", "vips", settings.vips)],
+    expired: settings.expired,
+    findings,
+    ownDomains: settings.ownDomains,
+    tenantDomains: settings.tenantDomains,
+    rules: settings.rules,
+  };
+}
+
+function* listKeyTexts(declared: readonly (DeclaredEntry | DeclaredVip)[]): Generator<readonly [string, string]> {
+  for (const { key, text } of declared) yield [key, text];
+}
+
+function indexDeclarations(declared: readonly (DeclaredEntry | DeclaredVip)[]): DesiredList["declarations"] {
+  const declarations = new Map<string, DeclaredEntry | DeclaredVip>();
+  for (const one of declared) declarations.set(one.key, one);
+  return declarations;
+}
+
+/** Returns the list kind, for the rules that all lists share. */
+export function getListKind({ kind }: Pick<DesiredList, "kind">): ListKind {
+  return kind === "entry" ? ENTRY_LIST_KIND : VIP_LIST_KIND;
+}
+
+/** Hashes all declarations and their metadata for the plan digest. */
+export function hashDesiredState({ lists, rules, expired }: DesiredState): string {
+  // The engine reports the resources of a program in any order.
+  const declared = lists.map((buildList) => JSON.stringify(buildDigestParts(buildList))).sort();
+  const expiredTexts = expired.map((one) =>
+    JSON.stringify([one.kind, one.key, one.expires, one.kind === "entry" ? one.acceptRisk : undefined]),
+  );
+  return hashJson([declared, sortEntries(rules), expiredTexts.sort()]);
+}
+
+/** Returns all declared data of a list, for the digest. */
+function buildDigestParts({ kind, resource, options, declared, declarations }: DesiredList): unknown {
+  const metadata = Array.from(
+    declarations,
+    ([key, one]) => [key, METADATA_FIELD_NAMES.map((name) => one[name])] as const,
+  );
+  return [kind, resource, sortEntries(options), sortEntries(declared), sortPairs(metadata)];
+}
+
+function sortEntries(object: object): unknown[] {
+  return sortPairs(Object.entries(object));
+}
+
+function sortPairs<Pair extends readonly [string, unknown]>(pairs: Pair[]): Pair[] {
+  return pairs.sort((one, other) => (one[0] < other[0] ? -1 : 1));
+}

@@ -1,0 +1,77 @@
+import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../settings/assumptions";
+import { isWildcard, listCoveringValues, parseWildcard } from "../settings/coverage";
+import type { ThreatRecord } from "./mail-records";
+
+/** An entry of the desired allow/deny list. */
+export interface ProposedEntry {
+  /** The key in the encoded list. */
+  readonly key: string;
+  readonly list: List;
+  /** The canonical form. */
+  readonly value: string;
+  readonly entryType: EntryType;
+  readonly verdictScope: string;
+}
+
+/**
+ * Finds the entries that match a sender, and which of them decides. The reference specifies neither, so this follows our assumptions
+ * (docs/reference/assumptions.md, "Mail"):
+ *
+ * - A domain entry matches mail from the domain and its subdomains; a wildcard (`*.wild.example`) only subdomains; a mailbox entry only
+ *   that mailbox. IP entries match nothing, because the IP address of a message is unknown.
+ * - The most specific entry decides: the mailbox, then the domain with the most labels. On a tie, deny wins over allow, then existing
+ *   entries over new ones.
+ * - Scope `global` applies to all mail; any other scope to mail with the verdict of the same name (`graymail`). The verdict `denied` hides
+ *   the original scope, so a deny of any scope may have matched.
+ */
+export class EntryPrecedence {
+  readonly #byValue: ReadonlyMap<string, readonly ProposedEntry[]>;
+  readonly #newKeys: ReadonlySet<string>;
+
+  /** @param newKeys the keys of new entries. Default: none. */
+  constructor(entries: readonly ProposedEntry[], newKeys: ReadonlySet<string> = new Set()) {
+    this.#newKeys = newKeys;
+    this.#byValue = Map.groupBy(entries, ({ value }) => value);
+  }
+
+  /** Returns the matching entries, the deciding one first. */
+  findMatches({
+    sender: { mailbox, domains },
+    verdict,
+  }: Pick<ThreatRecord, "sender" | "verdict">): readonly ProposedEntry[] {
+    const entries = mailbox === undefined ? [] : this.#findEntries("email_address", mailbox, verdict);
+    const covering = (mailbox === undefined ? [] : listCoveringValues(mailbox)).concat(
+      domains.flatMap((domain) => [domain, ...listCoveringValues(domain)]),
+    );
+    for (const value of new Set(covering)) entries.push(...this.#findEntries("domain", value, verdict));
+    return entries.sort((one, other) => getSpecificity(other) - getSpecificity(one) || this.#compareOrder(one, other));
+  }
+
+  #findEntries(entryType: string, value: string, verdict: string): ProposedEntry[] {
+    const entries = this.#byValue.get(value) ?? [];
+    const isOfType = (entry: ProposedEntry): boolean => isWildcard(value) || entry.entryType === entryType;
+    return entries.filter((entry) => isOfType(entry) && appliesToVerdict(entry, verdict));
+  }
+
+  #compareOrder(one: ProposedEntry, other: ProposedEntry): number {
+    const getWeight = ({ list, key }: ProposedEntry): number =>
+      (list === "deny" ? 0 : 2) + Number(this.#newKeys.has(key));
+    return getWeight(one) - getWeight(other) || (one.key < other.key ? -1 : 1);
+  }
+}
+
+/** Ranks how specific an entry is: mailboxes first, then domains by label count; a wildcard ranks below the domain that it stands for. */
+export function getSpecificity({ entryType, value }: Pick<ProposedEntry, "entryType" | "value">): number {
+  const wildcard = parseWildcard(value);
+  if (wildcard !== undefined) {
+    const labels = wildcard.domain === "" ? 0 : wildcard.domain.split(".").length;
+    // Mailbox wildcards (`*@*.wild.example`) rank above domain wildcards (`*.wild.example`).
+    return labels + 0.5 + (value.startsWith("*@*") ? 0.25 : 0);
+  }
+  return entryType === "email_address" ? Number.MAX_SAFE_INTEGER : value.split(".").length;
+}
+
+function appliesToVerdict({ list, verdictScope }: ProposedEntry, verdict: string): boolean {
+  if (verdictScope === DEFAULT_VERDICT_SCOPE || verdictScope === verdict) return true;
+  return list === "deny" && verdict === "denied";
+}

@@ -1,0 +1,41 @@
+import type { NamedCount, RecipientCount } from "./plan";
+
+const MAX_RECIPIENTS = 10;
+
+export class FrequencyCounter {
+  readonly #getCounts = new Map<string, number>();
+
+  add(name: string | undefined): void {
+    if (name !== undefined) this.#getCounts.set(name, (this.#getCounts.get(name) ?? 0) + 1);
+  }
+
+  get size(): number {
+    return this.#getCounts.size;
+  }
+
+  /** Returns the counts, the most frequent first, then by name. */
+  getCounts(): NamedCount[] {
+    return Array.from(this.#getCounts, ([name, count]) => ({ name, count })).sort(compareByCount);
+  }
+}
+
+/** Returns recipients, VIPs first, then by count; at most 10, with the total counts. */
+export function countRecipients(
+  counter: FrequencyCounter,
+  vips: ReadonlySet<string>,
+): { recipients: RecipientCount[]; recipientCount: number; vipCount: number } {
+  const recipientCounts = counter.getCounts().map(({ name, count }) => ({ email: name, isVip: vips.has(name), count }));
+  const recipients = [
+    ...recipientCounts.filter(({ isVip }) => isVip),
+    ...recipientCounts.filter(({ isVip }) => !isVip),
+  ];
+  return {
+    recipients: recipients.slice(0, MAX_RECIPIENTS),
+    recipientCount: recipientCounts.length,
+    vipCount: recipientCounts.filter(({ isVip }) => isVip).length,
+  };
+}
+
+function compareByCount(one: NamedCount, other: NamedCount): number {
+  return other.count - one.count || (one.name < other.name ? -1 : 1);
+}

@@ -1,0 +1,116 @@
+import type { AllowDenyEntryRow, ReadAllOptions, SettingsClient, VipEmployeeRow } from "../client";
+import { CircuitOpenError } from "../client/errors";
+import { encodeRowKey } from "../resources/lifecycle/entry-match";
+import { ENTRY_LISTS } from "../settings/assumptions";
+import { encodeVipKey } from "../settings/encoded-list";
+import { canonicalizeMailbox } from "../settings/entry-value";
+import { omitUndefined } from "../settings/omit-undefined";
+import {
+  buildTenantIdentity,
+  isTenantOfReading,
+  retainPresent,
+  type TenantIdentity,
+} from "../settings/tenant-identity";
+import { selectEffectiveRow } from "../tenant";
+
+/** The actual state of a tenant, by the keys of the encoded lists. */
+export interface ObservedState {
+  /** ISO 8601, UTC. */
+  readonly readAt: string;
+  readonly rows: readonly AllowDenyEntryRow[];
+  /** The same rows by key. A value on both lists, or twice on one, has several rows. */
+  readonly entries: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
+  /** VIPs with a mailbox. */
+  readonly vips: ReadonlyMap<string, VipEmployeeRow>;
+  /** VIPs without a mailbox, which no file can name. */
+  readonly mailboxlessVips: readonly VipEmployeeRow[];
+  /** The service's clock at the start of the read, in milliseconds since 1970; absent if unknown. */
+  readonly servedAtMs?: number;
+}
+
+/**
+ * Reads both lists and the VIPs with ⌈N/200⌉ requests each (API reference, sections "Allow/deny list" and "VIP employees").
+ *
+ * @param onAnswered called on the first answer, which may be long before the end of a long list.
+ * @throws {ServiceError} if one of them can't be read.
+ */
+export async function readObservedState(
+  client: SettingsClient,
+  now: () => Date = () => new Date(),
+  onAnswered: () => void = () => {},
+): Promise<ObservedState> {
+  const at = now().toISOString();
+  const createOptions = (): ReadAllOptions => {
+    let pages = 0;
+    return {
+      onPage: () => {
+        pages += 1;
+        if (pages > 1) onAnswered();
+      },
+    };
+  };
+  const reads = [
+    client.vipEmployees.readAll(createOptions()),
+    ...ENTRY_LISTS.map((list) => client.allowDenyEntries.readAll(list, createOptions())),
+  ] as const;
+  const [vipRows, ...entryRows] = await Promise.all(reads).catch(async (error: unknown) => {
+    throw await findRootCause(reads, error);
+  });
+  return {
+    ...buildObservedState(at, entryRows.flat(), vipRows),
+    ...omitUndefined({ servedAtMs: client.serviceTimeMs }),
+  };
+}
+
+/**
+ * Returns the identity of the tenant in a snapshot.
+ *
+ * @param baseUrl the base URL of the service.
+ */
+export function getObservedIdentity(baseUrl: string, observed: ObservedState): TenantIdentity {
+  const { rows, servedAtMs } = observed;
+  return buildTenantIdentity(baseUrl, { rows, mailboxes: getVipMailboxes(observed), servedAtMs });
+}
+
+/** Returns the mailboxes of the VIPs. */
+export function getVipMailboxes({ vips }: ObservedState): readonly (string | undefined)[] {
+  return [...vips.values()].map(({ email }) => email);
+}
+
+/** Returns whether a snapshot is of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant. */
+export function isObservedTenant(read: TenantIdentity, baseUrl: string, observed: ObservedState): boolean | undefined {
+  return isTenantOfReading(getObservedIdentity(baseUrl, observed), read, (earlier) =>
+    retainPresent(earlier, observed.rows, getVipMailboxes(observed)),
+  );
+}
+
+/** Returns the root cause of failed reads: an open circuit breaker is only a consequence of other failures. */
+async function findRootCause(reads: readonly Promise<unknown>[], error: unknown): Promise<unknown> {
+  if (!(error instanceof CircuitOpenError)) return error;
+  for (const reading of await Promise.allSettled(reads)) {
+    if (reading.status === "rejected" && !(reading.reason instanceof CircuitOpenError)) return reading.reason;
+  }
+  return error;
+}
+
+/** Builds a snapshot from rows. */
+export function buildObservedState(
+  readAt: string,
+  entryRows: readonly AllowDenyEntryRow[],
+  vipRows: readonly VipEmployeeRow[],
+): ObservedState {
+  const vips = new Map<string, VipEmployeeRow>();
+  const rowsWithMailbox = vipRows.filter(({ email }) => email !== undefined);
+  // A mailbox may occur twice: detected and added.
+  for (const [mailbox, rows] of Map.groupBy(rowsWithMailbox, ({ email = "" }) => canonicalizeMailbox(email))) {
+    const row = selectEffectiveRow(rows, mailbox);
+    if (row !== undefined) vips.set(encodeVipKey(mailbox), row);
+  }
+  return {
+    readAt,
+    rows: entryRows,
+    entries: Map.groupBy(entryRows, encodeRowKey),
+    vips,
+    mailboxlessVips: vipRows.filter(({ email }) => email === undefined),
+  };
+}

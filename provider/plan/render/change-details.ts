@@ -1,0 +1,270 @@
+import { labelTextFields, pickMetadata } from "../../files/element-fields";
+import type { Place } from "../../files/finding";
+import {
+  formatCount,
+  formatDay,
+  formatNumber,
+  joinTexts,
+  joinWithAnd,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import { DETAIL_NAMES, type DetailName } from "../../settings/entry-fields";
+import { getDetailTexts } from "../../settings/entry-state-text";
+import type { BacktestAllow, BacktestDeny, Evidence, NamedCount, Plan, PlanChange, RecipientCount } from "../plan";
+import {
+  describeCreation,
+  describeEntryDetails,
+  describeFinding,
+  describeIdentifier,
+  describeLine,
+  describeValue,
+} from "./plan-descriptions";
+
+/** Builds the details of a change; those that raise the alarm come first. */
+export function buildChangeDetails(
+  plan: Plan,
+  change: PlanChange,
+  allows?: BacktestAllow,
+  denies?: BacktestDeny,
+): ChangeDetail[] {
+  const isAlarming = change.alarm !== "none";
+  const details: ChangeDetail[] = [
+    { label: "accepted", text: describeAcceptedRisk(change), isAlarming },
+    ...DETAIL_NAMES.map((name) => ({ label: name, text: describeDetailChange(change, name) })),
+    { label: "why", text: change.why === undefined ? [] : [untrustedSentence(change.why)] },
+    { label: "replaces", text: describeReplacements(change) },
+    ...buildMailDetails(plan, change, allows),
+    ...(change.evidence?.applies === false ? [] : buildBacktestDetails(plan, allows, denies)),
+    ...change.findings.map(
+      (finding): ChangeDetail => ({
+        label: "finding",
+        text: describeFinding(finding),
+        isAlarming: isAlarming && (finding.level !== "note" || change.alarm === "accepted"),
+      }),
+    ),
+    { label: "asked for", text: describeRequest(change) },
+    { label: "declared", text: describeOrigin(change) },
+    { label: "held", text: describeCreation(change.before) },
+  ];
+  const nonEmptyDetails = details.filter(({ text }) => text.length > 0);
+  return [
+    ...nonEmptyDetails.filter((fact) => fact.isAlarming === true),
+    ...nonEmptyDetails.filter((fact) => fact.isAlarming !== true),
+  ];
+}
+
+/** A detail of a change. The label has at most ten letters. */
+export interface ChangeDetail {
+  readonly label:
+    | "mail"
+    | "details"
+    | "reports"
+    | "backtest"
+    | "finding"
+    | "accepted"
+    | DetailName
+    | "why"
+    | "replaces"
+    | "asked for"
+    | "declared"
+    | "held";
+  readonly text: SafeText;
+  /** Whether this detail raises the alarm. */
+  readonly isAlarming?: boolean;
+}
+
+/** Builds the details about mail to or from an entry or VIP. */
+export function buildMailDetails(
+  plan: Pick<Plan, "evidence">,
+  change: Pick<PlanChange, "kind" | "evidence" | "alarm">,
+  allows?: BacktestAllow,
+): ChangeDetail[] {
+  const { evidence } = change;
+  if (evidence === undefined) return [];
+  if (!evidence.applies) {
+    return [
+      {
+        label: "mail",
+        text: ["Nothing can be said of it: the service does not tell a threat's IP address."],
+      },
+    ];
+  }
+  const isAlarming = change.alarm !== "none" && (evidence.threats > 0 || evidence.reports > 0);
+  return [
+    { label: "mail", text: describeThreats(plan, change, evidence, allows), isAlarming },
+    { label: "details", text: describeActions(change, evidence), isAlarming },
+    { label: "reports", text: describeReports(evidence), isAlarming },
+  ];
+}
+
+/** Formats `37 threats in 30 days, 35 malicious, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.` */
+function describeThreats(
+  plan: Pick<Plan, "evidence">,
+  { kind }: Pick<PlanChange, "kind">,
+  evidence: Evidence,
+  allows: BacktestAllow | undefined,
+): SafeText {
+  const window = `in ${formatCount(plan.evidence.days, "day")}`;
+  const direction = kind === "vip" ? "to it" : "from it";
+  if (evidence.threats === 0) return safeText`No threat ${direction} ${window}.`;
+  const verdicts = formatCounts(evidence.verdicts, evidence.threats);
+  const lastText = evidence.last === undefined ? [] : safeText`, last ${formatDay(evidence.last)}`;
+  const hasRecipients = kind === "entry" && evidence.recipientCount > 0;
+  const recipientText = hasRecipients ? `; to ${describePeopleCount(evidence.recipientCount, evidence.vipCount)}` : "";
+  const letThroughText =
+    allows === undefined || allows.letThrough === 0 ? [] : safeText`; it would have let ${allows.letThrough} through`;
+  return safeText`${formatCount(evidence.threats, "threat")} ${kind === "vip" ? "to it " : ""}${window}${
+    verdicts.length > 0 ? safeText`, ${verdicts}` : []
+  }${lastText}${recipientText}${letThroughText}.`;
+}
+
+/** Formats the actions on the threats, and their senders. */
+function describeActions({ kind }: Pick<PlanChange, "kind">, evidence: Evidence): SafeText {
+  const actions = formatCounts(evidence.actions, evidence.threats);
+  const senders = describeSenders(evidence, kind);
+  const parts = [actions, senders].filter(({ length }) => length > 0);
+  return parts.length === 0 ? [] : safeText`${joinTexts(parts, "; ")}.`;
+}
+
+function describeSenders({ senders, senderCount }: Evidence, kind: PlanChange["kind"]): SafeText {
+  if (senderCount < 2 || kind === "vip") return [];
+  if (senders.length < senderCount) return safeText`from ${senderCount} senders`;
+  return safeText`from ${joinTexts(
+    senders.map(({ name, count }) => safeText`${describeValue(name)} (${count})`),
+    ", ",
+  )}`;
+}
+
+function describeReports({ reports, reportVerdicts, lastReport }: Evidence): SafeText {
+  if (reports === 0) return [];
+  const verdicts = formatCounts(reportVerdicts, reports);
+  const lastText = lastReport === undefined ? [] : safeText`, last ${formatDay(lastReport)}`;
+  return safeText`Users reported it ${reports === 1 ? "once" : formatCount(reports, "time")}${lastText}${
+    verdicts.length > 0 ? safeText`; the analysis said: ${verdicts}` : []
+  }.`;
+}
+
+function describePeopleCount(people: number, vips: number): string {
+  const peopleText = formatCount(people, "person", "people");
+  if (vips === 0) return peopleText;
+  if (vips === people) return people === 1 ? "1 person, a VIP" : `${peopleText}, all VIPs`;
+  return `${peopleText}, ${formatNumber(vips)} of them ${vips === 1 ? "a VIP" : "VIPs"}`;
+}
+
+/** Formats `35 malicious, 2 spam`, or `all malicious` for a single verdict. */
+function formatCounts(counts: readonly NamedCount[], total: number): SafeText {
+  // Always shows the malicious count, even if it is small.
+  const isMalicious = ({ name }: NamedCount): number => Number(counts.length > MAX_COUNTS && name === "malicious");
+  const visibleCounts = counts.toSorted((one, other) => isMalicious(other) - isMalicious(one)).slice(0, MAX_COUNTS);
+  const hiddenCount = counts.length - visibleCounts.length;
+  const countTexts = visibleCounts.map(({ name, count }) =>
+    count === total && total > 1 && counts.length === 1
+      ? safeText`all ${describeIdentifier(name)}`
+      : safeText`${count} ${describeIdentifier(name)}`,
+  );
+  return joinTexts(hiddenCount > 0 ? [...countTexts, [`${hiddenCount} more kinds`]] : countTexts, ", ");
+}
+
+const MAX_COUNTS = 6;
+
+function buildBacktestDetails({ evidence }: Plan, allows?: BacktestAllow, denies?: BacktestDeny): ChangeDetail[] {
+  const window = `in ${formatCount(evidence.days, "day")}`;
+  if (allows !== undefined) {
+    const { letThrough, verdicts } = allows;
+    if (letThrough === 0)
+      return [{ label: "backtest", text: [`By estimate, it would have let nothing through ${window}.`] }];
+    const verdictText = formatCounts(verdicts, letThrough);
+    return [
+      {
+        label: "backtest",
+        text: safeText`By estimate, ${formatCount(letThrough, "threat")} that ${letThrough === 1 ? "was" : "were"} stopped would have come through${
+          verdictText.length > 0 ? safeText` (${verdictText})` : []
+        }${describeRecipients(allows)}.`,
+        isAlarming: true,
+      },
+    ];
+  }
+  if (denies === undefined) return [];
+  const { matched, stopped } = denies;
+  if (matched === 0) return [{ label: "backtest", text: [`By estimate, nothing would have come under it ${window}.`] }];
+  const detailText =
+    stopped === 0
+      ? safeText`By estimate, ${formatCount(matched, "threat")} came under it ${window}, all stopped without it.`
+      : safeText`By estimate, of ${formatCount(matched, "threat")} it would have stopped the ${stopped} that reached a mailbox${describeRecipients(denies)}.`;
+  return [{ label: "backtest", text: detailText }];
+}
+
+export function describeRecipients(summary: {
+  readonly recipients: readonly RecipientCount[];
+  readonly recipientCount: number;
+  readonly vipCount: number;
+}): SafeText {
+  if (summary.recipientCount === 0) return [];
+  const visibleRecipients = summary.recipients
+    .slice(0, MAX_RECIPIENTS)
+    .map(({ email, isVip, count }) =>
+      isVip ? safeText`${untrusted(email)} (VIP, ${count})` : safeText`${untrusted(email)} (${count})`,
+    );
+  const hiddenCount = summary.recipientCount - visibleRecipients.length;
+  const names = hiddenCount > 0 ? [...visibleRecipients, [`${formatNumber(hiddenCount)} more`]] : visibleRecipients;
+  return safeText`, to ${describePeopleCount(summary.recipientCount, summary.vipCount)}: ${joinTexts(names, ", ")}`;
+}
+
+const MAX_RECIPIENTS = 4;
+
+function describeAcceptedRisk({ accepted, after }: PlanChange): SafeText {
+  const reason = accepted ?? after?.acceptRisk;
+  return reason === undefined ? [] : safeText`The risk, because: ${untrusted(reason)}`;
+}
+
+function describeReplacements({ mayReplace = [], after }: PlanChange): SafeText {
+  if (mayReplace.length === 0) return [];
+  const replacements = mayReplace.map(({ key, before }) => {
+    const creationText = describeCreation(before);
+    return safeText`${after?.list ?? "entry"} ${untrusted(key)}${creationText.length > 0 ? safeText` (${creationText})` : []}${describeEntryDetails(before)}`;
+  });
+  return safeText`Where the service holds one entry of a value only, it takes the place of ${joinWithAnd(replacements)}.`;
+}
+
+function describeDetailChange({ before, after }: PlanChange, name: DetailName): SafeText {
+  const [old, current] = [before, after].map((one) => new Map(getDetailTexts(one ?? {})).get(name));
+  if (before === undefined || after === undefined) {
+    const onlyValue = old ?? current;
+    return onlyValue === undefined ? [] : [untrusted(onlyValue)];
+  }
+  if (old === current) return current === undefined ? [] : safeText`${untrusted(current)} (as it was)`;
+  const formatOptionalValue = (text: string | undefined): SafeText =>
+    text === undefined ? ["(none)"] : [untrusted(text)];
+  return safeText`${formatOptionalValue(old)} → ${formatOptionalValue(current)}`;
+}
+
+function describeRequest({ expires, ...change }: PlanChange): SafeText {
+  const parts = labelTextFields(pickMetadata(change)).map(([label, text]) => safeText`${label} ${untrusted(text)}`);
+  if (expires !== undefined)
+    parts.push(expires === "never" ? ["never expires"] : safeText`until ${formatDay(expires)}`);
+  return joinTexts(parts, ", ");
+}
+
+function describeOrigin({ place, overrides, resource }: PlanChange): SafeText {
+  const parts: SafeText[] = [];
+  if (place !== undefined) parts.push(describeLine(place));
+  if (resource !== undefined) parts.push(safeText`resource ${untrusted(resource)}`);
+  if (overrides !== undefined && overrides.length > 0) {
+    parts.push(safeText`in place of ${describeLocations(overrides)}`);
+  }
+  return joinTexts(parts, ", ");
+}
+
+function describeLocations(locations: readonly Place[]): SafeText {
+  const visibleLocations = locations.slice(0, MAX_LOCATIONS).map(describeLine);
+  return joinWithAnd(
+    locations.length > MAX_LOCATIONS
+      ? [...visibleLocations, [`${formatNumber(locations.length - MAX_LOCATIONS)} more`]]
+      : visibleLocations,
+  );
+}
+
+const MAX_LOCATIONS = 3;

@@ -1,0 +1,191 @@
+import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
+import { type Style, TextPage } from "../../render/text-page";
+import { describeHidden } from "../../settings/danger";
+import { getExpiredTransition, type Plan } from "../plan";
+import {
+  describeExample,
+  describeExpired,
+  describeFinding,
+  describeHiddenUnmanaged,
+  describeLine,
+  describeOverride,
+  describeUnmanaged,
+  describeValue,
+  OVERRIDES_HEADING,
+} from "./plan-descriptions";
+import { buildPlanView, type ChangeView, countChangeKinds, type PlanMood } from "./plan-view";
+
+export interface PlanTextOptions {
+  /** Whether to use colours. Default: false. No information is conveyed by colour alone. */
+  readonly color?: boolean;
+  /** The terminal width in columns. Default: 80. Unbreakable text, such as a long value, exceeds it. */
+  readonly width?: number;
+  /**
+   * The maximum number of harmless changes to list, and a fifth of it for unmanaged entries; the rest is counted. Default: 100; Infinity
+   * for all. Dangers and warnings are always listed in full.
+   */
+  readonly limit?: number;
+  /** The command that shows everything. Default: {@link FULL_PLAN_COMMAND}. */
+  readonly fullPlanCommand?: string;
+}
+
+const FULL_PLAN_COMMAND = "email-security plan --all";
+
+/** Renders a plan for a terminal, with a final newline. Escapes control characters in external text. */
+export function renderPlanText(
+  plan: Plan,
+  { color = false, width = 80, limit = 100, fullPlanCommand = FULL_PLAN_COMMAND }: PlanTextOptions = {},
+): string {
+  const view = buildPlanView(plan);
+  const asideLimit = Math.floor(limit / 5);
+  const page = new TextPage(color, width);
+  page.addText(safeText`Plan for ${view.tenant}`, { style: "bold" });
+  page.addText(view.source, { style: "dim" });
+  page.addBlankLine();
+  page.addLabeledText(view.verdict.toUpperCase(), view.headline, { style: STATUS_STYLES[view.mood] });
+  page.addText([view.tallies.map(({ sign, word, count }) => `${sign}${formatNumber(count)} ${word}`).join("  ")]);
+  for (const { code, message } of view.blockers) {
+    page.addHeading(safeText`Refused by ${untrusted(code)}`, "red");
+    page.addVerbatim(message, INDENT);
+  }
+  const fullListHint = `\`${fullPlanCommand}\` shows all of them`;
+  renderLimitedList(
+    page,
+    OVERRIDES_HEADING,
+    view.overrides,
+    limit,
+    describeOverride,
+    createHiddenCountFormatter(fullListHint),
+  );
+  renderConcerning(page, "Danger", view.dangers, "red");
+  renderConcerning(page, "Risk accepted", view.accepted, "yellow");
+  renderConcerning(page, "Needs a look", view.warnings, "yellow");
+  renderUnremarkable(page, view.others, limit, fullListHint);
+  renderLimitedList(
+    page,
+    "Findings in what does not change",
+    view.findings,
+    limit,
+    (finding) =>
+      safeText`${describeLine(finding.place)}${finding.place === undefined ? "" : " "}${describeFinding(finding)}`,
+    createHiddenCountFormatter(fullListHint),
+  );
+  renderLimitedList(
+    page,
+    "Expired, so no longer declared",
+    view.expired,
+    limit,
+    describeExpired,
+    (hidden) => `${describeHidden(hidden.map(getExpiredTransition))}; ${fullListHint}`,
+  );
+  renderLimitedList(
+    page,
+    "Left alone: at the tenant, and nobody declares it",
+    view.unmanaged,
+    asideLimit,
+    describeUnmanaged,
+    (hidden) => `${describeHiddenUnmanaged(hidden)}; ${fullListHint}`,
+  );
+  if (view.unmatchedDenies !== undefined) {
+    page.addHeading(["Denies that no threat came under"]);
+    page.addText(view.unmatchedDenies.words, { indent: INDENT });
+    const keys = view.unmatchedDenies.keys.slice(0, asideLimit).map(describeValue);
+    const hiddenCount = view.unmatchedDenies.keys.length - keys.length;
+    page.addText(joinTexts(hiddenCount > 0 ? [...keys, [`and ${formatNumber(hiddenCount)} more`]] : keys, ", "), {
+      indent: INDENT,
+    });
+  }
+  page.addHeading(["What this rests on"]);
+  for (const text of view.basis) page.addText(text, { indent: INDENT });
+  page.addBlankLine();
+  page.addText(safeText`Digest ${untrusted(plan.digest)}`, { style: "dim" });
+  return page.toString();
+}
+
+const STATUS_STYLES: Readonly<Record<PlanMood, Style>> = {
+  refused: ["bold", "red"],
+  danger: ["bold", "red"],
+  accepted: ["bold", "yellow"],
+  warning: ["bold", "yellow"],
+  none: ["bold", "green"],
+  nothing: ["bold", "green"],
+};
+
+const SYMBOL_STYLES = { "+": "green", "~": "yellow", "-": "red" } as const;
+
+const INDENT = 2;
+const DETAIL_LAYOUT = { indent: 6, labelWidth: 9 };
+
+function renderConcerning(page: TextPage, title: string, changeViews: readonly ChangeView[], style: Style): void {
+  if (changeViews.length === 0) return;
+  page.addHeading([`${title} (${formatNumber(changeViews.length)})`], style);
+  changeViews.forEach((changeView, index) => {
+    if (index > 0) page.addBlankLine();
+    renderChangeTitle(page, changeView);
+    for (const { label, text, isAlarming } of changeView.details) {
+      page.addLabeledText(label, text, { ...DETAIL_LAYOUT, style: isAlarming === true ? style : "dim" });
+    }
+    for (const example of changeView.allows?.examples ?? []) {
+      page.addLabeledText("example", describeExample(example), { ...DETAIL_LAYOUT, style: "dim" });
+    }
+  });
+}
+
+function renderUnremarkable(
+  page: TextPage,
+  changeViews: readonly ChangeView[],
+  limit: number,
+  fullListHint: string,
+): void {
+  if (changeViews.length === 0) return;
+  page.addHeading([`Nothing speaks against (${formatNumber(changeViews.length)})`], "green");
+  for (const changeView of changeViews.slice(0, limit)) {
+    renderChangeTitle(page, changeView);
+    const details = changeView.details.map(({ label, text }) =>
+      UNLABELED_DETAILS.has(label) ? text : safeText`${label}: ${text}`,
+    );
+    if (details.length > 0) page.addText(joinTexts(details, " · "), { indent: DETAIL_LAYOUT.indent, style: "dim" });
+  }
+  if (changeViews.length <= limit) return;
+  const hiddenChanges = changeViews.slice(limit);
+  page.addText([`… and ${formatNumber(hiddenChanges.length)} more:`], { indent: INDENT });
+  for (const { name, count } of countChangeKinds(hiddenChanges))
+    page.addText([`${formatNumber(count)} × ${name}`], { indent: DETAIL_LAYOUT.indent });
+  page.addText([fullListHint], { indent: INDENT });
+}
+
+/** Labels whose text is clear without them. */
+const UNLABELED_DETAILS: ReadonlySet<string> = new Set([
+  "replaces",
+  "mail",
+  "details",
+  "reports",
+  "backtest",
+  "asked for",
+  "declared",
+  "held",
+]);
+
+function renderChangeTitle(page: TextPage, { change, sign, word, list, kind }: ChangeView): void {
+  const kindText = kind.length > 0 ? safeText` (${kind})` : [];
+  const text = safeText`${describeValue(change.value)}${kindText}`;
+  page.addMarkedText(`${sign} ${word} ${list}`, text, { indent: INDENT, style: SYMBOL_STYLES[sign] });
+}
+
+function renderLimitedList<T>(
+  page: TextPage,
+  title: string,
+  items: readonly T[],
+  limit: number,
+  formatItem: (item: T) => SafeText,
+  describeHidden: (hidden: readonly T[]) => string,
+): void {
+  if (items.length === 0) return;
+  page.addHeading([`${title} (${formatNumber(items.length)})`]);
+  for (const item of items.slice(0, limit)) page.addText(formatItem(item), { indent: INDENT });
+  if (items.length > limit) page.addText([`… and ${describeHidden(items.slice(limit))}`], { indent: INDENT });
+}
+
+function createHiddenCountFormatter(fullListHint: string): (hidden: readonly unknown[]) => string {
+  return (hidden) => `${formatNumber(hidden.length)} more; ${fullListHint}`;
+}

@@ -1,0 +1,317 @@
+import { type Finding, isOverrideFinding, sortBySeverity } from "../../files/finding";
+import {
+  formatCount,
+  formatMinute,
+  formatNumber,
+  joinWithAnd,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import { sortByDanger } from "../../settings/danger";
+import {
+  type Alarm,
+  type BacktestAllow,
+  type BacktestDeny,
+  type ChangeSign,
+  type ExpiredItem,
+  FAIL_ON_BLOCKER,
+  getExpiredTransition,
+  getUnmanagedTransition,
+  type Plan,
+  type PlanChange,
+  type UnmanagedItem,
+} from "../plan";
+import { buildChangeDetails, type ChangeDetail } from "./change-details";
+import { CHANGE_SIGNS, describeEntryKind, formatListName } from "./plan-descriptions";
+
+/**
+ * The view of a plan that all renderers share. Its order answers the reader's questions: is it dangerous, what changes, what does our mail
+ * say, who requested it, what is left alone, what is it based on.
+ */
+export interface PlanView {
+  readonly mood: PlanMood;
+  /** One or two words for the mood: `Refused`, `Danger`. */
+  readonly verdict: string;
+  readonly headline: SafeText;
+  /** `acme at mail-security.example`. */
+  readonly tenant: SafeText;
+  readonly source: SafeText;
+  readonly tallies: readonly ChangeCount[];
+  readonly blockers: Plan["guards"];
+  /** Where this tenant overrides included files with a weaker setting. */
+  readonly overrides: readonly Finding[];
+  readonly dangers: readonly ChangeView[];
+  /** Changes with an accepted danger or warning. */
+  readonly accepted: readonly ChangeView[];
+  readonly warnings: readonly ChangeView[];
+  /** Changes without findings or evidence against them. */
+  readonly others: readonly ChangeView[];
+  /** Lint findings on unchanged entries, the most serious first. */
+  readonly findings: readonly Finding[];
+  /** The most dangerous first, like `expired`. */
+  readonly unmanaged: readonly UnmanagedItem[];
+  readonly expired: readonly ExpiredItem[];
+  /** Denies that matched no threat; absent without a backtest. */
+  readonly unmatchedDenies?: { readonly words: SafeText; readonly keys: readonly string[] };
+  /** The data that the plan is based on, one sentence each. */
+  readonly basis: readonly SafeText[];
+  readonly digest: string;
+}
+
+export type PlanMood = "refused" | Alarm | "nothing";
+
+export interface ChangeCount {
+  readonly sign: string;
+  readonly word: string;
+  readonly count: number;
+}
+
+/** The view of one change. */
+export interface ChangeView {
+  readonly change: PlanChange;
+  readonly sign: "+" | "~" | "-";
+  readonly word: ChangeSign;
+  /** `allow`, `deny`, `VIP`, `allow → deny`. */
+  readonly list: string;
+  /** `domain`, `IP address`, `mailbox`; with the scope if it isn't the default. */
+  readonly kind: SafeText;
+  readonly details: readonly ChangeDetail[];
+  readonly allows?: BacktestAllow;
+  readonly denies?: BacktestDeny;
+}
+
+/**
+ * Builds the view of a plan.
+ *
+ * @param plan a new plan, or one parsed from JSON.
+ */
+export function buildPlanView(plan: Plan): PlanView {
+  const allows = indexByKey(plan.backtest?.allows ?? []);
+  const denies = indexByKey(plan.backtest?.denies ?? []);
+  const changeViews = plan.changes.map((change) =>
+    buildChangeView(plan, change, allows.get(change.key), denies.get(change.key)),
+  );
+  const getBySeverity = (severity: Alarm) => changeViews.filter(({ change }) => change.alarm === severity);
+  const [dangers, accepted, warnings, others] = [
+    getBySeverity("danger"),
+    getBySeverity("accepted"),
+    getBySeverity("warning"),
+    getBySeverity("none"),
+  ];
+  const status = getPlanMood(
+    plan.guards.length > 0,
+    { danger: dangers.length, warning: warnings.length, accepted: accepted.length },
+    changeViews.length > 0,
+  );
+  return {
+    mood: status,
+    verdict: getPlanVerdict(status, plan.evidence.complete),
+    headline: formatHeadline(plan, dangers.length, accepted.length, warnings.length),
+    tenant: safeText`${untrusted(plan.tenant.name)} at ${untrusted(plan.tenant.host)}`,
+    source: formatSource(plan),
+    tallies: buildTotals(plan),
+    blockers: plan.guards,
+    overrides: sortBySeverity(plan.findings.filter(isOverrideFinding)),
+    dangers,
+    accepted,
+    warnings,
+    others,
+    findings: getOtherFindings(plan),
+    unmanaged: sortByDanger(plan.unmanaged, getUnmanagedTransition),
+    expired: sortByDanger(plan.expired, getExpiredTransition),
+    ...getUnmatchedDenies(plan),
+    basis: describeBasis(plan),
+    digest: plan.digest,
+  };
+}
+
+const STATUS_LABELS: Readonly<Record<PlanMood, string>> = {
+  refused: "Refused",
+  danger: "Danger",
+  accepted: "Risk accepted",
+  warning: "Needs a look",
+  none: "Looks fine",
+  nothing: "Nothing to do",
+};
+
+/** Names a mood. A plan without findings looks fine only if all evidence was read. */
+export function getPlanVerdict(status: PlanMood, isComplete: boolean): string {
+  return status === "none" && !isComplete ? "No finding" : STATUS_LABELS[status];
+}
+
+/** Open risks come before accepted ones. */
+const STATUS_ORDER = ["danger", "warning", "accepted"] as const;
+
+/** Returns the mood of a plan, for one tenant or for all. */
+export function getPlanMood(
+  isBlocked: boolean,
+  severityCounts: Readonly<Record<(typeof STATUS_ORDER)[number], number>>,
+  hasChanges: boolean,
+): PlanMood {
+  if (isBlocked) return "refused";
+  return STATUS_ORDER.find((one) => severityCounts[one] > 0) ?? (hasChanges ? "none" : "nothing");
+}
+
+/** Names a blocker; an unknown code of another version stays as it is. */
+function getBlockerName(code: string): SafeText {
+  const name = Object.hasOwn(BLOCKER_NAMES, code) ? BLOCKER_NAMES[code] : undefined;
+  return [name ?? untrusted(code)];
+}
+
+const BLOCKER_NAMES: Readonly<Record<string, string>> = {
+  "removal-guard": "the guard against mass removal",
+  exists: "an entry that is there already",
+  protect: "what is protected",
+  ignore: "what is ignored",
+  preview: "the preview",
+  [FAIL_ON_BLOCKER]: "`--fail-on`",
+  "other-tenant": "the key being another tenant's, as it seems",
+};
+
+function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings: number): SafeText {
+  const { changes, guards, evidence } = plan;
+  const risks: SafeText[] = [];
+  if (dangers > 0) risks.push([dangers === 1 ? "1 is dangerous" : `${formatNumber(dangers)} are dangerous`]);
+  if (accepted > 0)
+    risks.push([accepted === 1 ? "1 is an accepted risk" : `${formatNumber(accepted)} are accepted risks`]);
+  if (warnings > 0) risks.push([warnings === 1 ? "1 needs a look" : `${formatNumber(warnings)} need a look`]);
+  const total = formatCount(changes.length, "change");
+  const riskText = risks.length > 0 ? safeText`Of ${total}, ${joinWithAnd(risks)}.` : [];
+  if (guards.length > 0) {
+    const codes = [...new Set(guards.map(({ code }) => code))].slice(0, MAX_CODES).map(getBlockerName);
+    return safeText`This run would be refused, by ${joinWithAnd(codes)}. ${riskText.length > 0 ? riskText : `It has ${total}.`}`;
+  }
+  if (changes.length === 0) return safeText`${untrusted(plan.tenant.name)} holds what is declared.`;
+  if (risks.length > 0) return riskText;
+  if (evidence.complete) return safeText`${total}, and nothing speaks against ${changes.length === 1 ? "it" : "them"}.`;
+  return safeText`${total}, with no finding; but what the tenant's mail says of it is not known in full.`;
+}
+
+const MAX_CODES = 3;
+
+function formatSource({ source, createdAt }: Plan): SafeText {
+  const [first, ...otherFiles] = source.files;
+  const files =
+    first === undefined
+      ? ["no file"]
+      : otherFiles.length === 0
+        ? [untrusted(first)]
+        : safeText`${untrusted(first)} and ${otherFiles.length} more`;
+  const sourceText = source.kind === "preview" ? safeText`a preview of the program, ${files}` : files;
+  const stackText =
+    source.stack === undefined
+      ? ["no stack, so only the tenant was compared"]
+      : safeText`stack ${untrusted(source.stack)}`;
+  return safeText`${sourceText}; ${stackText}; the tenant as it was on ${formatMinute(createdAt)}`;
+}
+
+function buildTotals({ counts, expired }: Plan): ChangeCount[] {
+  const totals: ChangeCount[] = [
+    { sign: "+", word: "add", count: counts.added },
+    { sign: "~", word: "change", count: counts.changed },
+    { sign: "-", word: "remove", count: counts.removed },
+    { sign: "", word: "as declared", count: counts.unchanged },
+    { sign: "", word: "left alone", count: counts.unmanaged },
+  ];
+  return expired.length > 0 ? [...totals, { sign: "", word: "expired", count: expired.length }] : totals;
+}
+
+function buildChangeView(plan: Plan, change: PlanChange, allows?: BacktestAllow, denies?: BacktestDeny): ChangeView {
+  const isAllow = change.after?.list === "allow";
+  const [allowed, denied] = isAllow
+    ? [allows, undefined]
+    : [undefined, change.after?.list === "deny" ? denies : undefined];
+  return {
+    change,
+    sign: CHANGE_SIGNS[change.sign],
+    word: change.sign,
+    list: formatMovedList(change),
+    kind: describeEntryKind(change),
+    details: buildChangeDetails(plan, change, allowed, denied),
+    ...(allowed && { allows: allowed }),
+    ...(denied && { denies: denied }),
+  };
+}
+
+/** Formats the list of a change; both lists if the entry moves. */
+function formatMovedList({ kind, before, after }: PlanChange): string {
+  const lists = new Set([before?.list, after?.list].filter((list) => list !== undefined));
+  return formatListName({ kind, ...(lists.size === 0 ? {} : { list: [...lists].join(" → ") }) });
+}
+
+function getUnmatchedDenies({ backtest, evidence }: Plan): Pick<PlanView, "unmatchedDenies"> {
+  // Without threats to match, a missing match means nothing.
+  if (backtest === undefined || backtest.threats === 0 || backtest.unmatchedDenies.length === 0) return {};
+  const keys = backtest.unmatchedDenies;
+  const text = safeText`${keys.length} of ${formatCount(backtest.denyCount, "deny", "denies")} matched no threat in ${formatCount(
+    evidence.days,
+    "day",
+  )}. That alone is no reason to remove one.`;
+  return { unmatchedDenies: { words: text, keys } };
+}
+
+function describeBasis({ evidence, backtest }: Plan): SafeText[] {
+  const { days, threats, reports, from, until, complete, missing } = evidence;
+  const hasNoEvidence = threats === 0 && reports === 0 && !complete;
+  const scopeText = safeText`${formatCount(threats, "threat")} and ${formatCount(reports, "report")} of users, of the ${formatCount(
+    days,
+    "day",
+  )} until ${formatMinute(until)}.`;
+  const completenessText =
+    complete || from === undefined
+      ? []
+      : [safeText`It is not all that the window holds: it is complete from ${formatMinute(from)} on.`];
+  const missingTexts = missing.slice(0, MAX_REASONS).map((reason) => safeText`Missing: ${untrustedSentence(reason)}`);
+  const backtestText =
+    backtest === undefined
+      ? []
+      : [
+          safeText`The backtest replays ${formatCount(
+            backtest.threats,
+            "threat",
+          )} against the lists as they would be. It is an estimate: it knows of no mail but threats.`,
+        ];
+  if (hasNoEvidence) {
+    return missingTexts.length > 0
+      ? [["There is no evidence from the tenant's mail."], ...missingTexts]
+      : [["The tenant's mail was not looked at."]];
+  }
+  return [scopeText, ...completenessText, ...missingTexts, ...backtestText];
+}
+
+const MAX_REASONS = 10;
+
+/** Counts changes by kind: `4,000 add deny`, the most frequent first. Summarizes hidden changes. */
+export function countChangeKinds(
+  changeViews: readonly ChangeView[],
+): { readonly name: string; readonly count: number }[] {
+  const counts = new Map<string, number>();
+  for (const { word, list } of changeViews) counts.set(`${word} ${list}`, (counts.get(`${word} ${list}`) ?? 0) + 1);
+  return [...counts].map(([name, count]) => ({ name, count })).sort((one, other) => other.count - one.count);
+}
+
+function indexByKey<T extends { readonly key: string }>(items: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(items.map((one) => [one.key, one]));
+}
+
+/** Returns the lint findings that no change shows. */
+function getOtherFindings({ changes, findings }: Plan): Finding[] {
+  const changeFindingIds = new Set<string>();
+  const changedIds = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
+  for (const change of changes) for (const finding of change.findings) changeFindingIds.add(getFindingId(finding));
+  // A change shows its own acceptRisk.
+  const isAccepted = ({ code, subject }: Finding): boolean =>
+    code.startsWith("accepted-") && changedIds.has(`${subject?.kind} ${subject?.key}`);
+  const otherFindings = findings.filter(
+    (finding) => !changeFindingIds.has(getFindingId(finding)) && !isAccepted(finding) && !isOverrideFinding(finding),
+  );
+  // An existing allow that lets malicious mail through is the worst finding.
+  const isStandingAllow = ({ code }: Finding): number => Number(code === "standing-allow");
+  return sortBySeverity(otherFindings.toSorted((one, other) => isStandingAllow(other) - isStandingAllow(one)));
+}
+
+function getFindingId({ code, message, place, subject }: Finding): string {
+  return JSON.stringify([code, message, place?.file, place?.line, place?.column, subject?.kind, subject?.key]);
+}

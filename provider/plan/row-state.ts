@@ -1,0 +1,45 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { ENTRY_LISTS, type List } from "../settings/assumptions";
+import type { ListedEntry } from "../settings/encoded-list";
+import { pickEntryState } from "../settings/entry-fields";
+import { omitUndefined } from "../settings/omit-undefined";
+import type { PlanChange, PlanEntryState } from "./plan";
+
+/** Returns the identity of an entry for plans. */
+export function getEntrySubject(
+  { value, entryType, verdictScope }: ListedEntry,
+  key: string,
+): Pick<PlanChange, "key" | "value" | "entryType" | "verdictScope"> & { kind: "entry" } {
+  return { kind: "entry", key, value, entryType, verdictScope };
+}
+
+/** Returns the state of an existing entry for plans. */
+export function getEntryRowState(row: AllowDenyEntryRow): PlanEntryState {
+  return {
+    ...pickEntryState(row),
+    ...omitUndefined({ by: getReadableText(row.created_by), at: getReadableText(row.created_at) }),
+  };
+}
+
+/** Returns the state of an existing VIP for plans. */
+export function getVipRowState(row: VipEmployeeRow): PlanEntryState {
+  return {
+    ...pickEntryState(row),
+    ...omitUndefined({ by: getReadableText(row.added_by), at: getReadableText(row.date_added) }),
+  };
+}
+
+/** Returns the text if it contains a visible character. */
+function getReadableText(text: string | undefined): string | undefined {
+  return text !== undefined && /[^\p{C}\p{Z}]/u.test(text) ? text : undefined;
+}
+
+/** Returns whether a row is from the allow/deny list. */
+export function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is AllowDenyEntryRow {
+  return "entry_type" in row;
+}
+
+/** Returns whether this release knows the list. */
+export function isKnownList(list: string): list is List {
+  return ENTRY_LISTS.some((one) => one === list);
+}

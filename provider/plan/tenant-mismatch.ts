@@ -1,0 +1,199 @@
+import type { Finding } from "../files/finding";
+import { OtherTenantError } from "../resources/lifecycle/errors";
+import { isUnmanaged } from "../settings/encoded-list";
+import {
+  ADD_OWN_DOMAIN_ADVICE,
+  collectMailDomains,
+  describeChangedDomains,
+  describeUnexpectedDomains,
+  findForeignFingerprints,
+  formatAcceptAdvice,
+  formatFirstDomains,
+  hasOnlyForeignDomains,
+  isEmptyTenantAccepted,
+  type MailDomains,
+  MIN_EVIDENCE,
+  OTHER_TENANT_LEAD,
+  renewFingerprint,
+  suggestOwnDomains,
+} from "../settings/mail-domains";
+import { OwnDomains } from "../settings/own-domains";
+import type { DesiredState } from "./desired-state";
+import { getVipMailboxes, type ObservedState } from "./observed-state";
+import type { PlanBlocker } from "./plan";
+
+/** Evidence that identifies a tenant. */
+export interface TenantIdentityEvidence {
+  /** The tenant's own mailboxes according to its mail: protected ones, and reporters of phishing. */
+  readonly mailboxes: Iterable<string>;
+  readonly ownDomains: readonly string[];
+  /** Salted fingerprints of mailbox domains from earlier runs, in addition to those in the state. */
+  readonly fingerprints?: readonly string[];
+  /** Confirms that the tenant may be empty or that its mailboxes have other domains. Default: not confirmed. */
+  readonly acceptance?: TenantAcceptance;
+}
+
+/** A person's confirmation for this run that a tenant may be empty or that its mailboxes have other domains. */
+export interface TenantAcceptance {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The tenant name in a rollout. Default: the tenant of the environment. */
+  readonly name?: string;
+}
+
+/** Returns blockers if the key seems to belong to another tenant than the stack. The lists check the same right before they write. */
+export function findOtherTenantBlockers(
+  desired: DesiredState,
+  observed: ObservedState,
+  { mailboxes, ownDomains, fingerprints = [], acceptance = { environment: {} } }: TenantIdentityEvidence,
+): PlanBlocker[] {
+  const people = getObservedPeople(observed, mailboxes);
+  const known = [...fingerprints, ...desired.lists.flatMap(({ fingerprint = [] }) => fingerprint)];
+  if (hasOnlyForeignDomains(people, new OwnDomains(ownDomains))) {
+    return [buildTenantBlocker(describeUnexpectedDomains(people), ADD_OWN_DOMAIN_ADVICE)];
+  }
+  const { environment, name } = acceptance;
+  if (isEmptyTenantAccepted(environment, name)) return [];
+  const advice = (when: string): string => formatAcceptAdvice(when, environment, name);
+  if (findForeignFingerprints(known, people).length > 0 && !hasAnyKnownVip(desired, observed)) {
+    return [buildTenantBlocker(describeChangedDomains(people), advice("where its people have other domains now"))];
+  }
+  let declared = 0;
+  for (const { kind, stackContent = {} } of desired.lists) {
+    const observedKeys: ReadonlyMap<string, unknown> = kind === "entry" ? observed.entries : observed.vips;
+    // Usually the first one is found.
+    for (const key in stackContent) {
+      if (isUnmanaged(stackContent[key] ?? "")) continue;
+      if (observedKeys.has(key)) return [];
+      declared += 1;
+    }
+  }
+  if (declared < MIN_EVIDENCE) return [];
+  const signText = `of the ${declared} that this stack has declared before, it holds none`;
+  return [buildTenantBlocker(signText, advice("where all of them were removed on purpose"))];
+}
+
+/**
+ * Asserts that the tenant has mailboxes of its own domains, before its files are written.
+ *
+ * @throws {OtherTenantError} with the domains of the mailboxes.
+ */
+export function assertOwnMailboxes(
+  observed: ObservedState,
+  ownDomains: readonly string[],
+  mailboxes: Iterable<string> = [],
+): void {
+  const people = getObservedPeople(observed, mailboxes);
+  if (!hasOnlyForeignDomains(people, new OwnDomains(ownDomains))) return;
+  throw new OtherTenantError(
+    `${OTHER_TENANT_LEAD}: ${describeUnexpectedDomains(people)}. No file was written. Check whose key it is. ${ADD_OWN_DOMAIN_ADVICE}`,
+  );
+}
+
+/** The expected mailbox domains of a tenant. */
+export interface ExpectedMailboxes {
+  readonly ownDomains: readonly string[];
+  /** The fingerprint from the last rollout; absent if unknown. */
+  readonly fingerprint?: string | undefined;
+  readonly acceptance?: TenantAcceptance;
+}
+
+/**
+ * Explains why a tenant seems to be another one than that of the files, for commands that don't write to the service.
+ *
+ * @param mailboxes the mailboxes of all its VIPs.
+ * @returns one or more sentences; undefined if nothing indicates another tenant.
+ */
+export function explainTenantMismatch(
+  mailboxes: Iterable<string | undefined>,
+  { ownDomains, fingerprint, acceptance: { environment, name } = { environment: {} } }: ExpectedMailboxes,
+): string | undefined {
+  const people = collectMailDomains(mailboxes, true);
+  if (hasOnlyForeignDomains(people, new OwnDomains(ownDomains))) {
+    return buildTenantBlocker(describeUnexpectedDomains(people), ADD_OWN_DOMAIN_ADVICE).message;
+  }
+  if (fingerprint === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
+  if (findForeignFingerprints([fingerprint], people).length === 0) return undefined;
+  const advice = formatAcceptAdvice("where its people have other domains now", environment, name);
+  return buildTenantBlocker(describeChangedDomains(people), advice).message;
+}
+
+/**
+ * Asserts the identity of a tenant whose actual state equals its files: tenants with a shared baseline may all have this state.
+ *
+ * @param fingerprint the fingerprint of mailboxes from the last rollout.
+ * @throws {OtherTenantError} with the mailbox domains that were read.
+ */
+export function assertExpectedTenant(
+  observed: ObservedState,
+  { ownDomains, hasVips }: { readonly ownDomains: readonly string[]; readonly hasVips: boolean },
+  fingerprint: string | undefined,
+  acceptance: TenantAcceptance,
+): void {
+  const mailboxes = getVipMailboxes(observed);
+  // Declared VIPs that exist belong to no other tenant.
+  const expectedFingerprint = hasVips ? undefined : fingerprint;
+  const mismatch = explainTenantMismatch(mailboxes, {
+    ownDomains,
+    fingerprint: expectedFingerprint,
+    acceptance,
+  });
+  if (mismatch !== undefined) throw new OtherTenantError(mismatch);
+}
+
+/** A mailbox belongs to one tenant. If VIPs of the state exist, the tenant is the right one, even if all other mailboxes changed. */
+function hasAnyKnownVip({ lists }: DesiredState, { vips }: ObservedState): boolean {
+  return lists.some(
+    ({ kind, stackContent = {} }) => kind === "vip" && Object.keys(stackContent).some((key) => vips.has(key)),
+  );
+}
+
+/** Returns a salted fingerprint of the mailboxes, for comparison in later runs. */
+export function computeTenantFingerprint(desired: DesiredState, observed: ObservedState): string | undefined {
+  const [previous] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
+  return renewFingerprint(previous, getObservedPeople(observed, []));
+}
+
+/** Returns the most likely own domains of the tenant, based on its VIPs. */
+export function inferOwnDomains(observed: ObservedState): readonly string[] {
+  return suggestOwnDomains(getVipMailboxes(observed));
+}
+
+/**
+ * Warns before a stack's first run if no own domains are declared. Without an earlier fingerprint, nothing would reveal the key of another
+ * tenant.
+ */
+export function findMissingOwnDomains(
+  { lists, ownDomains }: DesiredState,
+  observed: ObservedState,
+  { ownDomains: namedDomains, fingerprints = [] }: Pick<TenantIdentityEvidence, "ownDomains" | "fingerprints">,
+): Finding[] {
+  if (ownDomains.length + namedDomains.length + fingerprints.length > 0) return [];
+  if (lists.length === 0 || lists.some(({ isNew, fingerprint }) => !isNew || fingerprint !== undefined)) return [];
+  const likelyDomains = inferOwnDomains(observed);
+  const question =
+    likelyDomains.length === 0
+      ? ""
+      : ` Its VIPs have mailboxes of ${formatFirstDomains(likelyDomains)}; are these your own people?`;
+  return [
+    {
+      code: "own-domains-missing",
+      level: "warning",
+      message: `ownDomains is said nowhere, so on this first run nothing tells whether the key is of the tenant that is meant.${question} Name the tenant's own domains: \`ownDomains\` in the settings file, \`email-security:ownDomains\` of a program's stack.`,
+    },
+  ];
+}
+
+function getObservedPeople(observed: ObservedState, mailboxes: Iterable<string>): MailDomains {
+  const vips = getVipMailboxes(observed);
+  return collectMailDomains([...vips, ...mailboxes], true);
+}
+
+/** The code of the blocker. */
+export const OTHER_TENANT_CODE = "other-tenant";
+
+function buildTenantBlocker(signText: string, advice: string): PlanBlocker {
+  return {
+    code: OTHER_TENANT_CODE,
+    message: `${OTHER_TENANT_LEAD}: ${signText}. Check whose key it is. ${advice}`,
+  };
+}

@@ -1,0 +1,157 @@
+import type { ArgumentFailure } from "../settings/arguments";
+import { quote, sanitizeLine } from "../settings/text";
+import type { DeclarationItem, ResourceDeclaration } from "./lifecycle/lifecycle";
+
+/** Who declares something: the kind of resource, what tells it from others of its kind, and its name where that is known. */
+export interface DeclarationOwner {
+  readonly kind: string;
+  readonly id: string;
+  readonly name: string | undefined;
+}
+
+interface OwnedDeclaration {
+  readonly owner: DeclarationOwner;
+  readonly declaration: ResourceDeclaration;
+}
+
+/** How many collisions are told one by one. */
+const MAX_SHOWN = 20;
+
+/**
+ * What the running program declares on one tenant, over all kinds of resources, to find what it declares twice: two
+ * declarations of one thing would take turns in undoing each other.
+ *
+ * The engine checks a resource twice when it is replaced, and does not say which one it checks. A list is told from
+ * another by its name; a single thing may be declared twice alike.
+ */
+export class DeclarationRegistry {
+  readonly #itemsBySubject = new Map<string, OwnedDeclaration & { readonly thing: DeclarationItem }>();
+  readonly #lists = new Map<string, OwnedDeclaration>();
+
+  /** Remembers a declaration, unless it collides with another: then it answers where, on its arguments. */
+  declare(owner: DeclarationOwner, declaration: ResourceDeclaration): ArgumentFailure[] {
+    const ownedDeclaration = { owner, declaration };
+    const name = `${owner.kind} ${owner.id}`;
+    // Checked again, a list is the same list.
+    if (declaration.isList) this.#lists.delete(name);
+    const failures = declaration.isList ? this.#validateList(declaration) : this.#validateSingle(declaration);
+    if (failures.length > 0) return limitCollisions(failures);
+    if (declaration.isList) this.#lists.set(name, ownedDeclaration);
+    else
+      for (const item of declaration.getItems())
+        this.#itemsBySubject.set(item.subject, { ...ownedDeclaration, thing: item });
+    return [];
+  }
+
+  /** The list of a kind that is declared by a name; undefined where there is none, or several have it. */
+  findListByName(kind: string, name: string): ResourceDeclaration | undefined {
+    const matches = [...this.#lists.values()].filter(({ owner }) => owner.kind === kind && owner.name === name);
+    return matches.length === 1 ? matches[0]?.declaration : undefined;
+  }
+
+  #validateSingle(declaration: ResourceDeclaration): ArgumentFailure[] {
+    const failures: ArgumentFailure[] = [];
+    for (const item of declaration.getItems()) {
+      const existing = this.#itemsBySubject.get(item.subject)?.thing;
+      if (existing !== undefined && existing.description !== item.description) {
+        const reason = `is declared twice in this program, once as ${existing.description} and once as ${item.description}; keep one`;
+        failures.push({ property: item.property, reason });
+      }
+      for (const subject of item.getRelatedSubjects?.() ?? []) {
+        const related = this.#itemsBySubject.get(subject);
+        if (related !== undefined && isOnOtherList(item, related.thing)) {
+          failures.push(buildBothListsFailure(item, related.thing, related.owner));
+        }
+      }
+      for (const list of this.#lists.values()) failures.push(...findCollisions(item, list));
+    }
+    return failures;
+  }
+
+  #validateList(declaration: ResourceDeclaration): ArgumentFailure[] {
+    const failures: ArgumentFailure[] = [];
+    for (const { owner, thing } of this.#itemsBySubject.values()) {
+      const ownItem = declaration.find(thing.subject);
+      const contraryItem = ownItem === undefined ? findContrary(declaration, thing) : undefined;
+      if (ownItem !== undefined) failures.push(buildDuplicateFailure(ownItem, thing, owner));
+      else if (contraryItem !== undefined) failures.push(buildBothListsFailure(contraryItem, thing, owner));
+      else if (declaration.wouldPrune?.(thing)) failures.push(buildPrunedFailure(thing, owner, declaration));
+    }
+    for (const list of this.#lists.values()) {
+      for (const item of declaration.getItems()) failures.push(...findCollisions(item, list));
+      if (declaration.wouldPrune === undefined) continue;
+      for (const item of list.declaration.getItems()) {
+        if (declaration.find(item.subject) === undefined && declaration.wouldPrune(item)) {
+          failures.push(buildPrunedFailure(item, list.owner, declaration));
+        }
+      }
+    }
+    return failures;
+  }
+}
+
+/** Where a thing collides with a list of another resource. */
+function findCollisions(item: DeclarationItem, { owner, declaration }: OwnedDeclaration): ArgumentFailure[] {
+  const other = declaration.find(item.subject);
+  if (other !== undefined) return [buildDuplicateFailure(item, other, owner)];
+  const contraryItem = findContrary(declaration, item);
+  if (contraryItem !== undefined) return [buildBothListsFailure(item, contraryItem, owner)];
+  if (!declaration.wouldPrune?.(item)) return [];
+  const reason = `${quote(item.name)} would be removed again by ${describeOwner(owner)}, which is ${declaration.mode}: declare it there, or name it in the \`ignore\` of that list`;
+  return [{ property: item.property, reason }];
+}
+
+function buildDuplicateFailure(
+  item: DeclarationItem,
+  other: DeclarationItem,
+  owner: DeclarationOwner,
+): ArgumentFailure {
+  const reason = `${quote(item.name)} is declared at ${other.property} of ${describeOwner(owner)} too; keep one of the two`;
+  return { property: item.property, reason };
+}
+
+/** What is declared of the same value in another scope, and for the other list. */
+function findContrary(declaration: ResourceDeclaration, item: DeclarationItem): DeclarationItem | undefined {
+  for (const subject of item.getRelatedSubjects?.() ?? []) {
+    const related = declaration.find(subject);
+    if (related !== undefined && isOnOtherList(item, related)) return related;
+  }
+  return undefined;
+}
+
+function isOnOtherList(item: DeclarationItem, other: DeclarationItem): boolean {
+  return item.target.list !== other.target.list;
+}
+
+function buildBothListsFailure(
+  item: DeclarationItem,
+  other: DeclarationItem,
+  owner: DeclarationOwner,
+): ArgumentFailure {
+  const reason = `${quote(item.name)} is declared here, and ${quote(other.name)} at ${other.property} of ${describeOwner(owner)}; a value can't be on both lists, whatever its scopes. Keep one of the two`;
+  return { property: item.property, reason };
+}
+
+/** What another resource declares and a list would remove. */
+function buildPrunedFailure(
+  item: DeclarationItem,
+  owner: DeclarationOwner,
+  { mode }: ResourceDeclaration,
+): ArgumentFailure {
+  const reason = `is ${quote(mode)}, so this list would remove ${sanitizeLine(item.name)}, which ${describeOwner(owner)} declares: declare it here, or name it in \`ignore\``;
+  return { property: "mode", reason };
+}
+
+function describeOwner({ kind, name }: DeclarationOwner): string {
+  return name === undefined ? `another ${kind}` : `${kind} ${quote(name)}`;
+}
+
+function limitCollisions(failures: readonly ArgumentFailure[]): ArgumentFailure[] {
+  const [first] = failures;
+  if (failures.length <= MAX_SHOWN || first === undefined) return [...failures];
+  const moreFailure = {
+    property: first.property,
+    reason: `and ${failures.length - MAX_SHOWN} more like these`,
+  };
+  return [...failures.slice(0, MAX_SHOWN), moreFailure];
+}

@@ -1,0 +1,125 @@
+import type { dynamic } from "@pulumi/pulumi";
+import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
+import { PULUMI_UNKNOWN } from "../settings/unknown";
+import type { ConfigSource } from "./configuration";
+import { addDetailedDiff } from "./detailed-diff";
+import { getCurrentDelete, getTimeoutSeconds, interceptHostRequests } from "./host-requests";
+import { enableLazyStructs } from "./host-structs";
+import { PartialFailureError } from "./lifecycle/lifecycle";
+import { createProviderAdapter, type Properties, type Session } from "./provider-adapter";
+import { fromPulumi, NAME_PROPERTY, OWN_DOMAINS_PROPERTY, PROVIDER_PROPERTY, toPulumi } from "./pulumi-values";
+import { getUrnName, type ResourceKind } from "./resource-type";
+
+/** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
+export function createDynamicProvider(kind: ResourceKind, session: Session): dynamic.ResourceProvider {
+  const adapter = createProviderAdapter(kind, session);
+  interceptHostRequests();
+  enableLazyStructs();
+  return {
+    // Done before it returns: the host may make other calls before a promise of this one is resolved.
+    configure: async (request: dynamic.ConfigureRequest) => {
+      session.configure(ignoreConfigErrors((key) => request.config.get(key)));
+    },
+
+    check: async (olds: Properties, news: Properties) =>
+      await convertErrors(async () => {
+        const { [NAME_PROPERTY]: declaredName, [OWN_DOMAINS_PROPERTY]: ownDomains, ...args } = fromPulumi(news);
+        if (typeof ownDomains === "string") session.tenantVerifier.addOwnDomains(JSON.parse(ownDomains) as string[]);
+        const resource = { id: String(declaredName ?? ""), name: parseResourceName(declaredName) };
+        const { inputs, failures } = adapter.check(args, fromPulumi(olds), resource);
+        return { inputs: toPulumi(inputs), failures: [...failures] };
+      }),
+
+    diff: async (id: string, olds: Properties, news: Properties) =>
+      await convertErrors(async () => {
+        const changes = adapter.diff(id, fromPulumi(olds), fromPulumi(news));
+        const replaces = changes.filter((change) => change.replace).map((change) => change.property);
+        // What comes from the native plugin is updated, with no request to the service, so that its state gets the provider.
+        const isForeign = olds[PROVIDER_PROPERTY] === undefined;
+        return addDetailedDiff({ changes: changes.length > 0 || isForeign, replaces }, changes);
+      }),
+
+    create: async (inputs: Properties) =>
+      await convertPartialFailure(inputs, async () => {
+        const { id, outputs } = await adapter.create(fromPulumi(inputs), getTimeoutSeconds(inputs));
+        return { id, outs: outputs };
+      }),
+
+    read: async (id: string, props: Properties = {}) =>
+      await convertErrors(async () => {
+        const readResource = await adapter.read(id, fromPulumi(props));
+        // An id left out tells the engine that the resource is gone.
+        if (readResource === undefined) return {};
+        const { inputs, outputs } = readResource;
+        return {
+          id: readResource.id,
+          props: outputs,
+          ...(inputs === undefined ? {} : { inputs: { ...inputs } }),
+        };
+      }),
+
+    update: async (id: string, olds: Properties, news: Properties) =>
+      await convertPartialFailure(news, async () => ({
+        outs: await adapter.update(id, fromPulumi(olds), fromPulumi(news), getTimeoutSeconds(news)),
+      })),
+
+    delete: async (id: string, props: Properties) => {
+      const { seconds, urn } = getCurrentDelete();
+      await convertErrors(async () => await adapter.delete(id, fromPulumi(props), seconds, getUrnName(urn)));
+    },
+  };
+}
+
+/** The name out of what a resource tells of itself: with a number before it, where a name is not enough. */
+function parseResourceName(declaredName: unknown): string | undefined {
+  return typeof declaredName === "string" ? declaredName.replace(/^\d+:/, "") : undefined;
+}
+
+/** The host's configuration object fails when the engine has given it none, and a preview may not know a value yet. */
+function ignoreConfigErrors(source: ConfigSource): ConfigSource {
+  return (key) => {
+    try {
+      const value = source(key);
+      return value === PULUMI_UNKNOWN ? undefined : value;
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/**
+ * A partial failure becomes the engine's "created, but failed to initialize", which keeps the resource in state. Its
+ * properties must carry the provider, or the host can't delete it later.
+ */
+async function convertPartialFailure<T>(inputs: Properties, work: () => Promise<T>): Promise<T> {
+  return await convertErrors(async () => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PartialFailureError)) throw error;
+      throw Object.assign(new Error(error.message, { cause: error }), {
+        id: error.id,
+        properties: { ...(error.state as Properties), [PROVIDER_PROPERTY]: inputs[PROVIDER_PROPERTY] },
+        reasons: [...error.reasons],
+      });
+    }
+  });
+}
+
+/**
+ * The engine tells an error at its resource, and the host prints it with its stack beside. For one that is written for
+ * people the first comes with its code and the second is cut down to its name; an unexpected one keeps its stack.
+ */
+async function convertErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof EmailSecurityError)) throw error;
+    const { name, code, stack } = error;
+    const isDebug = Boolean(process.env["EMAIL_SECURITY_DEBUG"]);
+    throw Object.assign(new Error(formatErrorWithCode(error), { cause: error }), {
+      toString: () => `${name} (${code})`,
+      stack: isDebug ? stack : "the details are told at its resource",
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import { CircuitOpenError, ServiceError } from "../../client";
+import { SCOPES } from "../../client/response-classification";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { OperationTimeoutError } from "../../tenant";
+
+export interface FailedItem<Item> {
+  readonly item: Item;
+  readonly error: unknown;
+}
+
+/** How many are worked on at a time. How many requests are under way is the tenant's to limit. */
+const DEFAULT_CONCURRENCY = 64;
+
+/**
+ * Processes many items independently: a failed item doesn't prevent the others. If the service fails or refuses the key, the
+ * rest is left for the next run.
+ */
+export class BestEffortRunner<Item> {
+  readonly failures: FailedItem<Item>[] = [];
+  readonly #concurrency: number;
+  #consecutiveFailures = 0;
+  #abandonCause: Error | undefined;
+
+  /** @param options the concurrency, if it isn't the default of 64. */
+  constructor(options: { readonly atATime?: number } = {}) {
+    this.#concurrency = options.atATime ?? DEFAULT_CONCURRENCY;
+  }
+
+  async run(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+    const queue = items.values();
+    const worker = async (): Promise<void> => {
+      for (const item of queue) await this.#attempt(item, work);
+    };
+    await Promise.all(Array.from({ length: Math.min(this.#concurrency, items.length) }, worker));
+  }
+
+  async #attempt(item: Item, work: (item: Item) => Promise<void>): Promise<void> {
+    try {
+      if (this.#abandonCause !== undefined) {
+        throw new NotAttemptedError(this.#abandonCause);
+      }
+      await work(item);
+      this.#consecutiveFailures = 0;
+    } catch (error) {
+      this.failures.push({ item, error });
+      const limit = getAbandonLimit(error);
+      if (limit === undefined) return;
+      this.#consecutiveFailures += 1;
+      if (this.#consecutiveFailures >= limit) this.#abandonCause ??= error as Error;
+    }
+  }
+}
+
+/** An item that was left for the next run after others had failed. `ERR_NOT_TRIED` */
+export class NotAttemptedError extends EmailSecurityError {
+  constructor(cause: Error) {
+    super("ERR_NOT_TRIED", `not tried, after others had failed: ${cause.message}`, { cause });
+  }
+}
+
+/** How many such failures in a row abandon the rest; undefined for a failure of the item. */
+function getAbandonLimit(error: unknown): number | undefined {
+  if (error instanceof CircuitOpenError || error instanceof OperationTimeoutError) return 1;
+  return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : undefined;
+}

@@ -1,0 +1,30 @@
+import type { AllowDenyEntryRow } from "../../client";
+import { decodeEntry, type EncodedList, encodeEntry, type ListedEntry } from "../../settings/encoded-list";
+import { ENTRY_FIELD_DEFINITIONS, pickUnsentValues } from "../../settings/entry-fields";
+import { buildNaturalKey } from "../../settings/entry-value";
+
+/** An entry of a list, with its key there. */
+export type KeyedEntry = readonly [key: string, entry: ListedEntry];
+
+/** Parses the entries of a keyed list; skips unreadable and unknown texts. */
+export function decodeEntries(content: EncodedList | readonly (readonly [string, string])[]): KeyedEntry[] {
+  const encodedPairs = Array.isArray(content) ? content : Object.entries(content);
+  return encodedPairs.flatMap(([key, text]) => {
+    const entry = typeof text === "string" ? decodeEntry(key, text) : undefined;
+    return entry === undefined ? [] : [[key, entry] as const];
+  });
+}
+
+export function getNaturalKey(entry: ListedEntry): string {
+  return buildNaturalKey(entry.entryType, entry.value);
+}
+
+/** The text of a row. Fields that the service is never sent are those that are known, unless the entry is on the other list now. */
+export function encodeRow(row: AllowDenyEntryRow, knownEntry: ListedEntry): string {
+  if (row.list !== knownEntry.list) return encodeEntry(row);
+  return encodeEntry({
+    ...row,
+    ...pickUnsentValues(ENTRY_FIELD_DEFINITIONS, { ...knownEntry }),
+    unknown: knownEntry.unknown,
+  });
+}

@@ -1,0 +1,69 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
+import { excerpt, quote } from "../../settings/text";
+import { isStoredRow, selectEffectiveRow } from "../../tenant";
+import { describeExistingEntry } from "./errors";
+import type { LifecycleContext } from "./lifecycle";
+
+/*
+ * The service may hold duplicates: one mailbox or value in several rows. The provider changes one of them and reports which.
+ * A removal removes all; that of a list, the rows that a preview has shown.
+ */
+
+/** The row that the provider acts on, and all its duplicates including itself. */
+export type DuplicateRows<Row> = readonly [chosen: Row, all: readonly Row[]];
+
+/** The maximum number of duplicates in a message. */
+const MAX_SHOWN = 5;
+
+/** Reports duplicates at the service, and which row the provider acts on. */
+function logDuplicates<Row>(
+  duplicates: Iterable<DuplicateRows<Row>>,
+  describe: (row: Row) => string,
+  { log }: Pick<LifecycleContext, "log">,
+  removal = "removes all of them.",
+): void {
+  const multiple = [...duplicates].filter(([, allRows]) => allRows.length > 1);
+  for (const [chosen, allRows] of multiple.slice(0, MAX_SHOWN)) {
+    const others = allRows.filter((row) => row !== chosen);
+    const visibleText = others.slice(0, MAX_SHOWN).map(describe).join(" | ");
+    const moreText = others.length > MAX_SHOWN ? ` | … and ${others.length - MAX_SHOWN} more` : "";
+    log(
+      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; also there: ${visibleText}${moreText}. Removing it from its list ${removal} Remove what is too many in the console.`,
+    );
+  }
+  if (multiple.length > MAX_SHOWN) log(`The service holds ${multiple.length - MAX_SHOWN} more several times each.`);
+}
+
+/** Reports duplicate entries. A list removes only the rows that a preview has shown; a single entry removes all of them. */
+export function logEntryDuplicates(
+  duplicates: Iterable<DuplicateRows<AllowDenyEntryRow>>,
+  context: Pick<LifecycleContext, "log">,
+): void {
+  const removal = "removes all of them; an AllowDenyList leaves those with another comment that aren't in its state.";
+  logDuplicates(duplicates, describeExistingEntry, context, removal);
+}
+
+/** Reports duplicate mailboxes. A VIP that is both detected and added legitimately has two rows. */
+export async function logVipDuplicates(
+  mailboxes: readonly string[],
+  { tenant, log }: Pick<LifecycleContext, "tenant" | "log">,
+): Promise<void> {
+  const duplicates: DuplicateRows<VipEmployeeRow>[] = [];
+  for (const mailbox of mailboxes) {
+    const rows = await tenant.readVipRows(mailbox);
+    const chosen = selectEffectiveRow(rows, mailbox);
+    const isExpected = rows.length < 2 || (hasOneSpelling(rows) && rows.filter(isStoredRow).length < 2);
+    if (chosen !== undefined && !isExpected) duplicates.push([chosen, rows]);
+  }
+  logDuplicates(duplicates, describeVipRow, { log });
+}
+
+function hasOneSpelling(rows: readonly VipEmployeeRow[]): boolean {
+  return rows.every(({ email }) => email === rows[0]?.email);
+}
+
+function describeVipRow({ email = "", comment = "", added_by, date_added }: VipEmployeeRow): string {
+  const addedByText = added_by === undefined ? "" : `, added by ${excerpt(added_by)}`;
+  const timeText = date_added === undefined ? "" : ` at ${excerpt(date_added)}`;
+  return `${quote(email)} (${comment === "" ? "no comment" : `comment ${quote(comment)}`}${addedByText}${timeText})`;
+}

@@ -1,0 +1,101 @@
+import type { AllowDenyEntryRow } from "../../client";
+import type { AllowDenyEntryInputs, VipEmployeeInputs } from "../../settings/arguments";
+import { truncateByDanger } from "../../settings/danger";
+import { encodeEntry, encodeEntryKey, encodeVip, encodeVipKey } from "../../settings/encoded-list";
+import { isSameEntryState } from "../../settings/entry-fields";
+import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../../settings/list-arguments";
+import { sanitizeLine } from "../../settings/text";
+import { encodeRowKey } from "./entry-match";
+import { PlanStaleError } from "./errors";
+import type { LifecycleContext } from "./lifecycle";
+
+/** The intended change of one entry or VIP: the texts of its key in a keyed list. */
+export interface EncodedChange {
+  readonly key: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+const MAX_SHOWN = 20;
+
+/**
+ * Enforces the reviewed plan, if there is one: nothing is written unless the plan has exactly these changes.
+ *
+ * @param changes what is done already is none of the plan's business.
+ * @param outcomeText what is not changed because of it.
+ * @throws {PlanStaleError} (`ERR_PLAN_MOVED`) that names what was not reviewed so.
+ */
+export function enforcePlan(
+  kind: ListKind,
+  changes: readonly EncodedChange[],
+  { getReviewedPlan }: LifecycleContext,
+  outcomeText = "Nothing of this resource was changed.",
+): void {
+  const plan = getReviewedPlan?.();
+  if (plan === undefined) return;
+  const unreviewed = changes.flatMap(({ key, ...texts }) => {
+    const [before, after] = [kind.decodeState(key, texts.before), kind.decodeState(key, texts.after)];
+    if (isSameEntryState(before, after)) return [];
+    const reason = plan.describeDeviation({ kind: kind.subjectKind, key, before, after });
+    if (reason === undefined) return [];
+    const name = kind.describe(key, texts.after ?? texts.before ?? "");
+    const getListName = (entryState: typeof before) =>
+      entryState && (kind.subjectKind === "vip" ? "vip" : entryState.list);
+    return [{ text: `${name} ${reason}`, from: getListName(before), to: getListName(after) }];
+  });
+  if (unreviewed.length === 0) return;
+  const { visible, hiddenText } = truncateByDanger(unreviewed, MAX_SHOWN, (item) => item);
+  throw new PlanStaleError(
+    [
+      `What would be done is not what was reviewed. ${outcomeText}`,
+      ...visible.map(({ text }) => `  ${sanitizeLine(text)}`),
+      ...(hiddenText === undefined ? [] : [`  … and ${hiddenText}`]),
+      "Make the plan anew, and have it reviewed.",
+    ].join("\n"),
+  );
+}
+
+/** The same for an entry of another scope that is taken over, and so is no more: when it is met, for only then it is known. */
+export function enforcePlanForAdopted(row: AllowDenyEntryRow, declared: PlannedEntry, context: LifecycleContext): void {
+  const key = encodeRowKey(row);
+  if (key === encodeEntryKey(declared) || row.verdict_scope === undefined) return;
+  const change = { key, before: encodeEntry(row), after: undefined };
+  enforcePlan(ENTRY_LIST_KIND, [change], context, "It was left as it is.");
+}
+
+/** Whether a plan is enforced. If not, callers skip the wait entirely. */
+export function isPlanEnforced({ getReviewedPlan }: LifecycleContext): boolean {
+  return getReviewedPlan?.() !== undefined;
+}
+
+type PlannedEntry = Omit<AllowDenyEntryInputs, "adopt">;
+
+/**
+ * Enforces the plan for a single entry.
+ *
+ * @param knownEntry how to find it: as the state has it, or as it is declared.
+ * @param after as it is declared; undefined where it goes.
+ */
+export async function enforcePlanForEntry(
+  knownEntry: PlannedEntry & { readonly id?: string },
+  after: PlannedEntry | undefined,
+  context: LifecycleContext,
+): Promise<void> {
+  const key = encodeEntryKey(after ?? knownEntry);
+  const row = await context.tenant.findEntry(knownEntry);
+  const before = row !== undefined && encodeRowKey(row) === key ? encodeEntry(row) : undefined;
+  const desired = after === undefined ? undefined : encodeEntry(after);
+  enforcePlan(ENTRY_LIST_KIND, [{ key, before, after: desired }], context);
+}
+
+/** Enforces the plan for a single VIP. */
+export async function enforcePlanForVip(
+  email: string,
+  after: Pick<VipEmployeeInputs, "comment"> | undefined,
+  context: LifecycleContext,
+): Promise<void> {
+  const row = await context.tenant.findVip(email);
+  const before = row === undefined ? undefined : encodeVip(row);
+  const desired = after === undefined ? undefined : encodeVip(after);
+  enforcePlan(VIP_LIST_KIND, [{ key: encodeVipKey(email), before, after: desired }], context);
+}

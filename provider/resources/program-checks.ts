@@ -1,0 +1,76 @@
+import * as pulumi from "@pulumi/pulumi";
+import { ConfigurationError, InvalidArgumentError } from "../client/errors";
+import { quote } from "../settings/text";
+import { Announcements, buildSharingOptions } from "./announcements";
+import { assertEffectiveIgnores } from "./ignored-changes";
+import { getProviderInstanceName, Provider } from "./provider";
+import { getTenantList, type ResourceKind } from "./resource-type";
+import { assertNoMisspelledVariables, CONFIG_NAMESPACE, describeUnknownSettings } from "./setting-names";
+
+/**
+ * What a program with dynamic resources is refused for before the first of them is registered: what the engine would pass
+ * over in silence, or write down.
+ *
+ * @throws {ConfigurationError} for names in the configuration that nobody reads, and for a key in the clear.
+ * @throws {InvalidArgumentError} for options that would do nothing.
+ */
+export function prepareResource(
+  kind: ResourceKind,
+  name: string,
+  options: pulumi.CustomResourceOptions | undefined,
+): void {
+  if (options?.import !== undefined) throwImportUnsupported(kind, name);
+  const ignoreChanges = options?.ignoreChanges ?? [];
+  // The build has it loaded only where it is called: it needs the schemas of all arguments, which single entries don't.
+  if (ignoreChanges.length > 0) assertEffectiveIgnores(kind, ignoreChanges);
+  assertNoMisspelledVariables(process.env);
+  assertKnownSettings();
+  assertSecretApiKey();
+  announceProviderInstance(kind, options);
+}
+
+let announcements: Announcements | undefined;
+
+/** Tells the provider processes of this run that an explicit instance will declare something, so that they can wait for it. */
+function announceProviderInstance(kind: ResourceKind, options: pulumi.CustomResourceOptions | undefined): void {
+  const engine = process.env["PULUMI_NODEJS_ENGINE"];
+  const { parent } = options ?? {};
+  const parentProvider = pulumi.Resource.isInstance(parent)
+    ? parent.getProvider("pulumi-nodejs:dynamic:Resource")
+    : undefined;
+  const provider = options?.provider ?? parentProvider;
+  // One that depends on another resource may have to wait for it to be written first.
+  if (engine === undefined || !(provider instanceof Provider) || options?.dependsOn !== undefined) return;
+  announcements ??= new Announcements(buildSharingOptions(engine, process.env));
+  announcements.add(getTenantList(kind), getProviderInstanceName(provider));
+}
+
+/** @throws {ConfigurationError} for a key of the stack's configuration in our namespace that nobody reads. */
+export function assertKnownSettings(): void {
+  const ownKeys = Object.keys(pulumi.runtime.allConfig()).filter((key) => key.startsWith(`${CONFIG_NAMESPACE}:`));
+  const names = ownKeys.map((key) => key.slice(CONFIG_NAMESPACE.length + 1));
+  const problems = describeUnknownSettings(names, pulumi.getProject());
+  if (problems.length > 0) throw new ConfigurationError(problems.join("\n"));
+}
+
+/** The engine gives dynamic resources the whole configuration of the stack, and keeps that in state as it is. */
+function assertSecretApiKey(): void {
+  const key = `${CONFIG_NAMESPACE}:apiKey`;
+  const runtime = pulumi.runtime as { readonly isConfigSecret?: (key: string) => boolean };
+  if (pulumi.runtime.allConfig()[key] === undefined || runtime.isConfigSecret?.(key) !== false) return;
+  throw new ConfigurationError(
+    `The stack's configuration holds the API key in the clear (${key}), and so would the stack's state. Nothing was changed. Set it as a secret: \`pulumi config set --secret ${key}\` asks for it. Where others can read the file or an earlier state, have the service give you another key.`,
+  );
+}
+
+/** The engine asks Pulumi's host of dynamic resources to read it without saying which provider it has. */
+function throwImportUnsupported(kind: ResourceKind, name: string): never {
+  const adoptText = kind.startsWith("AllowDeny") ? ", and with `adopt: true` changes what is not" : "";
+  throw new InvalidArgumentError(
+    [
+      `${kind} ${quote(name)}: the option \`import\` can't be followed, for Pulumi imports no dynamic resources. Nothing was changed.`,
+      `Take it away: \`pulumi up\` takes over what is there as declared${adoptText}. \`npx email-security export\` writes down all that is there.`,
+      "Or import over the native plugin; the program then imports from pulumi-email-security/native.",
+    ].join("\n"),
+  );
+}

@@ -1,0 +1,230 @@
+import type { SettingsClient, SettingsClientOptions } from "../client";
+import { RunCancelledError } from "../client/permits";
+import type { ArgumentFailure } from "../settings/arguments";
+import type { OwnDomains } from "../settings/own-domains";
+import { sanitizeLine } from "../settings/text";
+import { TenantCache } from "../tenant";
+import { closeRateLimiters } from "../tenant/rate-limit-client";
+import { buildSharingOptions } from "./announcements";
+import {
+  buildTenantLabel,
+  type ConfigSource,
+  describeApiKeySource,
+  getInstanceName,
+  readConfiguration,
+  readOwnDomains,
+} from "./configuration";
+import { createTenantClient } from "./create-tenant-client";
+import { type DeclarationOwner, DeclarationRegistry } from "./declaration-registry";
+import { Declarations } from "./declarations";
+import type { LifecycleContext, ResourceDeclaration } from "./lifecycle/lifecycle";
+import {
+  buildRemovalFilter,
+  type RemovalFilter,
+  type ReviewedPlan,
+  readPlanFile,
+  readReviewedPlan,
+} from "./lifecycle/reviewed-plan";
+import type { Session } from "./provider-adapter";
+import { getTenantList, type ResourceKind } from "./resource-type";
+import { type ClaimedTenant, TenantClaims } from "./tenant-claims";
+import { TenantVerifier } from "./tenant-verifier";
+
+/**
+ * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
+ * provider instance, so it knows one tenant; all its resources share it.
+ */
+export class ProviderSession implements Session {
+  readonly #programDeclarations = new DeclarationRegistry();
+  readonly #declarations: Declarations;
+  readonly #tenantClaims: TenantClaims;
+  readonly #logSentence: (sentence: string) => void;
+  readonly #abortController = new AbortController();
+  readonly #managedDeclarations: ResourceDeclaration[] = [];
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly tenantVerifier: TenantVerifier;
+  #config: ConfigSource = () => undefined;
+  #settings: SettingsClientOptions | undefined;
+  #getOwnDomains: OwnDomains | undefined;
+  #cachedPlan: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
+  #removalLimit: { readonly onlyRemoves: RemovalFilter | undefined } | undefined;
+  #connection: TenantConnection | undefined;
+
+  /**
+   * @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same.
+   * @param logSentence tells a sentence to the person at the terminal.
+   * @param environment what it is configured by, beside the stack. Default: that of the process.
+   */
+  constructor(
+    engine: string | undefined,
+    logSentence: (sentence: string) => void,
+    environment: NodeJS.ProcessEnv = process.env,
+  ) {
+    this.#logSentence = logSentence;
+    this.#environment = environment;
+    this.tenantVerifier = new TenantVerifier({
+      environment,
+      getInstanceName: () => getInstanceName(this.#config),
+      describeKeySource: () => describeApiKeySource(this.#config, environment),
+      getOwnDomains: () => this.getOwnDomains(),
+      log: (sentence) => this.log(sentence),
+    });
+    const sharingOptions = buildSharingOptions(engine, environment);
+    this.#declarations = new Declarations(sharingOptions);
+    this.#tenantClaims = new TenantClaims({
+      ...sharingOptions,
+      getInstanceName: () => getInstanceName(this.#config),
+    });
+  }
+
+  configure(source: ConfigSource): void {
+    this.#config = source;
+    this.#settings = undefined;
+    this.#getOwnDomains = undefined;
+  }
+
+  getContext(): LifecycleContext {
+    const { settings, tenant } = this.#connect();
+    const tenantKey = getTenantKey(settings) ?? "";
+    return {
+      tenant,
+      confirmTenant: async (list, options) => {
+        await this.tenantVerifier.confirm(list, tenant, options);
+        await this.#tenantClaims.confirm(list, this.#buildClaimant(settings));
+      },
+      log: (sentence) => this.log(sentence),
+      isDeclared: (key) => this.#declarations.has(key, tenantKey),
+      shareManagedIds: (ids) => this.shareManagedIds(ids),
+      isManagedElsewhere: (id) => this.#declarations.isManagedElsewhere(id),
+      getOwnDomains: () => this.getOwnDomains(),
+      getReviewedPlan: () => this.#getReviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),
+    };
+  }
+
+  /** The tenant's client. Throws when the configuration is missing. */
+  getClient(): SettingsClient {
+    return this.#connect().client;
+  }
+
+  declare(owner: DeclarationOwner, declaration: ResourceDeclaration): readonly ArgumentFailure[] {
+    const collisions = this.#programDeclarations.declare(owner, declaration);
+    if (collisions.length > 0) return collisions;
+    const { isList, getItems, has } = declaration;
+    const settings = this.#tryReadSettings();
+    const tenant = getTenantKey(settings);
+    const list = getTenantList(owner.kind);
+    const name = isList ? `${owner.kind} ${owner.id}` : [...getItems()].map(({ subject }) => subject).join(" ");
+    this.#tenantClaims.declare(list, name, declaration, settings && this.#buildClaimant(settings));
+    if (isList) this.#declarations.declareList(listKeys(getItems()), has, tenant);
+    else this.#declarations.declare([...listKeys(getItems())], tenant);
+    return [];
+  }
+
+  /** Whether the program declares something of it by this process, and not by another one, or not in this run. */
+  isDeclaredHere({ getItems }: ResourceDeclaration): boolean {
+    for (const { key } of getItems()) if (this.#declarations.isDeclaredHere(key)) return true;
+    return false;
+  }
+
+  findListByName(kind: ResourceKind, name: string): ResourceDeclaration | undefined {
+    return this.#programDeclarations.findListByName(kind, name);
+  }
+
+  addManaged(declaration: ResourceDeclaration): void {
+    this.#managedDeclarations.push(declaration);
+  }
+
+  isManaged(key: string): boolean {
+    return this.#managedDeclarations.some(({ has }) => has(key));
+  }
+
+  shareManagedIds(ids: readonly string[]): void {
+    this.#declarations.shareManagedIds(ids);
+  }
+
+  getOwnDomains(): OwnDomains {
+    this.#getOwnDomains ??= readOwnDomains(this.#config, this.#environment);
+    return this.#getOwnDomains;
+  }
+
+  getTenantLabel(): string | undefined {
+    return buildTenantLabel(this.#config, this.#environment);
+  }
+
+  getRemovalFilter(): RemovalFilter | undefined {
+    this.#removalLimit ??= { onlyRemoves: buildRemovalFilter(readPlanFile(this.#environment) ?? {}) };
+    return this.#removalLimit.onlyRemoves;
+  }
+
+  log(sentence: string): void {
+    this.#logSentence(sanitizeLine(sentence));
+  }
+
+  /** From now on nothing more is sent to the service: what is asked for fails with `ERR_CANCELLED`. */
+  cancel(): void {
+    this.#abortController.abort(new RunCancelledError("the run was cancelled"));
+  }
+
+  /** The same, and nothing is kept open, or shared any more: for a process that goes on to another tenant. */
+  close(): void {
+    this.cancel();
+    this.#declarations.end();
+    this.#tenantClaims.end();
+    void this.#connection?.client.close().catch(() => {});
+    closeRateLimiters(this.#environment);
+  }
+
+  #buildClaimant({ baseUrl, apiKey }: SettingsClientOptions): ClaimedTenant {
+    return { baseUrl, apiKey, readIdentity: async (list) => await this.#connect().tenant.readIdentity(list) };
+  }
+
+  /** The configuration, or undefined where it is missing or not known yet: a check must work without. */
+  #tryReadSettings(): SettingsClientOptions | undefined {
+    try {
+      return this.#readSettings();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Read once for a configuration: each of thousands of entries asks for it. Throws when it is missing. */
+  #readSettings(): SettingsClientOptions {
+    this.#settings ??= readConfiguration(this.#config, this.#environment);
+    return this.#settings;
+  }
+
+  /** It may be configured more than once, as for each kind of dynamic resources; they all share one tenant. */
+  #connect(): TenantConnection {
+    const settings = this.#readSettings();
+    if (this.#connection?.settings === settings) return this.#connection;
+    if (JSON.stringify(this.#connection?.settings) !== JSON.stringify(settings)) {
+      const client = createTenantClient(settings, this.#environment, this.#abortController.signal);
+      this.#connection = { settings, client, tenant: new TenantCache({ client }) };
+    }
+    return this.#connection as TenantConnection;
+  }
+
+  /** Read once: a plan of thousands of changes would be read and hashed anew for each resource. */
+  #getReviewedPlan(host: string): ReviewedPlan | undefined {
+    if (this.#cachedPlan?.host !== host) this.#cachedPlan = { host, plan: readReviewedPlan(this.#environment, host) };
+    return this.#cachedPlan.plan;
+  }
+}
+
+interface TenantConnection {
+  readonly settings: SettingsClientOptions;
+  readonly client: SettingsClient;
+  readonly tenant: TenantCache;
+}
+
+function* listKeys(items: Iterable<{ readonly key: string }>): Iterable<string> {
+  for (const { key } of items) yield key;
+}
+
+/**
+ * Tells one tenant from another among the processes of a run; only its hash is ever written. A key is of one tenant, by
+ * whatever name its host is reached.
+ */
+function getTenantKey(settings: SettingsClientOptions | undefined): string | undefined {
+  return settings?.apiKey;
+}

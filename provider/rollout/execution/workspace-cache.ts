@@ -1,0 +1,39 @@
+import type { Journal } from "../journal/journal";
+import { type BundleDirectory, extractBundle } from "../planning/file-bundle";
+import { buildEngineEnvironment } from "../planning/plan-rollout";
+import { assertSameBackend, getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
+import type { Workspace } from "./tenant-job";
+
+/** The projects of rollouts, each laid out once on this machine. */
+export class WorkspaceCache {
+  readonly #journal: Journal;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #workspaces = new Map<string, Promise<Workspace & Pick<BundleDirectory, "remove">>>();
+
+  constructor(journal: Journal, environment: NodeJS.ProcessEnv) {
+    this.#journal = journal;
+    this.#environment = environment;
+  }
+
+  /** @throws {RolloutError} if this machine's state backend differs from the rollout's. */
+  async get(rollout: string): Promise<Workspace> {
+    const workspace = this.#workspaces.get(rollout) ?? this.#create(rollout);
+    this.#workspaces.set(rollout, workspace);
+    // The read or layout may succeed on a later attempt.
+    workspace.catch(() => this.#workspaces.delete(rollout));
+    return await workspace;
+  }
+
+  close(): void {
+    for (const workspace of this.#workspaces.values()) void workspace.then(({ remove }) => remove()).catch(() => {});
+  }
+
+  async #create(rollout: string): Promise<Workspace & Pick<BundleDirectory, "remove">> {
+    const { spec } = await this.#journal.getRollout(rollout);
+    const backend = resolveStateBackend(this.#environment, getProjectDirectory(spec.source));
+    assertSameBackend(rollout, spec, backend);
+    const { path, remove } = extractBundle(await this.#journal.readFiles(rollout), spec.project, backend.url);
+    const environment = buildEngineEnvironment(this.#environment, spec.keyVariables, backend);
+    return { directory: path, environment, remove };
+  }
+}

@@ -1,0 +1,143 @@
+import { posix } from "node:path";
+import { pickTextFields, TEXT_FIELD_NAMES } from "../../files/element-fields";
+import { formatSettingsErrorMessage } from "../../files/finding";
+import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
+import type { Settings } from "../../files/settings";
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { Journal } from "../journal/journal";
+import type { PackedFiles, TenantRecord } from "../journal/rollout-record";
+import {
+  type DeclaredChange,
+  type DeclaredValue,
+  DIFFERENCE_FORMAT,
+  type RolloutDifference,
+  type TenantDifference,
+} from "../model/history-schema";
+import { RolloutCommands } from "../model/rollout-commands";
+import { RolloutError } from "../model/rollout-error";
+import type { TenantState } from "../model/wave";
+
+/**
+ * Compares the declarations of two rollouts, tenant by tenant, by the settings files that the journal keeps of each.
+ *
+ * @param commands the commands that messages suggest.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) if one of them was pruned, together with its files.
+ */
+export async function buildRolloutDifference(
+  journal: Journal,
+  from: string,
+  to: string,
+  commands = new RolloutCommands(),
+): Promise<RolloutDifference> {
+  const [one, other] = [await readSide(journal, from, commands), await readSide(journal, to, commands)];
+  const names = new Set([...other.tenants.keys(), ...one.tenants.keys()]);
+  const tenants: TenantDifference[] = [];
+  let sameCount = 0;
+  for (const name of names) {
+    const difference = compareTenantDeclarations(name, one, other);
+    if (difference === undefined) sameCount += 1;
+    else tenants.push(difference);
+  }
+  return { format: DIFFERENCE_FORMAT, from: one.rollout, to: other.rollout, tenants, same: sameCount };
+}
+
+interface RolloutSide {
+  readonly rollout: RolloutDifference["from"];
+  readonly tenants: ReadonlyMap<string, TenantRecord>;
+  /** The settings that the files declare for a tenant, or the reason why they can't be read. */
+  readonly readSettings: (tenant: TenantRecord) => Settings | string;
+}
+
+async function readSide(journal: Journal, id: string, commands: RolloutCommands): Promise<RolloutSide> {
+  const { spec, digest } = await journal.getRollout(id);
+  const { today, prunedAtMs } = spec;
+  if (prunedAtMs !== undefined) {
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_KNOWN",
+      `The rollout ${id} was pruned, and the files that say what it declared are gone. What it changed is told by \`${commands.show(id)}\``,
+    );
+  }
+  const files = await journal.readFiles(id);
+  const readFile = createBundleReader(files);
+  const cache: SettingsReadCache = new Map();
+  return {
+    rollout: { id, digest, today },
+    tenants: new Map((await journal.listTenants(id)).map((tenant) => [tenant.name, tenant])),
+    readSettings: ({ target }) => {
+      const file = posix.join(files.folder, target.settings.replaceAll("\\", "/"));
+      // The planning has already reported the lint findings.
+      const read = inspectSettings(file, { today, readFile, cache, ownDomains: [], shouldCrossCheck: false });
+      return read.settings ?? formatSettingsErrorMessage(file, read.findings);
+    },
+  };
+}
+
+/** Reads only from the bundle, never from the disk. */
+function createBundleReader({ bundle }: PackedFiles): (path: string) => string {
+  return (path) => {
+    const bytes = bundle.get(posix.normalize(path.replaceAll("\\", "/")));
+    if (bytes === undefined) throw new Error("the rollout kept no such file");
+    return Buffer.from(bytes).toString("utf8");
+  };
+}
+
+function compareTenantDeclarations(name: string, one: RolloutSide, other: RolloutSide): TenantDifference | undefined {
+  const [before, after] = [one.tenants.get(name), other.tenants.get(name)];
+  if (before === undefined || after === undefined) {
+    return { name, only: before === undefined ? "to" : "from", changes: [] };
+  }
+  const [oldSettings, newSettings] = [one.readSettings(before), other.readSettings(after)];
+  const unreadable =
+    typeof oldSettings === "string" ? oldSettings : typeof newSettings === "string" ? newSettings : undefined;
+  const states = omitUndefined({ from: getUnappliedState(before), to: getUnappliedState(after) });
+  const stateFields = Object.keys(states).length === 0 ? {} : { states };
+  if (typeof oldSettings === "string" || typeof newSettings === "string") {
+    return { name, ...stateFields, changes: [], ...omitUndefined({ unreadable }) };
+  }
+  const changes = compareDeclarations(listDeclaredElements(oldSettings), listDeclaredElements(newSettings));
+  return changes.length === 0 ? undefined : { name, ...stateFields, changes };
+}
+
+/** The state of a tenant that did not reach its declared settings. */
+function getUnappliedState({ state }: TenantRecord): TenantState | undefined {
+  return state === "done" || state === "unchanged" ? undefined : state;
+}
+
+type DeclaredElements = ReadonlyMap<
+  string,
+  Pick<DeclaredChange, "kind" | "key" | "value"> & { readonly as: DeclaredValue }
+>;
+
+function listDeclaredElements({ entries, vips }: Settings): DeclaredElements {
+  const elements = [
+    ...entries.map((element) => ({ one: element, value: element.value, own: { list: element.list } })),
+    ...vips.map((element) => ({ one: element, value: element.email, own: {} })),
+  ];
+  return new Map(
+    elements.map(({ one, value, own }) => [
+      `${one.kind} ${one.key}`,
+      { kind: one.kind, key: one.key, value, as: { ...own, ...pickTextFields(one) } },
+    ]),
+  );
+}
+
+function compareDeclarations(
+  oldDeclarations: DeclaredElements,
+  newDeclarations: DeclaredElements,
+): readonly DeclaredChange[] {
+  const changes: DeclaredChange[] = [];
+  for (const [id, { as: after, ...one }] of newDeclarations) {
+    const before = oldDeclarations.get(id)?.as;
+    if (before === undefined) changes.push({ sign: "add", ...one, after });
+    else if (DECLARED_FIELDS.some((field) => before[field]?.toString() !== after[field]?.toString())) {
+      changes.push({ sign: "change", ...one, before, after });
+    }
+  }
+  for (const [id, { as: before, ...one }] of oldDeclarations) {
+    if (!newDeclarations.has(id)) changes.push({ sign: "remove", ...one, before });
+  }
+  return changes;
+}
+
+/** The fields that may differ, in the order in which the page shows them. */
+export const DECLARED_FIELDS: readonly (keyof DeclaredValue)[] = ["list", ...TEXT_FIELD_NAMES];

@@ -1,0 +1,118 @@
+import { labelTextFields, pickMetadata } from "../../files/element-fields";
+import { CHANGE_SIGNS } from "../../plan/render/plan-descriptions";
+import {
+  formatCount,
+  formatMinute,
+  joinTexts,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
+import type { RecordedChange, RolloutDetails, RolloutMilestone, TenantDetails } from "../model/history-schema";
+import { buildGroupedLines, formatChangeSubject } from "./grouped-changes";
+import type { PageLine, PageSection, PageView } from "./page-view";
+
+/**
+ * Builds the page of a rollout's record. Besides the report, it shows who planned it from what, its events, and every change. A change that
+ * several tenants share appears once.
+ *
+ * @param tenantNames the names of the tenants to show. Default: all.
+ */
+export function buildRolloutPage(details: RolloutDetails, tenantNames?: ReadonlySet<string>): PageView {
+  const { happened, tenants } = details;
+  const changedTenants = tenants.filter(({ name, changes }) => changes.length > 0 && tenantNames?.has(name) !== false);
+  return {
+    title: [],
+    introduction: buildIntroduction(details),
+    sections: [
+      { heading: ["What happened (UTC)"], lines: happened.map(buildEventLine) },
+      {
+        heading: safeText`What was to change in ${formatCount(changedTenants.length, "tenant")}`,
+        lines: buildGroupedLines(changedTenants, buildChangeLine),
+      },
+      ...(tenantNames === undefined ? [] : buildPlanSections(changedTenants)),
+    ],
+  };
+}
+
+function buildIntroduction({ origin, project, today, prunedAt }: RolloutDetails): readonly SafeText[] {
+  const plannedBy =
+    origin === undefined
+      ? []
+      : safeText`Planned by ${untrusted(origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`)}${
+          origin.revision === undefined
+            ? []
+            : safeText` of the commit ${untrusted(origin.revision)}${origin.isChanged === true ? ", and of what was not committed" : ""}`
+        }`;
+  const projectText = safeText`project ${untrusted(project)}, ends judged by ${untrusted(today)}`;
+  return [
+    plannedBy.length === 0 ? projectText : safeText`${plannedBy}; ${projectText}`,
+    ...(prunedAt === undefined
+      ? []
+      : [safeText`Pruned on ${prunedAt.slice(0, 10)}: its files, whole plans and tenants' steps are gone.`]),
+  ];
+}
+
+const EVENT_LABELS: Readonly<Record<string, string>> = {
+  planned: "planned",
+  started: "begun",
+  resumed: "gone on with",
+  "wave-started": "begun",
+  "wave-soaking": "soaks until",
+  "wave-health": "health",
+  "wave-finished": "through",
+  waiting: "waits",
+  stopped: "stopped",
+  interrupted: "interrupted",
+  finished: "finished",
+  "tenant-skipped": "skipped",
+};
+
+export function buildEventLine({ at, kind, wave, tenant, by, told }: RolloutMilestone): PageLine {
+  const parts: SafeText[] = [
+    ...(wave === undefined ? [] : [safeText`wave ${untrusted(wave)}:`]),
+    ...(tenant === undefined ? [] : [[untrusted(tenant)]]),
+    EVENT_LABELS[kind] === undefined ? [untrusted(kind)] : [EVENT_LABELS[kind]],
+    ...(by === undefined ? [] : [safeText`by ${untrusted(by)}`]),
+    ...(told === undefined ? [] : kind === "wave-soaking" ? [formatMinute(told)] : [[untrustedSentence(told)]]),
+  ];
+  return { label: at.slice(0, 16).replace("T", " "), text: joinTexts(parts, " ") };
+}
+
+/** Formats a change with its documented reasons. */
+export function buildChangeLine(change: RecordedChange): PageLine {
+  const { sign, before, after, expires, why, accepted } = change;
+  const isUpdate = before !== undefined && after !== undefined;
+  const previousTexts = isUpdate ? findDifferingTexts(before, after) : [];
+  const details: readonly SafeText[] = [
+    ...labelTextFields(pickMetadata(change)).flatMap(([label, text]) => formatLabeled(label, text)),
+    ...formatLabeled("ends", expires),
+    ...previousTexts.flatMap(([name, previous]) => formatLabeled(`${name} was`, previous)),
+    ...getDetailTexts(after ?? before ?? {}).flatMap(([name, text]) => formatLabeled(name, text)),
+    ...formatLabeled("accepted", accepted),
+    ...(why === undefined ? [] : [[untrustedSentence(why)]]),
+  ];
+  return {
+    label: CHANGE_SIGNS[sign],
+    text: formatChangeSubject(change),
+    ...(details.length === 0 ? {} : { details: [joinTexts(details, " · ")] }),
+  };
+}
+
+function formatLabeled(projectText: string, text: string | undefined): readonly SafeText[] {
+  return text === undefined ? [] : [safeText`${projectText} ${untrusted(text)}`];
+}
+
+function buildPlanSections(tenants: readonly TenantDetails[]): readonly PageSection[] {
+  return tenants.map(({ name, settings, digest, changes }) => ({
+    heading: safeText`The plan of ${untrusted(name)}`,
+    lines: [
+      {
+        label: "",
+        text: safeText`${untrusted(digest)}, of ${untrusted(settings)}, ${formatCount(changes.length, "change")}`,
+      },
+    ],
+  }));
+}

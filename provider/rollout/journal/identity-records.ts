@@ -1,0 +1,60 @@
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { Database } from "../database/database";
+import type { Target } from "../model/target";
+import { isOpenState } from "../model/wave";
+import type { IdentityRecords } from "../targets/tenant-conflicts";
+import { type LastAppliedRollouts, readLastApplied } from "./last-applied";
+import type { RolloutScope } from "./rollout-record";
+
+/**
+ * Returns what rollouts read of tenants.
+ *
+ * @param targets all tenants of the targets file.
+ * @param filter `all` includes tenants that are no longer in the file.
+ * @throws {JournalError} if the journal can't be read.
+ */
+export async function readIdentityRecords(
+  database: Database,
+  scope: Omit<RolloutScope, "stacks">,
+  targets: readonly Target[],
+  filter: "declared" | "all" = "declared",
+): Promise<IdentityRecords> {
+  const stacks = filter === "all" ? {} : { stacks: targets.map(({ stack }) => stack) };
+  return selectIdentityRecords(await readLastApplied(database, { ...scope, ...stacks }), targets, filter);
+}
+
+/** Returns the same from one or more journals that were already read. */
+export function selectIdentityRecords(
+  { stacks, readEarlier }: Pick<LastAppliedRollouts, "stacks" | "readEarlier">,
+  targets: readonly Target[],
+  filter: "declared" | "all",
+): IdentityRecords {
+  const declared = new Map(targets.map((target) => [target.stack, target]));
+  return new Map(
+    [...stacks].flatMap(([stack, { applied, pending }]) => {
+      if (filter === "declared" && !declared.has(stack)) return [];
+      // A plan that was never started may come from a wrong key, for which the rollout was then abandoned.
+      const isNewer = pending?.identity !== undefined && (pending.isStarted || isOpenState(pending.rolloutState));
+      const lastRead = isNewer ? pending : applied;
+      if (lastRead?.identity === undefined) return [];
+      const { name = lastRead.name, place } = declared.get(stack) ?? {};
+      const { rollout, identity, fingerprint } = lastRead;
+      return [
+        [
+          stack,
+          {
+            stack,
+            name,
+            rollout,
+            identity,
+            earlier: async () => await readEarlier(stack),
+            ...omitUndefined({ place, fingerprint }),
+            ...(isNewer && pending.isStarted
+              ? { isInterrupted: true, ...omitUndefined({ lasting: pending.lasting }) }
+              : {}),
+          },
+        ] as const,
+      ];
+    }),
+  );
+}

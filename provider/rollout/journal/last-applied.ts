@@ -1,0 +1,290 @@
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { TenantIdentity } from "../../settings/tenant-identity";
+import type { Database, Row } from "../database/database";
+import { decodeJson, decodeTime } from "../database/stored-values";
+import { readJournalVersion, SKIPS_VERSION } from "../database/tables";
+import type { Target } from "../model/target";
+import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
+import type { IdentityReading } from "../targets/tenant-conflicts";
+import { JournalReader } from "./journal-reader";
+import { lastingIdentity } from "./lasting-identity";
+import { compareRollouts, type RolloutOrder, resolveSequenceSql } from "./rollout-order";
+import type { PackedFiles, RolloutRecord, RolloutScope, SkippedTenant, TenantSummary } from "./rollout-record";
+import { readActiveSkips } from "./skips";
+
+/** The progress of a project's stacks through its rollouts. */
+export interface LastAppliedRollouts {
+  /** Keyed by stack name. */
+  readonly stacks: ReadonlyMap<string, StackRollouts>;
+  /** The tenants that rollouts skip now at a person's request, keyed by stack name. */
+  readonly skips: ReadonlyMap<string, SkippedTenant>;
+  /** The number of the project's rollouts in the journal. */
+  readonly rolloutCount: number;
+  /** The number of the project's further rollouts whose stacks are in another state backend. */
+  readonly otherBackendCount: number;
+  /** Returns a rollout's settings files as they were at planning time. */
+  readonly readFiles: (rollout: string) => Promise<PackedFiles>;
+  /**
+   * What all rollouts read of the tenant of a stack, the first first. Where a person said that what was remembered is wrong, only that
+   * rollout and those after it.
+   */
+  readonly readEarlier: (stack: string) => Promise<readonly IdentityReading[]>;
+}
+
+/** The last rollout that reached a stack, and a later one that has not. */
+export interface StackRollouts {
+  /** The newest rollout after which the stack matched its declared state. */
+  readonly applied?: AppliedRollout;
+  /** The newest later rollout that has not reached the stack: it is waiting, failed, or was abandoned before. */
+  readonly pending?: PendingRollout;
+}
+
+/** A rollout after which a stack matched its declared state. */
+export interface AppliedRollout extends ObservedTenant {
+  readonly rollout: string;
+  readonly order: RolloutOrder;
+  readonly wave: string;
+  readonly state: "done" | "unchanged";
+  /** The time in milliseconds since 1970. */
+  readonly atMs: number;
+  /** The day (UTC) by which it decided what had expired. */
+  readonly today: string;
+  /** The tenant's settings file, relative to the working directory of the rollout's files. */
+  readonly settings: string;
+}
+
+/** What a rollout read about a tenant. */
+interface ObservedTenant {
+  /** The tenant's name in the targets file at that time. */
+  readonly name: string;
+  /** A salted fingerprint of the domains of the tenant's users at planning time. */
+  readonly fingerprint?: string;
+  /** The identity of the tenant at planning time, or after later writes. */
+  readonly identity?: TenantIdentity;
+  /** What an attempt to change the tenant can't have removed or replaced. Absent: not known. */
+  readonly lasting?: TenantIdentity;
+}
+
+/** A rollout that has not brought a stack to its declared state. */
+export interface PendingRollout extends ObservedTenant {
+  readonly rollout: string;
+  readonly order: RolloutOrder;
+  readonly wave: string;
+  /** The state of the tenant in it. */
+  readonly state: TenantState;
+  readonly rolloutState: RolloutState;
+  /** Whether a change of the tenant was attempted. */
+  readonly isStarted: boolean;
+}
+
+/** This many of the newest rollouts usually cover all requested stacks, which avoids reading years of history. */
+const NEWEST_ROLLOUTS = 8;
+
+/**
+ * Looks up which rollouts have reached each stack of a project. Reads two rows per stack, however many rollouts there were.
+ *
+ * @throws {JournalError} if the journal can't be read.
+ */
+export async function readLastApplied(
+  database: Database,
+  { project, backend, stacks: requestedStacks }: RolloutScope,
+): Promise<LastAppliedRollouts> {
+  const reader = new JournalReader(database);
+  const records = await reader.listRollouts();
+  const projectRecords = records.filter(({ spec }) => spec.project === project);
+  const backendRecords = projectRecords.filter(({ spec }) => (backend ?? spec.backend) === spec.backend);
+  // Rollouts that prune expired entries or revert drift bring no tenant to its files.
+  const appliedRecords = new Map(
+    backendRecords.filter(({ spec }) => spec.task === undefined).map((record) => [record.id, record]),
+  );
+  const excludedIds = records.filter(({ id }) => !appliedRecords.has(id)).map(({ id }) => id);
+  const newestIds = [...appliedRecords.values()]
+    .sort((one, other) => compareRollouts(other, one))
+    .slice(0, NEWEST_ROLLOUTS)
+    .map(({ id }) => id);
+  const canUseNewest = requestedStacks !== undefined && newestIds.length < appliedRecords.size;
+  const newestRows = canUseNewest ? await readStackRows(database, "IN", newestIds) : [];
+  const knownStacks = new Set(newestRows.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack));
+  const isComplete = canUseNewest && requestedStacks.every((stack) => knownStacks.has(stack));
+  const rows = isComplete ? newestRows : await readStackRows(database, "NOT IN", excludedIds);
+  const readByTasks = await readByTasksIn(database, backendRecords);
+  const isLater = (one: Row, than: Row): boolean => {
+    const [record, other] = [appliedRecords.get(String(one["rollout"])), appliedRecords.get(String(than["rollout"]))];
+    return record !== undefined && (other === undefined || compareRollouts(record, other) > 0);
+  };
+  const stacks = new Map<string, StackRollouts>();
+  for (const [stack, newestRows] of Map.groupBy(rows, (row) => String(row["stack"]))) {
+    const lastRow = newestRows.find((row) => Number(row["settled"]) === 1);
+    const nextRow = newestRows.find((row) => Number(row["settled"]) === 0);
+    const describeRow = (row: NonNullable<typeof lastRow>) => {
+      const rollout = String(row["rollout"]);
+      const record = appliedRecords.get(rollout);
+      return {
+        rollout,
+        order: toRolloutOrder(record ?? { id: rollout, seq: undefined, startedAtMs: undefined }),
+        wave: record?.spec.waves[Number(row["wave"])]?.name ?? "",
+        ...parseObservedTenant(row),
+        record,
+      };
+    };
+    let appliedRollout: AppliedRollout | undefined;
+    if (lastRow !== undefined) {
+      const { record, ...named } = describeRow(lastRow);
+      const task = readByTasks.get(stack);
+      const isRead = task !== undefined && record !== undefined && compareRollouts(task.record, record) > 0;
+      appliedRollout = {
+        ...named,
+        ...(isRead ? identifiedBy(task.row) : {}),
+        state: String(lastRow["state"]) as AppliedRollout["state"],
+        // An unchanged tenant was never started, so it gets the start time of the rollout.
+        atMs: decodeTime(lastRow["finished_at"]) ?? decodeTime(lastRow["started_at"]) ?? 0,
+        today: record?.spec.today ?? "",
+        settings: decodeJson<Target>(lastRow["target"]).settings,
+      };
+    }
+    let pendingRollout: PendingRollout | undefined;
+    if (nextRow !== undefined && (lastRow === undefined || isLater(nextRow, lastRow))) {
+      const { record, ...named } = describeRow(nextRow);
+      pendingRollout = {
+        ...named,
+        state: String(nextRow["state"]) as TenantState,
+        rolloutState: record?.state ?? "stopped",
+        isStarted: Number(nextRow["attempt"]) > 0,
+      };
+    }
+    stacks.set(stack, omitUndefined({ applied: appliedRollout, pending: pendingRollout }));
+  }
+  for (const record of backendRecords.filter(({ spec, state }) => spec.task !== undefined && isOpenState(state))) {
+    for (const [stack, nextRow] of await readWaitingStacks(database, record)) {
+      stacks.set(stack, { pending: nextRow, ...stacks.get(stack) });
+    }
+  }
+  // Readers don't migrate a journal of an earlier release, which has no table of skips.
+  const version = (await readJournalVersion(database)) ?? 0;
+  const scope = omitUndefined({ project, backend });
+  const skips = version < SKIPS_VERSION ? new Map() : await readActiveSkips(database, scope);
+  const otherBackendCount = projectRecords.filter(({ spec }) => (backend ?? spec.backend) !== spec.backend).length;
+  return {
+    stacks,
+    skips,
+    rolloutCount: backendRecords.length,
+    otherBackendCount,
+    readFiles: async (rollout) => await reader.readFiles(rollout),
+    readEarlier: async (stack) => await earlierIn(database, stack, backendRecords),
+  };
+}
+
+async function earlierIn(
+  database: Database,
+  stack: string,
+  rollouts: readonly RolloutRecord[],
+): Promise<readonly IdentityReading[]> {
+  const recordsById = new Map(rollouts.map((record) => [record.id, record]));
+  const rows = await database.query(
+    `SELECT rollout, state, attempt, summary FROM rollout_tenants
+     WHERE stack = $1 AND summary IS NOT NULL`,
+    [stack],
+  );
+  const read = rows.flatMap((row) => {
+    const record = recordsById.get(String(row["rollout"]));
+    // What was planned and never begun may have been read by a wrong key.
+    const hasStarted =
+      Number(row["attempt"]) > 0 || row["state"] === "unchanged" || (record !== undefined && isOpenState(record.state));
+    const { identity, acceptsEmptyTenant } = decodeJson<TenantSummary>(row["summary"]);
+    if (record?.startedAtMs === undefined || !hasStarted || identity === undefined) return [];
+    const order = [record.seq ?? 0, record.startedAtMs] as const;
+    return [{ record, reading: { order, identity }, isAccepted: acceptsEmptyTenant === true }];
+  });
+  const sorted = read.toSorted((one, other) => compareRollouts(one.record, other.record));
+  return sorted
+    .slice(
+      Math.max(
+        0,
+        sorted.findLastIndex(({ isAccepted }) => isAccepted),
+      ),
+    )
+    .map(({ reading }) => reading);
+}
+
+/** What the newest rollouts that revert drift or remove what has expired read of each stack: they may have replaced rows of before. */
+async function readByTasksIn(
+  database: Database,
+  backendRecords: readonly RolloutRecord[],
+): Promise<ReadonlyMap<string, { readonly row: Row; readonly record: RolloutRecord }>> {
+  const tasks = backendRecords
+    .filter(({ spec }) => spec.task !== undefined)
+    .sort((one, other) => compareRollouts(other, one))
+    .slice(0, NEWEST_ROLLOUTS);
+  if (tasks.length === 0) return new Map();
+  const records = new Map(tasks.map((record) => [record.id, record]));
+  const rows = await readStackRows(database, "IN", [...records.keys()]);
+  return new Map(
+    rows.flatMap((row) => {
+      const record = records.get(String(row["rollout"]));
+      const isRead = Number(row["settled"]) === 1 && record !== undefined;
+      return isRead ? [[String(row["stack"]), { row, record }] as const] : [];
+    }),
+  );
+}
+
+/** Whom a rollout that is not through has not come to: it keeps others from these stacks, whatever it is for. */
+async function readWaitingStacks(
+  database: Database,
+  record: RolloutRecord,
+): Promise<readonly (readonly [stack: string, PendingRollout])[]> {
+  const { id, spec, state: rolloutState } = record;
+  const rows = await database.query(
+    "SELECT stack, wave, state, attempt, target, summary FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
+    [id],
+  );
+  return rows.map((row) => {
+    const wave = spec.waves[Number(row["wave"])]?.name ?? "";
+    const state = String(row["state"]) as TenantState;
+    const hasStarted = Number(row["attempt"]) > 0;
+    const order = toRolloutOrder(record);
+    return [
+      String(row["stack"]),
+      { rollout: id, order, wave, state, rolloutState, isStarted: hasStarted, ...parseObservedTenant(row) },
+    ] as const;
+  });
+}
+
+function parseObservedTenant(row: Row): ObservedTenant {
+  return { name: decodeJson<Target>(row["target"]).name, ...identifiedBy(row) };
+}
+
+function identifiedBy(row: Row): Omit<ObservedTenant, "name"> {
+  const summary = row["summary"] == null ? undefined : decodeJson<TenantSummary>(row["summary"]);
+  return omitUndefined({
+    fingerprint: summary?.fingerprint,
+    identity: summary?.identity,
+    lasting: summary && lastingIdentity(summary),
+  });
+}
+
+function toRolloutOrder({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {
+  return { id, seq, startedAtMs };
+}
+
+/** Returns the newest settled and the newest unsettled row of each stack, within or outside the given rollouts. */
+async function readStackRows(
+  database: Database,
+  operator: "IN" | "NOT IN",
+  rollouts: readonly string[],
+): Promise<readonly Row[]> {
+  const placeholders = rollouts.map((_, index) => `$${index + 1}`).join(", ");
+  const sequence = await resolveSequenceSql(database, "r");
+  const rolloutFilter = rollouts.length === 0 ? "" : `AND t.rollout ${operator} (${placeholders})`;
+  return await database.query(
+    `SELECT stack, rollout, wave, state, attempt, settled, target, summary, finished_at, started_at FROM (
+       SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.attempt AS attempt, t.target AS target,
+         t.summary AS summary, t.finished_at AS finished_at, r.started_at AS started_at,
+         CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END AS settled,
+         ROW_NUMBER() OVER (
+           PARTITION BY t.stack, CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END
+           ORDER BY ${sequence} DESC, r.started_at DESC, r.id DESC) AS newest
+       FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${rolloutFilter}
+     ) ranked WHERE newest = 1`,
+    rollouts,
+  );
+}

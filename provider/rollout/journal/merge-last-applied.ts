@@ -1,0 +1,56 @@
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { LastAppliedRollouts, StackRollouts } from "./last-applied";
+import { compareRollouts, type RolloutOrder } from "./rollout-order";
+
+/** Merges the progress of stacks in several journals, such as one per region. */
+export function mergeLastApplied(sources: readonly LastAppliedRollouts[]): LastAppliedRollouts {
+  const rows = sources.flatMap(({ stacks }) => [...stacks]);
+  const sourceByRollout = new Map(
+    sources.flatMap((journal) =>
+      [...journal.stacks.values()].flatMap(({ applied }) => (applied ? [[applied.rollout, journal] as const] : [])),
+    ),
+  );
+  return {
+    stacks: new Map(
+      [...Map.groupBy(rows, ([stack]) => stack)].map(([stack, stackRows]) => [
+        stack,
+        mergeStackStates(stackRows.map(([, state]) => state)),
+      ]),
+    ),
+    skips: new Map(sources.flatMap(({ skips }) => [...skips])),
+    rolloutCount: sumNumbers(sources.map(({ rolloutCount }) => rolloutCount)),
+    otherBackendCount: sumNumbers(sources.map(({ otherBackendCount }) => otherBackendCount)),
+    readFiles: async (rollout) => {
+      const source = sourceByRollout.get(rollout);
+      if (source === undefined) throw new Error(`No journal has brought a stack to the rollout ${rollout}.`);
+      return await source.readFiles(rollout);
+    },
+    readEarlier: async (stack) => {
+      const read = await Promise.all(sources.map(async ({ readEarlier }) => await readEarlier(stack)));
+      return read.flat().sort(({ order: [one, at] }, { order: [other, than] }) => one - other || at - than);
+    },
+  };
+}
+
+function mergeStackStates(states: readonly StackRollouts[]): StackRollouts {
+  const lastRollout = findLatest(states.map((state) => state.applied));
+  const pendingRollout = findLatest(states.map((state) => state.pending));
+  const isSuperseded =
+    lastRollout !== undefined &&
+    pendingRollout !== undefined &&
+    compareRollouts(lastRollout.order, pendingRollout.order) > 0;
+  return omitUndefined({ applied: lastRollout, pending: isSuperseded ? undefined : pendingRollout });
+}
+
+function findLatest<One extends { readonly order: RolloutOrder }>(
+  candidates: readonly (One | undefined)[],
+): One | undefined {
+  return candidates
+    .filter((candidate) => candidate !== undefined)
+    .sort((candidate, other) => compareRollouts(other.order, candidate.order))
+    .at(0);
+}
+
+function sumNumbers(numbers: readonly number[]): number {
+  return numbers.reduce((total, value) => total + value, 0);
+}

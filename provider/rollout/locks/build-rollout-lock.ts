@@ -1,0 +1,115 @@
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { Journal } from "../journal/journal";
+import type { RolloutRecord, RolloutSpec, TenantRecord, WaveRecord } from "../journal/rollout-record";
+import type { RolloutState, UnreviewedTenant, Wave } from "../model/wave";
+import { getPlanSignatures } from "./change-signature";
+import type { RolledBackChanges, RolloutLock } from "./rollout-lock";
+
+/**
+ * Builds the lock of a rollout from the journal's current state.
+ *
+ * @param journalUrl the location of that journal.
+ * @param overrides the state that the journal is about to record. Default: the recorded state.
+ */
+export async function buildRolloutLock(
+  journal: Journal,
+  id: string,
+  journalUrl: string,
+  overrides: Partial<Pick<RolloutRecord, "state" | "reason">> = {},
+): Promise<RolloutLock> {
+  const record = { ...(await journal.getRollout(id)), ...overrides };
+  const [waves, tenants] = [await journal.listWaves(id), await journal.listTenants(id)];
+  const { spec, state } = record;
+  const isOpen = !CLOSED_STATES.has(state);
+  const rolledBack = await readRolledBackChanges(journal, record, tenants);
+  return {
+    rollout: id,
+    project: spec.project,
+    state: isOpen ? "open" : "closed",
+    told: formatLockStatus(record),
+    journal: journalUrl,
+    events: (await journal.getLastEvent(id)) ?? 0,
+    at: new Date().toISOString(),
+    pending: isOpen ? tenants.filter(isPending).map(({ target }) => target.stack) : [],
+    unseen: waves.flatMap((wave, index) =>
+      findUnreviewedStacks(spec.waves[index], wave, tenants, index, getSkippedNames(spec.skipped)),
+    ),
+    ...omitUndefined({ takenBack: rolledBack, task: spec.task, seq: record.seq }),
+  };
+}
+
+const CLOSED_STATES: ReadonlySet<RolloutState> = new Set(["done", "abandoned", "rolled-back"]);
+
+function isPending({ state }: TenantRecord): boolean {
+  return state === "pending" || state === "released" || state === "running";
+}
+
+const MAX_REASON_LENGTH = 300;
+
+function formatLockStatus({ state, reason = "" }: RolloutRecord): string {
+  const reasonText = reason.slice(0, MAX_REASON_LENGTH);
+  switch (state) {
+    case "waiting":
+      return `waits for a person. ${reasonText}`;
+    case "stopped":
+      return `was stopped. ${reasonText}`;
+    case "abandoned":
+      return `was abandoned. ${reasonText}`;
+    case "rolled-back":
+      return `was rolled back. ${reasonText}`;
+    case "done":
+      return "is through";
+    default:
+      return "is under way, or was interrupted";
+  }
+}
+
+/** The stacks of a wave with an unreviewed change, made by this rollout or an earlier one. */
+function findUnreviewedStacks(
+  wave: Wave | undefined,
+  record: WaveRecord,
+  tenants: readonly TenantRecord[],
+  index: number,
+  skipped: ReadonlySet<string>,
+): readonly UnreviewedTenant[] {
+  if (wave === undefined) return [];
+  const isReviewed = isWaveReviewed(wave, record);
+  if (isReviewed && skipped.size === 0) return [];
+  const inherited = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+  return tenants.flatMap(({ name, wave: tenantWave, attempt, target, startedAtMs, finishedAtMs }) => {
+    // A skipped tenant was not reviewed with its wave.
+    if (tenantWave !== index || (isReviewed && !skipped.has(name))) return [];
+    const sinceMs = attempt > 0 ? (finishedAtMs ?? startedAtMs) : inherited.get(name);
+    return sinceMs === undefined ? [] : [{ name: target.stack, sinceMs }];
+  });
+}
+
+/** The names of the tenants that a rollout skips. */
+export function getSkippedNames(skipped: RolloutSpec["skipped"] = []): ReadonlySet<string> {
+  return new Set(skipped.map(({ name }) => name));
+}
+
+/** Whether the wave's gate, soak and health check are all complete. A wave without successors may be done without them. */
+export function isWaveReviewed({ gate, soakMs, health }: Wave, record: WaveRecord): boolean {
+  return (
+    record.state === "done" &&
+    (!gate || record.approvedAtMs !== undefined) &&
+    (soakMs === 0 || record.soakUntilMs !== undefined) &&
+    (health === undefined || record.health?.isWell === true)
+  );
+}
+
+async function readRolledBackChanges(
+  journal: Journal,
+  { spec: { rollsBack } }: RolloutRecord,
+  tenants: readonly TenantRecord[],
+): Promise<RolledBackChanges | undefined> {
+  if (rollsBack === undefined) return undefined;
+  const names = new Set(tenants.map(({ name }) => name));
+  const changes = new Set<string>();
+  for (const { name } of await journal.listTenants(rollsBack)) {
+    const plan = names.has(name) ? await journal.readPlan(rollsBack, name) : undefined;
+    for (const signature of plan === undefined ? [] : getPlanSignatures(plan)) changes.add(signature);
+  }
+  return { rollout: rollsBack, changes: [...changes].sort() };
+}

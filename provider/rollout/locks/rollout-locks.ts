@@ -1,0 +1,398 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import { isPostgresUrl, stripPostgresCredentials } from "../../settings/postgres-url";
+import { formatFirst, quote } from "../../settings/text";
+import type { Journal } from "../journal/journal";
+import type { RolloutRecord, RolloutSpec } from "../journal/rollout-record";
+import { RolloutCommands } from "../model/rollout-commands";
+import { RolloutError } from "../model/rollout-error";
+import type { RolloutMode } from "../model/rollout-mode";
+import { buildRolloutLock, getSkippedNames, isWaveReviewed } from "./build-rollout-lock";
+import { getPlanSignatures } from "./change-signature";
+import type { PulumiLockStore } from "./pulumi-lock-store";
+import { isObsoleteLock, type RolledBackChanges, type RolloutLock, type UnreadableLock } from "./rollout-lock";
+
+export type LockStore = Pick<PulumiLockStore, "read" | "get" | "write" | "remove"> & Disposable;
+
+/** How long to keep locks that only record a rollback, in milliseconds: 90 days. */
+const RETENTION_MS = 90 * 86_400_000;
+
+/** The changes of a project's stacks that still need attention. */
+export interface LockSummary {
+  /** When each stack with an unreviewed change was changed, in milliseconds since 1970. */
+  readonly unreviewed: ReadonlyMap<string, number>;
+  /** Which rollout rolled back which changes, by their signatures. */
+  readonly rolledBack: readonly (RolledBackChanges & { readonly by: string })[];
+}
+
+/** Planned changes that were rolled back before. */
+export interface ReappliedChanges {
+  /** The rollout that made the changes. */
+  readonly rollout: string;
+  /** The rollout that rolled them back. */
+  readonly by: string;
+  readonly tenants: readonly string[];
+  /** The first of these changes: `allow partner.example`. */
+  readonly changes: readonly string[];
+}
+
+/**
+ * Writes the locks of this journal's rollouts, and respects those of others. The journal decides about the rollouts that it knows;
+ * the locks decide about all others.
+ */
+export class RolloutLocks implements Disposable {
+  readonly #store: LockStore;
+  readonly #journal: Journal;
+  readonly #journalLocation: string;
+  readonly #commands: RolloutCommands;
+
+  /** @param place the journal: a file, or the URL of a database. */
+  constructor(marks: LockStore, journal: Journal, place: string, commands = new RolloutCommands()) {
+    this.#store = marks;
+    this.#journal = journal;
+    this.#journalLocation = formatJournalLocation(place);
+    this.#commands = commands;
+  }
+
+  /** Returns what a project's locks say now to a rollout of the files, or to one in another mode. */
+  async summarize(project: string, task?: RolloutMode): Promise<LockSummary> {
+    const marks = (await this.#listReadable()).filter((mark) => mark.project === project);
+    const newest = new Map<string, UnreviewedChange>();
+    for (const { name, ...change } of marks
+      .filter((mark) => canReapply(task, mark))
+      .flatMap(({ seq, unseen }) => unseen.map((one) => ({ ...one, seq })))) {
+      const known = newest.get(name);
+      if (known === undefined || isNewer(change, known)) newest.set(name, change);
+    }
+    return {
+      unreviewed: new Map([...newest].map(([name, { sinceMs }]) => [name, sinceMs])),
+      rolledBack: marks.flatMap(({ rollout: by, takenBack }) =>
+        takenBack === undefined ? [] : [{ ...takenBack, by }],
+      ),
+    };
+  }
+
+  /**
+   * Locks a rollout that begins or resumes. It writes its own lock before it reads the others. Of two concurrent runs,
+   * at least one therefore sees the other.
+   *
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if a rollout of another journal has yet to change the same stacks, or if this rollout was
+   * abandoned elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) if this journal is an older copy.
+   * @param seq the lowest sequence number to assign.
+   * @returns its sequence number, higher than those of all other locks.
+   */
+  async begin(record: RolloutRecord, seq: number): Promise<number> {
+    const { id } = record;
+    const isNew = record.startedAtMs === undefined;
+    if (!isNew) await this.#assertResumable(record);
+    const mark = { ...(await this.#buildLock(id)), seq: record.seq ?? seq };
+    try {
+      await this.#store.write(mark, isNew);
+      const all = await this.#reconcile(id);
+      await this.#assertNoConflicts(record, all);
+      await this.#clearReapplied(record, all.filter(isReadable));
+      const next = Math.max(...all.filter(isReadable).map((one) => (one.seq ?? 0) + 1), mark.seq);
+      if (record.seq !== undefined || next === mark.seq) return mark.seq;
+      await this.#store.write({ ...mark, seq: next });
+      return next;
+    } catch (error) {
+      if (isNew) await this.withdraw(id);
+      throw error;
+    }
+  }
+
+  /**
+   * Removes the lock of a rollout that failed to begin. Ignores failures, because the first error matters more. A later run that finds the
+   * lock
+   * explains how to abandon the rollout.
+   */
+  async withdraw(id: string): Promise<void> {
+    await this.#store.remove(id).catch(() => {});
+  }
+
+  /** Writes the rollout's progress. Removes the lock if nothing of it needs attention. */
+  async update(id: string): Promise<void> {
+    await this.#save(await this.#buildLock(id));
+    await this.#clearReviewed(id);
+  }
+
+  /**
+   * Records an abandoned or rolled-back rollout in its lock, then in the journal. If the lock can't be written, the journal stays
+   * unchanged.
+   * If the journal can't be written, the lock is restored.
+   */
+  async close(
+    id: string,
+    next: Readonly<{ state: "abandoned" | "rolled-back"; reason: string }>,
+    writeJournal: () => Promise<void>,
+  ): Promise<void> {
+    await this.#save(await this.#buildLock(id, next));
+    try {
+      await this.#clearReviewed(id);
+      await writeJournal();
+    } catch (error) {
+      const setBack = async (): Promise<void> => await this.#save(await this.#buildLock(id));
+      await setBack().catch(() => {});
+      throw error;
+    }
+  }
+
+  /**
+   * Returns a check to call before each wave. The check records the progress. If the rollout was abandoned elsewhere, it returns a sentence
+   * that says why it may not continue. The first wave begins right after {@link begin}.
+   */
+  createWaveCheck(id: string): () => Promise<string | undefined> {
+    let isFresh = true;
+    return async () => {
+      const mark = isFresh ? undefined : await this.#store.get(id);
+      const why = isFresh || mark?.state === "open" ? undefined : describeLockLoss(mark);
+      if (!isFresh && why === undefined) await this.update(id);
+      isFresh = false;
+      return why;
+    };
+  }
+
+  /**
+   * Abandons a rollout whose journal is not available here.
+   *
+   * @returns the number of stacks with an unknown state. Undefined if there is no such rollout.
+   */
+  async abandonForeign(id: string): Promise<number | undefined> {
+    const mark = await this.#store.get(id);
+    if (mark === undefined || mark.state === "closed") return undefined;
+    if (mark.state === "unreadable") {
+      // Its run was killed before it wrote the content, and starts nothing before that.
+      await this.#store.remove(id);
+      return 0;
+    }
+    const sinceMs = Date.parse(mark.at);
+    const unknown = mark.pending.map((name) => ({ name, sinceMs }));
+    await this.#save({
+      ...mark,
+      state: "closed",
+      told: "was abandoned by a person where its journal was not at hand",
+      at: new Date().toISOString(),
+      pending: [],
+      unseen: [...mark.unseen, ...unknown],
+    });
+    return unknown.length;
+  }
+
+  /** The open rollouts that this journal doesn't know, or knows only in part. */
+  async listForeignLocks(): Promise<readonly (RolloutLock | UnreadableLock)[]> {
+    return await this.#selectUnknown(await this.#store.read());
+  }
+
+  [Symbol.dispose](): void {
+    this.#store[Symbol.dispose]();
+  }
+
+  async #buildLock(id: string, next?: Partial<Pick<RolloutRecord, "state" | "reason">>): Promise<RolloutLock> {
+    return await buildRolloutLock(this.#journal, id, this.#journalLocation, next);
+  }
+
+  async #selectUnknown(
+    all: readonly (RolloutLock | UnreadableLock)[],
+  ): Promise<readonly (RolloutLock | UnreadableLock)[]> {
+    const found: (RolloutLock | UnreadableLock)[] = [];
+    for (const mark of all) if (mark.state !== "closed" && !(await this.#isKnown(mark))) found.push(mark);
+    return found;
+  }
+
+  /** @param own a rollout whose lock is omitted. */
+  async #listReadable(own?: string): Promise<readonly RolloutLock[]> {
+    return (await this.#store.read(own)).filter(isReadable);
+  }
+
+  /** Whether this journal is at least as recent as the lock. */
+  async #isKnown(mark: RolloutLock | UnreadableLock): Promise<boolean> {
+    const last = await this.#journal.getLastEvent(mark.rollout);
+    return last !== undefined && (mark.state === "unreadable" || mark.events <= last);
+  }
+
+  async #save(mark: RolloutLock): Promise<void> {
+    if (isObsoleteLock(mark)) await this.#store.remove(mark.rollout);
+    else await this.#store.write(mark);
+  }
+
+  async #assertResumable({ id, state, spec }: RolloutRecord): Promise<void> {
+    const mark = await this.#store.get(id);
+    // A finished rollout may retry its failed tenants, whatever remains of its lock.
+    if (mark?.state === "unreadable" || (state === "done" && mark?.state !== "open")) return;
+    if (mark === undefined) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_JOURNAL_OLD",
+        `Nothing is left of the rollout ${id} beside the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+      );
+    }
+    if (mark.state === "closed") {
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `The rollout ${id} can't go on. ${describeClosedLock(mark)} Nothing was changed. Abandon it in this journal too (\`${this.#commands.abandon(id)}\`), and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+      );
+    }
+    if (await this.#isKnown(mark)) return;
+    throw new RolloutError(
+      "ERR_ROLLOUT_JOURNAL_OLD",
+      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${trimPeriod(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+    );
+  }
+
+  async #assertNoConflicts({ id, spec }: RolloutRecord, all: readonly (RolloutLock | UnreadableLock)[]): Promise<void> {
+    const nameOf = new Map((await this.#journal.listTenants(id)).map(({ name, target }) => [target.stack, name]));
+    for (const mark of await this.#selectUnknown(all)) {
+      if (mark.state === "unreadable") throw buildBeginningError(mark, this.#commands);
+      const shared = mark.project === spec.project ? mark.pending.filter((stack) => nameOf.has(stack)) : [];
+      if (shared.length > 0) throw buildUnfinishedError(mark, shared, this.#commands);
+    }
+    if (spec.rollsBack !== undefined) return;
+    const planned = new Set(spec.waves.flatMap(({ unseen = [] }) => unseen.map(({ name }) => name)));
+    for (const mark of all.filter(isReadable)) {
+      const { rollout, project, unseen } = mark;
+      if (project !== spec.project || !canReapply(spec.task, mark)) continue;
+      const isNews = (name: string | undefined): boolean => name !== undefined && !planned.has(name);
+      const news = unseen.filter(({ name }) => isNews(nameOf.get(name))).map(({ name }) => name);
+      if (news.length === 0) continue;
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `Since this was planned, the rollout ${rollout} has changed ${formatStacks(news)}, and nobody has looked at that yet. Nothing was changed. Plan anew: \`${this.#commands.plan(spec.source)}\``,
+      );
+    }
+  }
+
+  /**
+   * Returns all locks except a rollout's own. Removes or updates outdated locks of this journal's rollouts, which can remain after a crash
+   * or a failure of the backend. Removes old locks that prevent nothing.
+   */
+  async #reconcile(own: string): Promise<readonly (RolloutLock | UnreadableLock)[]> {
+    const kept: (RolloutLock | UnreadableLock)[] = [];
+    const oldest = Date.now() - RETENTION_MS;
+    for (const mark of await this.#store.read(own)) {
+      const now = await this.#refreshFromJournal(mark);
+      const isOld = now?.state === "closed" && now.unseen.length === 0 && Date.parse(now.at) < oldest;
+      if (now === undefined || isOld) await this.#store.remove(mark.rollout);
+      else kept.push(now);
+      if (now !== undefined && now !== mark && isReadable(now)) await this.#save(now);
+    }
+    return kept;
+  }
+
+  /** Updates an open lock from the journal: undefined if its rollout never began, closed if it has finished. */
+  async #refreshFromJournal(mark: RolloutLock | UnreadableLock): Promise<RolloutLock | UnreadableLock | undefined> {
+    const { rollout, state } = mark;
+    if (state === "closed" || !(await this.#isKnown(mark))) return mark;
+    const { startedAtMs } = await this.#journal.getRollout(rollout);
+    if (startedAtMs === undefined) return undefined;
+    const now = await this.#buildLock(rollout);
+    return now.state === "closed" ? now : mark;
+  }
+
+  /** Removes from other locks the unreviewed changes that this rollout replaced or whose review it completed. */
+  async #clearReviewed(id: string): Promise<void> {
+    const { spec } = await this.#journal.getRollout(id);
+    const waves = await this.#journal.listWaves(id);
+    const skipped = getSkippedNames(spec.skipped);
+    const seen = new Set(
+      (await this.#journal.listTenants(id)).flatMap(({ name, wave, attempt, target }) => {
+        const [planned, record] = [spec.waves[wave], waves[wave]];
+        const isSeen =
+          planned !== undefined && record !== undefined && !skipped.has(name) && isWaveReviewed(planned, record);
+        return isSeen || attempt > 0 ? [target.stack] : [];
+      }),
+    );
+    for (const mark of await this.#listReadable(id)) {
+      if (mark.project !== spec.project || !canReapply(spec.task, mark)) continue;
+      const unseen = mark.unseen.filter(({ name }) => !seen.has(name));
+      if (unseen.length < mark.unseen.length) await this.#save({ ...mark, unseen });
+    }
+  }
+
+  /** A rollout that repeats a rolled-back change was requested explicitly. The change no longer counts as rolled back. */
+  async #clearReapplied({ id, spec }: RolloutRecord, all: readonly RolloutLock[]): Promise<void> {
+    if (spec.rollsBack !== undefined) return;
+    if (!all.some(({ takenBack }) => takenBack !== undefined)) return;
+    const asked = new Set<string>();
+    for (const { name } of await this.#journal.listTenants(id)) {
+      const plan = await this.#journal.readPlan(id, name);
+      for (const one of plan === undefined ? [] : getPlanSignatures(plan)) asked.add(one);
+    }
+    for (const mark of all) {
+      const { takenBack } = mark;
+      if (takenBack === undefined || mark.state === "open" || mark.project !== spec.project) continue;
+      const changes = takenBack.changes.filter((one) => !asked.has(one));
+      if (changes.length === takenBack.changes.length) continue;
+      await this.#save({ ...mark, takenBack: { ...takenBack, changes } });
+    }
+  }
+}
+
+/**
+ * Whether a rollout can apply another rollout's unreviewed changes to further tenants. A rollout of the files applies all of them.
+ * In another mode, it applies only those of earlier runs in the same mode.
+ */
+function canReapply(task: RolloutSpec["task"], mark: Pick<RolloutLock, "task">): boolean {
+  return task === undefined || task === mark.task;
+}
+
+/** When a stack was changed, and the sequence number of the rollout that recorded it. */
+interface UnreviewedChange {
+  readonly sinceMs: number;
+  readonly seq: number | undefined;
+}
+
+function isNewer(one: UnreviewedChange, than: UnreviewedChange): boolean {
+  const isNumbered = one.seq !== undefined && than.seq !== undefined && one.seq !== than.seq;
+  return isNumbered ? one.seq > than.seq : one.sinceMs > than.sinceMs;
+}
+
+function isReadable(mark: RolloutLock | UnreadableLock): mark is RolloutLock {
+  return mark.state !== "unreadable";
+}
+
+function buildBeginningError({ rollout }: UnreadableLock, commands: RolloutCommands): RolloutError {
+  return new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`${commands.abandon(rollout)}\``,
+  );
+}
+
+function buildUnfinishedError(
+  { rollout, told, at, journal }: RolloutLock,
+  stacks: readonly string[],
+  commands: RolloutCommands,
+): RolloutError {
+  return new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    [
+      `The rollout ${rollout} has not come to these stacks yet (${formatStacks(stacks)}), and ${trimPeriod(told)}. Nothing was changed.`,
+      `So it is told beside the stacks (${at}). Its journal is not this one, but ${journal}.`,
+      `Go on with it there, or bring that journal here and name it with --database: \`email-security rollout status ${rollout}\` says what to do.`,
+      `If that journal is lost, and no run of it is under way, abandon the rollout: \`${commands.abandon(rollout)}\`. The next rollout then waits again where this one has let nothing through.`,
+    ].join("\n"),
+  );
+}
+
+function describeLockLoss(mark: RolloutLock | UnreadableLock | undefined): string {
+  return mark === undefined || mark.state === "unreadable"
+    ? "What it left beside the stacks was taken away meanwhile."
+    : describeClosedLock(mark);
+}
+
+/** Says in a sentence why a rollout can't continue. */
+function describeClosedLock({ told, at }: RolloutLock): string {
+  return `It ${trimPeriod(told)} (${at}).`;
+}
+
+function trimPeriod(sentence: string): string {
+  return sentence.replace(/\.$/, "");
+}
+
+function formatStacks(stacks: readonly string[]): string {
+  return formatFirst(stacks, (stack) => quote(stack));
+}
+
+/** `ci-7:/builds/settings/.email-security/rollouts.db`, or the URL of a database without user and password. */
+function formatJournalLocation(place: string): string {
+  const address = isPostgresUrl(place) ? stripPostgresCredentials(place) : undefined;
+  return address ?? `${hostname()}:${resolve(place)}`;
+}

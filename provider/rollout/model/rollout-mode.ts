@@ -1,0 +1,13 @@
+/**
+ * The modes of a rollout that doesn't apply the files. `only-expired` prunes expired entries. `revert-drift` reverts changes made in the
+ * console.
+ */
+export const ROLLOUT_MODES = ["only-expired", "revert-drift"] as const;
+
+export type RolloutMode = (typeof ROLLOUT_MODES)[number];
+
+/** The command-line option of each mode, and its description. */
+export const MODE_TEXTS: Readonly<Record<RolloutMode, { readonly option: string; readonly does: string }>> = {
+  "only-expired": { option: "--only-expired", does: "takes away what has ended, and nothing else" },
+  "revert-drift": { option: "--revert-drift", does: "reverts what the console changed, and nothing else" },
+};

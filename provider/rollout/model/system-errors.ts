@@ -1,0 +1,62 @@
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+
+const NO_ACCESS = "this user may not write there. Give another place, or the rights to that one and to its folder.";
+const READ_ONLY = "the file system is read-only. Mount it for writing, or give a place on another.";
+const DISK_FULL = "the disk is full. Make room there, then go on; what was committed is kept.";
+const NOT_A_DIRECTORY = "a part of its path is no folder. Give another place.";
+const TOO_MANY_FILES =
+  "too many files are open. Raise the limit (`ulimit -n`), or change fewer tenants at once (`--max-concurrent`).";
+const DISK_FAILED =
+  "the disk failed to read or write, or a limit of this process (`ulimit -f`) does not let the file grow. Look at both; a copy of the file may still be read.";
+
+/** The cause of an operating system error about a file, and what to do: clauses that end a sentence. */
+const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
+  ["EACCES", NO_ACCESS],
+  ["EPERM", NO_ACCESS],
+  ["EROFS", READ_ONLY],
+  ["ENOSPC", DISK_FULL],
+  ["EDQUOT", DISK_FULL],
+  ["ENOTDIR", NOT_A_DIRECTORY],
+  ["EEXIST", NOT_A_DIRECTORY],
+  ["ENOENT", "it, or its folder, is not there. Give another place, or bring it back."],
+  ["EMFILE", TOO_MANY_FILES],
+  ["ENFILE", TOO_MANY_FILES],
+  ["EIO", DISK_FAILED],
+  ["EFBIG", DISK_FAILED],
+  ["ENAMETOOLONG", "its path is too long. Give a shorter one."],
+  ["EINVAL", "the file system can't do what is needed. Give a place on a disk of this machine."],
+]);
+
+const DEFAULT_REASON = "the operating system refused it. Look at the disk and its file system, or give another place.";
+
+/** Returns the cause of an operating system error, and what to do. Undefined for other errors. */
+export function explainSystemError(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("syscall" in error)) return undefined;
+  return REASONS_BY_CODE.get(String((error as NodeJS.ErrnoException).code)) ?? DEFAULT_REASON;
+}
+
+/** The minimum free space for the files that SQLite keeps next to a database, in bytes. */
+const MIN_FREE_BYTES = 65_536;
+
+/** Returns why a file on this machine can't be written or created, and what to do. Undefined if it can. */
+export function explainUnwritableFile(file: string): string | undefined {
+  try {
+    if (existsSync(file)) accessSync(file, constants.W_OK);
+    const directory = findNearestDirectory(file);
+    accessSync(directory, constants.W_OK);
+    const { bavail, bsize } = statfsSync(directory);
+    return bavail * bsize < MIN_FREE_BYTES ? DISK_FULL : undefined;
+  } catch (error) {
+    return explainSystemError(error);
+  }
+}
+
+/** Returns the nearest existing directory above a file. */
+function findNearestDirectory(file: string): string {
+  const directory = dirname(resolve(file));
+  return existsSync(directory) ? directory : findNearestDirectory(directory);
+}
+
+/** Reasons that SQLite reports with its own codes. */
+export const STORAGE_REASONS = { NO_ACCESS, DISK_FULL, DISK_FAILED, TOO_MANY_FILES } as const;

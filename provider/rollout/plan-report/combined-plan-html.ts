@@ -1,0 +1,74 @@
+import { OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import { PLAN_PAGE_STYLE, renderBlockersHtml, renderChangesHtml, renderTalliesHtml } from "../../plan/render/plan-html";
+import { renderHtmlPage, renderStatusBanner } from "../../render/html-page";
+import { type Html, html, renderHtmlText } from "../../render/html-text";
+import { formatNumber, joinTexts, type SafeText, safeText } from "../../render/safe-text";
+import { formatKeyRoute, groupKeyRoutes } from "../report/key-routes";
+import { formatOverride, groupOverrides } from "../report/shared-overrides";
+import { buildPlanSummaryView, type PlanSummaryInput } from "./plan-summary-view";
+
+/**
+ * Renders the plan of all tenants as an HTML page: a self-contained file without scripts or network requests. Each change lists its
+ * tenants, and the page names all tenants.
+ */
+export function renderCombinedPlanHtml(input: PlanSummaryInput): string {
+  const { report, combinedPlan } = input;
+  const view = buildPlanSummaryView(input);
+  const overrides = groupOverrides(report.tenants).map(formatOverride);
+  const keyLines = groupKeyRoutes(report.tenants).map((route) => formatKeyRoute(route, report.tenants.length));
+  return renderHtmlPage({
+    title: `Plan of ${report.source}: ${view.verdict}`,
+    style: PLAN_PAGE_STYLE,
+    body: html`<header>
+<p class="eyebrow">Email security plan</p>
+<h1>${renderHtmlText(view.title)}</h1>
+<p class="source">${renderHtmlText(view.mailCoverage)}</p>
+</header>
+<main>
+${renderStatusBanner(view.mood, view.verdict, view.headline)}
+${renderTalliesHtml(view.tallies)}
+${renderBlockersHtml(view.blockers)}
+${renderAside("Rolled back before, and planned again", view.reappliedChanges, true)}
+${renderAside(
+  "Can't be planned",
+  view.failures.map(({ title, facts }) => safeText`${title}. ${joinTexts(facts, " ")}`),
+  true,
+)}
+${renderAside("Skipped", view.skipped, true)}
+${renderAside(OVERRIDES_HEADING, overrides, true)}
+${renderAside("What the mail does not tell", view.missingEvidence, true)}
+${renderChangesHtml(combinedPlan, "A plan of one tenant alone (`rollout --only`) has all of its own")}
+${renderAside("Reverted", view.drift, true)}
+${renderAside(view.untouchedTitle, view.untouchedChanges, true)}
+${renderAside(
+  "Each tenant",
+  view.tenantLines.map(({ words }) => words),
+  false,
+  report.tenants.length,
+)}
+${combinedPlan.groups.groups.map(({ name, tenants }) =>
+  renderAside(
+    `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    tenants.map((tenantName): SafeText => [{ given: tenantName }]),
+  ),
+)}
+${renderAside("Waves", view.waves)}
+${renderAside("Keys", keyLines)}
+</main>
+<footer>
+<p>Digest <code>${report.digest}</code></p>
+</footer>`,
+  });
+}
+
+function renderAside(
+  title: string,
+  lines: readonly SafeText[],
+  isOpen = false,
+  count = lines.length,
+): Html | undefined {
+  if (lines.length === 0) return undefined;
+  return html`<details class="aside"${isOpen ? html` open` : ""}><summary><h2>${title}</h2> <span class="n">${formatNumber(
+    count,
+  )}</span></summary><div class="body"><ul>${lines.map((text) => html`<li>${renderHtmlText(text)}</li>\n`)}</ul></div></details>`;
+}

@@ -1,0 +1,207 @@
+import {
+  buildChangeSections,
+  type MarkdownSection,
+  renderBlockersMarkdown,
+  renderPlanHeader,
+  renderSections,
+} from "../../plan/render/plan-markdown";
+import { formatMarkdownCode, renderMarkdownText } from "../../render/markdown-text";
+import { renderWithinLimit } from "../../render/render-within-limit";
+import { formatCount, formatNumber, joinTexts, type SafeText, untrusted } from "../../render/safe-text";
+import { type ReportMarkdownOptions, renderKeysMarkdown, renderOverridesMarkdown } from "../report/report-markdown";
+import { groupOverrides } from "../report/shared-overrides";
+import { formatSkippedHeading } from "../report/skipped-tenants";
+import { buildPlanSummaryView, type PlanSummaryInput, type PlanSummaryView } from "./plan-summary-view";
+import type { TenantGroup } from "./tenant-groups";
+
+/** Enough room for the head, the foot, and a summary of every section, whatever they contain. */
+const MIN_LIMIT = 32_768;
+
+/**
+ * Renders the plan of all tenants for a comment on a pull request on GitHub or GitLab. The most important changes come first, and a change
+ * that several tenants share appears once. Anything that doesn't fit is summarized. Values from outside can't become markup, links or
+ * mentions. The first line is the same as in the plan of a single tenant.
+ *
+ * @throws RangeError if the limit is too low for a useful comment.
+ */
+export function renderCombinedPlanMarkdown(
+  input: PlanSummaryInput,
+  { limit = 65_536 }: Pick<ReportMarkdownOptions, "limit"> = {},
+): string {
+  if (!(limit >= MIN_LIMIT)) throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
+  const view = buildPlanSummaryView(input);
+  const footer = `Digest: ${formatMarkdownCode(input.report.digest, 100)}\n`;
+  return renderSections(renderPlanHeadMarkdown(view), buildPlanReportSections(input, view), footer, limit);
+}
+
+function renderPlanHeadMarkdown({ title, mailCoverage, ...told }: PlanSummaryView): string {
+  return `${renderPlanHeader(`of ${renderMarkdownText(title, { limit: 60 })}`, told)}${renderMarkdownText(mailCoverage, { limit: 100 })}\n\n`;
+}
+
+function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, view: PlanSummaryView): MarkdownSection[] {
+  const { tenants } = report;
+  const {
+    blockers,
+    reappliedChanges,
+    failures,
+    skipped,
+    missingEvidence,
+    drift,
+    untouchedChanges,
+    untouchedTitle,
+    tenantLines,
+    waves,
+  } = view;
+  const overrides = groupOverrides(tenants);
+  const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
+    {
+      isThere: blockers.length > 0,
+      maxShare: 0.2,
+      render: (maxBytes) => renderBlockersMarkdown(blockers, maxBytes),
+    },
+    {
+      isThere: reappliedChanges.length > 0,
+      maxShare: 0.1,
+      render: (maxBytes) => renderList("### Rolled back before, and planned again\n\n", reappliedChanges, maxBytes),
+    },
+    {
+      isThere: failures.length > 0,
+      maxShare: 0.2,
+      render: (maxBytes) => renderPlanFailuresMarkdown(failures, maxBytes),
+    },
+    {
+      isThere: skipped.length > 0,
+      maxShare: 0.1,
+      render: (maxBytes) => renderList(`### ${formatSkippedHeading(skipped)}\n\n`, skipped, maxBytes),
+    },
+    {
+      isThere: overrides.length > 0,
+      maxShare: 0.1,
+      render: (maxBytes) => renderOverridesMarkdown(overrides, maxBytes),
+    },
+    {
+      isThere: missingEvidence.length > 0,
+      maxShare: 0.1,
+      render: (maxBytes) => renderList("### What the mail does not tell\n\n", missingEvidence, maxBytes),
+    },
+    ...buildChangeSections(combinedPlan, "in the artifact").map((section) => ({
+      ...section,
+      isThere: true,
+      maxShare: section.maxShare * 0.75,
+    })),
+    {
+      isThere: drift.length > 0,
+      maxShare: 0.1,
+      render: (maxBytes) => renderList("### Reverted\n\n", drift, maxBytes),
+    },
+    {
+      isThere: untouchedChanges.length > 0,
+      maxShare: 0.1,
+      render: (maxBytes) => renderList(`### ${untouchedTitle}\n\n`, untouchedChanges, maxBytes),
+    },
+    {
+      isThere: tenantLines.length > 0,
+      maxShare: 0.25,
+      render: (maxBytes) => renderTenantLines(tenantLines, maxBytes),
+    },
+    {
+      isThere: combinedPlan.groups.groups.length > 0,
+      maxShare: 0.3,
+      render: (maxBytes) => renderGroups(combinedPlan.groups.groups, maxBytes),
+    },
+    {
+      isThere: waves.length > 0,
+      maxShare: 0.1,
+      render: (maxBytes) =>
+        renderFold("Waves", waves.length, waves, maxBytes, (hiddenCount) => `${formatNumber(hiddenCount)} more`),
+    },
+    {
+      isThere: tenants.length > 0,
+      maxShare: 0.1,
+      render: (maxBytes) => renderKeysMarkdown(tenants, maxBytes),
+    },
+  ];
+  return sections.filter(({ isThere }) => isThere);
+}
+
+function renderPlanFailuresMarkdown(failures: PlanSummaryView["failures"], maxBytes: number): string {
+  const formatTitle = ({ title: titleText }: (typeof failures)[number]): string =>
+    renderMarkdownText(titleText, { limit: 100 });
+  const formatFailure = (one: (typeof failures)[number]): string =>
+    [
+      `#### ✗ ${formatTitle(one)}`,
+      "",
+      ...one.facts.map((detail) => `- ${renderMarkdownText(detail, { limit: 500 })}`),
+      "",
+      "",
+    ].join("\n");
+  return renderWithinLimit(
+    "### Can't be planned\n\n",
+    [
+      failures.map((failure) => () => formatFailure(failure)),
+      failures.map((failure) => () => `- ✗ ${formatTitle(failure)}\n`),
+    ],
+    maxBytes,
+    (hiddenCount) => `… and ${formatCount(hiddenCount, "more reason")}.\n\n`,
+  );
+}
+
+function renderTenantLines(tenantLines: PlanSummaryView["tenantLines"], maxBytes: number): string {
+  const countTenants = (lineGroup: typeof tenantLines): number =>
+    lineGroup.reduce((total, { count }) => total + count, 0);
+  const texts = tenantLines.map((line) => line.words);
+  return renderFold("Each tenant", countTenants(tenantLines), texts, maxBytes, (hiddenCount) =>
+    formatCount(countTenants(tenantLines.slice(-hiddenCount)), "more tenant"),
+  );
+}
+
+function renderList(heading: string, items: readonly SafeText[], maxBytes: number): string {
+  return `${renderLines(heading, items, maxBytes - 1, (hiddenCount) => `${formatNumber(hiddenCount)} more`)}\n`;
+}
+
+/** Renders lines inside an expandable section. */
+function renderFold(
+  title: string,
+  count: number,
+  items: readonly SafeText[],
+  maxBytes: number,
+  formatHidden: (hiddenCount: number) => string,
+): string {
+  const closing = "\n</details>\n\n";
+  const heading = `<details><summary>${title} (${formatNumber(count)})</summary>\n\n`;
+  return `${renderLines(heading, items, maxBytes - closing.length, formatHidden)}${closing}`;
+}
+
+/** Renders as many whole lines as fit, and describes the others. */
+function renderLines(
+  heading: string,
+  texts: readonly SafeText[],
+  maxBytes: number,
+  formatHidden: (hiddenCount: number) => string,
+): string {
+  const items = texts.map((text) => () => `- ${renderMarkdownText(text, { limit: 300 })}\n`);
+  return renderWithinLimit(
+    heading,
+    [items],
+    maxBytes,
+    (hiddenCount) => `… and ${formatHidden(hiddenCount)}, in the artifact.\n`,
+  );
+}
+
+/** Lists the tenants of each group. If not all names fit, lists some of them. */
+function renderGroups(tenantGroups: readonly TenantGroup[], maxBytes: number): string {
+  const formatGroup = ({ name, tenants }: TenantGroup, maxNames: number): string => {
+    const names = tenants.slice(0, maxNames).map((name): SafeText => [untrusted(name)]);
+    const suffix = tenants.length > maxNames ? ` and ${formatNumber(tenants.length - maxNames)} more` : "";
+    const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${formatCount(tenants.length, "tenant")}`;
+    return `<details><summary>${title}</summary>\n\n${renderMarkdownText(joinTexts(names, ", "), { limit: 100 })}${suffix}\n\n</details>\n`;
+  };
+  const variants = [MANY_NAMES, SOME_NAMES].map((maxNames) =>
+    tenantGroups.map((group) => () => formatGroup(group, maxNames)),
+  );
+  const heading = "### Groups of tenants\n\n";
+  return `${renderWithinLimit(heading, variants, maxBytes - 1, (hiddenCount) => `… and ${formatCount(hiddenCount, "more group")}, in the artifact.\n`)}\n`;
+}
+
+const MANY_NAMES = 1_000;
+const SOME_NAMES = 10;

@@ -1,0 +1,234 @@
+import { type Alarm, getChangeTransition, type Plan } from "../../plan/plan";
+import { isOtherTenantPlan } from "../../plan/plan-redaction";
+import type { ChangeDetail } from "../../plan/render/change-details";
+import { buildPlanView, type ChangeView } from "../../plan/render/plan-view";
+import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
+import { isDangerous } from "../../settings/danger";
+import { type ChangeEvidence, getChangeKey } from "../planning/change-evidence";
+import { rankChange } from "../report/change-danger";
+import { TenantGroups } from "./tenant-groups";
+
+/** The plans of all tenants, merged: a change that several tenants share appears once, with its tenants. */
+export interface CombinedPlan extends Record<"dangers" | "accepted" | "warnings" | "others", readonly ChangeView[]> {
+  /**
+   * Sets of tenants with exactly the same changes, the largest set first, and the tenants of each set in their order. Tenants without
+   * changes are in no set.
+   */
+  readonly tenantSets: readonly TenantSet[];
+  /** All groups of tenants that the cards refer to. */
+  readonly groups: TenantGroups;
+  /** The number of changes that didn't fit into memory. A change counts once for each of its tenants. */
+  readonly omittedCount: number;
+}
+
+export interface TenantSet {
+  readonly tenants: readonly string[];
+  /** The changes of these tenants that not all changing tenants share, starting with the least common. */
+  readonly distinctChanges: readonly ChangeView[];
+}
+
+/** The maximum number of different changes, and the maximum number of different facts about them. */
+const MAX_CHANGES = 20_000;
+const MAX_FACTS = 500_000;
+
+/** The maximum number of different facts with one label for one change, such as the comments of several tenants. */
+const MAX_VARIANTS = 3;
+
+/** Merges plans one at a time, so that memory use doesn't grow with the number of plans. */
+export class CombinedPlanBuilder {
+  readonly #changes = new Map<string, CombinedChange>();
+  readonly #byTenant = new Map<string, { readonly own: readonly CombinedChange[]; readonly counts: Plan["counts"] }>();
+  #remainingFacts = MAX_FACTS;
+  #omittedCount = 0;
+
+  /**
+   * @param plan ignored if its key opens another tenant, because it would reveal that tenant's data.
+   * @param mail the evidence from the tenant's mail, by {@link getChangeKey}.
+   */
+  add(tenant: string, plan: Plan, mail?: ReadonlyMap<string, ChangeEvidence>): void {
+    if (isOtherTenantPlan(plan)) return;
+    const report = buildPlanView(plan);
+    const ownChanges: CombinedChange[] = [];
+    for (const card of [...report.dangers, ...report.accepted, ...report.warnings, ...report.others]) {
+      const key = getChangeKey(card);
+      const combinedChange = this.#changes.get(key) ?? this.#addChange(key, card);
+      if (combinedChange === undefined) {
+        this.#omittedCount += 1;
+        continue;
+      }
+      const changeMail = mail?.get(key);
+      combinedChange.tenants.push(tenant);
+      combinedChange.alarms[changeMail?.alarm ?? card.change.alarm] += 1;
+      ownChanges.push(combinedChange);
+      for (const fact of changeMail === undefined ? card.details : [...card.details, ...changeMail.facts]) {
+        this.#addFact(combinedChange, fact, tenant);
+      }
+    }
+    if (plan.changes.length > 0) this.#byTenant.set(tenant, { own: ownChanges, counts: plan.counts });
+  }
+
+  /** @param total the number of all tenants. */
+  build(total: number): CombinedPlan {
+    const groups = new TenantGroups(total);
+    const sorted = [...this.#changes.values()].sort(compareCombinedChanges);
+    const cards = new Map(sorted.map((combinedChange) => [combinedChange, buildCombinedCard(combinedChange, groups)]));
+    const withAlarm = (alarm: Alarm) => [...cards.values()].filter(({ change }) => change.alarm === alarm);
+    return {
+      dangers: withAlarm("danger"),
+      accepted: withAlarm("accepted"),
+      warnings: withAlarm("warning"),
+      others: withAlarm("none"),
+      tenantSets: this.#groupTenants(cards),
+      groups,
+      omittedCount: this.#omittedCount,
+    };
+  }
+
+  #addChange(key: string, firstView: ChangeView): CombinedChange | undefined {
+    // Dangerous changes have room of their own, so that a large number of harmless ones can't displace them.
+    const isDangerousChange = firstView.change.alarm === "danger" || isDangerous(getChangeTransition(firstView.change));
+    if (this.#changes.size >= (isDangerousChange ? 2 * MAX_CHANGES : MAX_CHANGES)) return undefined;
+    const alarms = { danger: 0, accepted: 0, warning: 0, none: 0 };
+    const combinedChange: CombinedChange = {
+      position: this.#changes.size,
+      firstView,
+      tenants: [],
+      alarms,
+      facts: new Map(),
+    };
+    this.#changes.set(key, combinedChange);
+    return combinedChange;
+  }
+
+  #addFact({ facts }: CombinedChange, fact: ChangeDetail, tenant: string): void {
+    const key = JSON.stringify([fact.label, fact.text]);
+    const variant = facts.get(key);
+    if (variant !== undefined) {
+      variant.tenants.push(tenant);
+      variant.isAlarming ||= fact.isAlarming === true;
+    } else if (this.#remainingFacts-- > 0) {
+      facts.set(key, { ...fact, isAlarming: fact.isAlarming === true, tenants: [tenant] });
+    }
+  }
+
+  #groupTenants(cards: ReadonlyMap<CombinedChange, ChangeView>): readonly TenantSet[] {
+    const byContent = Map.groupBy(
+      this.#byTenant,
+      ([
+        ,
+        {
+          own,
+          counts: { added, changed, removed },
+        },
+      ]) =>
+        [added, changed, removed, ...own.map(({ position }) => position).sort((one, other) => one - other)].join(" "),
+    );
+    const tenantCount = this.#byTenant.size;
+    return [...byContent.values()]
+      .map((tenantSets) => ({
+        tenants: tenantSets.map(([tenant]) => tenant),
+        distinctChanges: (tenantSets[0]?.[1].own ?? [])
+          .filter(({ tenants }) => tenants.length < tenantCount)
+          .sort((one, other) => one.tenants.length - other.tenants.length || one.position - other.position)
+          .flatMap((one) => cards.get(one) ?? []),
+      }))
+      .sort((one, other) => other.tenants.length - one.tenants.length);
+  }
+}
+
+interface CombinedChange {
+  /** The position among all changes, in the order of arrival. */
+  readonly position: number;
+  /** The card of the first tenant. */
+  readonly firstView: ChangeView;
+  readonly tenants: string[];
+  readonly alarms: Record<Alarm, number>;
+  readonly facts: Map<string, FactVariant>;
+}
+
+/** A fact, and the tenants that it applies to. */
+interface FactVariant extends ChangeDetail {
+  isAlarming: boolean;
+  readonly tenants: string[];
+}
+
+/** Open risks come before accepted ones. */
+const ALARM_ORDER: readonly Alarm[] = ["danger", "warning", "accepted", "none"];
+
+function getHighestAlarm({ alarms }: CombinedChange): Alarm {
+  return ALARM_ORDER.find((alarm) => alarms[alarm] > 0) ?? "none";
+}
+
+function getCombinedRank({ firstView: { change } }: CombinedChange): number {
+  return rankChange(getChangeTransition(change), NO_ALARM);
+}
+
+const NO_ALARM = { danger: 0, accepted: 0, warning: 0 };
+
+function compareCombinedChanges(one: CombinedChange, other: CombinedChange): number {
+  return (
+    ALARM_ORDER.indexOf(getHighestAlarm(one)) - ALARM_ORDER.indexOf(getHighestAlarm(other)) ||
+    getCombinedRank(one) - getCombinedRank(other) ||
+    other.tenants.length - one.tenants.length ||
+    one.position - other.position
+  );
+}
+
+function buildCombinedCard(combinedChange: CombinedChange, groups: TenantGroups): ChangeView {
+  const { firstView, tenants, alarms } = combinedChange;
+  const alarm = getHighestAlarm(combinedChange);
+  const location = groups.describeScope(tenants);
+  const isPartlyAlarming = alarm !== "none" && alarms[alarm] < tenants.length;
+  const labelParts: readonly SafeText[] = [
+    firstView.kind,
+    location,
+    ...(isPartlyAlarming ? [[`${RISK_LABELS[alarm]} in ${formatNumber(alarms[alarm])} of them`]] : []),
+  ];
+  return {
+    ...firstView,
+    change: { ...firstView.change, alarm },
+    kind: joinTexts(
+      labelParts.filter(({ length }) => length > 0),
+      ", ",
+    ),
+    details: mergeFacts(combinedChange),
+  };
+}
+
+const RISK_LABELS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a look" } as const;
+
+/** Groups the facts by label, in the order of a plan. Within a label, alarming facts come first, then those of the most tenants. */
+function mergeFacts({ facts, tenants }: CombinedChange): ChangeDetail[] {
+  const byLabel = Map.groupBy(facts.values(), ({ label }) => label);
+  const mergedFacts = [...byLabel.values()].flatMap((variants): ChangeDetail[] => {
+    variants.sort(
+      (one, other) => Number(other.isAlarming) - Number(one.isAlarming) || other.tenants.length - one.tenants.length,
+    );
+    const visible = variants.slice(0, MAX_VARIANTS).map(({ label, text, isAlarming, tenants: variantTenants }) => ({
+      label,
+      isAlarming,
+      text: variantTenants.length === tenants.length ? text : safeText`${text} ${formatFactTenants(variantTenants)}`,
+    }));
+    const [first] = variants;
+    const otherTenants = variants.slice(MAX_VARIANTS).flatMap((variant) => variant.tenants);
+    if (first === undefined || otherTenants.length === 0) return visible;
+    return [
+      ...visible,
+      {
+        label: first.label,
+        text: safeText`… and otherwise in ${formatNumber(new Set(otherTenants).size)} more`,
+      },
+    ];
+  });
+  return [
+    ...mergedFacts.filter((fact) => fact.isAlarming === true),
+    ...mergedFacts.filter((fact) => fact.isAlarming !== true),
+  ];
+}
+
+/** For example: `(in acme, globex and 37 more)`. */
+function formatFactTenants(tenants: readonly string[]): SafeText {
+  const names = tenants.slice(0, 2).map((name): SafeText => [untrusted(name)]);
+  const remaining = tenants.length - names.length;
+  return safeText`(in ${joinTexts(names, remaining > 0 ? ", " : " and ")}${remaining > 0 ? ` and ${formatNumber(remaining)} more` : ""})`;
+}

@@ -1,0 +1,341 @@
+import { FAIL_ON_BLOCKER, getChangeTransition } from "../../plan/plan";
+import {
+  type ChangeCount,
+  type ChangeView,
+  getPlanMood,
+  getPlanVerdict,
+  type PlanMood,
+} from "../../plan/render/plan-view";
+import {
+  formatCount,
+  formatNumber,
+  joinTexts,
+  joinWithAnd,
+  type SafeText,
+  safeText,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import { truncateByDanger } from "../../settings/danger";
+import type { RolloutReport, TenantReport } from "../model/rollout-report";
+import type { PlannedRollout } from "../planning/plan-rollout";
+import type { MailSearchResult } from "../planning/search-tenant-mail";
+import { describeRolloutMode, findStackOnlyTenants, interleaveLines } from "../report/rollout-report-view";
+import { formatSkippedSentence, formatSkippedTenant } from "../report/skipped-tenants";
+import { formatFirstNames, MAX_LISTED_NAMES } from "../report/tenant-names";
+import type { CombinedPlan } from "./combined-plan";
+import { canListInline, type TenantGroups } from "./tenant-groups";
+
+/** A planned rollout, with everything that its views show. */
+export interface PlanSummaryInput {
+  /** The report that {@link addMailAlarms} returns. */
+  readonly report: RolloutReport;
+  readonly plannedRollout: Pick<PlannedRollout, "blockers" | "reappliedChanges" | "mail">;
+  readonly combinedPlan: CombinedPlan;
+}
+
+/** The view of a rollout's plan, independent of the format. */
+export interface PlanSummaryView {
+  readonly title: SafeText;
+  readonly mood: PlanMood;
+  readonly verdict: string;
+  readonly headline: SafeText;
+  /** The number of tenants, and the number of their changes by sign. */
+  readonly tallies: readonly ChangeCount[];
+  /** Describes whose mail was searched. */
+  readonly mailCoverage: SafeText;
+  readonly missingEvidence: readonly SafeText[];
+  /** The guards, grouped by code and message, with the names of their tenants. */
+  readonly blockers: readonly { readonly code: string; readonly message: string }[];
+  readonly reappliedChanges: readonly SafeText[];
+  /** Tenants that can't be planned, grouped by reason. */
+  readonly failures: readonly { readonly title: SafeText; readonly facts: readonly SafeText[] }[];
+  /** The tenants that a person chose to skip. */
+  readonly skipped: readonly SafeText[];
+  /** The drift that the rollout reverts, with its tenants. Empty unless that is the purpose of the rollout. */
+  readonly drift: readonly SafeText[];
+  /** The changes that the rollout leaves alone, and the title above them. */
+  readonly untouchedChanges: readonly SafeText[];
+  readonly untouchedTitle: string;
+  /** The changes of each tenant. Tenants with the same changes share a line. */
+  readonly tenantLines: readonly { readonly words: SafeText; readonly count: number }[];
+  readonly waves: readonly SafeText[];
+}
+
+/**
+ * Adds the alarms from the tenants' mail to a report. Removes the changes of tenants whose mail reveals that the key opens another tenant.
+ */
+export function addMailAlarms(report: RolloutReport, mail: MailSearchResult | undefined): RolloutReport {
+  if (mail === undefined) return report;
+  const mismatchedTenants = new Set(mail.blockers.map((blocker) => blocker.tenant));
+  const tenants = report.tenants.map((tenant) => {
+    if (mismatchedTenants.has(tenant.name)) return hideTenantChanges(tenant);
+    const alarms = mail.evidenceByTenant.get(tenant.name)?.alarms;
+    return alarms === undefined ? tenant : { ...tenant, alarms };
+  });
+  return { ...report, tenants };
+}
+
+/** The word for a tenant without anything to do. */
+function getSettledLabel({ task, rollsBack }: RolloutReport): string {
+  return task === undefined && rollsBack === undefined ? "as declared" : "left as it is";
+}
+
+function hideTenantChanges({ left: _unrevertedChanges, drift: _drift, ...tenant }: TenantReport): TenantReport {
+  const planned = { added: 0, changed: 0, removed: 0 };
+  return { ...tenant, planned, changes: [], alarms: { danger: 0, accepted: 0, warning: 0 } };
+}
+
+export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: PlanSummaryInput): PlanSummaryView {
+  const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
+  const hasProblems = counts.failed + skipped.length + (plannedRollout.reappliedChanges?.length ?? 0) > 0;
+  const mood = getPlanMood(
+    plannedRollout.blockers.length > 0,
+    {
+      danger: combinedPlan.dangers.length,
+      warning: combinedPlan.warnings.length + Number(hasProblems),
+      accepted: combinedPlan.accepted.length,
+    },
+    counts.pending > 0,
+  );
+  const changedTenants = new Set(combinedPlan.tenantSets.flatMap((tenantSet) => tenantSet.tenants));
+  const changingCount = countChangingTenants(report);
+  const stackOnlyCount = findStackOnlyTenants(report, plannedRollout.blockers).length;
+  const sumPlanned = (symbol: "added" | "changed" | "removed"): number =>
+    tenants.reduce(
+      (total, { name, planned: { [symbol]: count } }) => total + (changedTenants.has(name) ? count : 0),
+      0,
+    );
+  return {
+    title:
+      rollsBack === undefined
+        ? joinTexts([[untrusted(source)], ...describeRolloutMode(task)], ": it ")
+        : safeText`rolling back ${untrusted(rollsBack)} of ${untrusted(source)}`,
+    mood,
+    // The mail covers only a sample of the tenants.
+    verdict: getPlanVerdict(mood, false),
+    headline: buildPlanHeadline(report, plannedRollout, combinedPlan),
+    tallies: [
+      { sign: "~", word: `${pluralizeTenant(changingCount)} to change`, count: changingCount },
+      { sign: "=", word: getSettledLabel(report), count: counts.unchanged },
+      ...(stackOnlyCount > 0
+        ? [{ sign: "·", word: "of which only the stack's state changes", count: stackOnlyCount }]
+        : []),
+      ...(counts.failed > 0 ? [{ sign: "✗", word: "can't be planned", count: counts.failed }] : []),
+      { sign: "+", word: "added in all", count: sumPlanned("added") },
+      { sign: "~", word: "changed", count: sumPlanned("changed") },
+      { sign: "-", word: "removed", count: sumPlanned("removed") },
+    ],
+    mailCoverage: formatMailCoverage(plannedRollout.mail),
+    missingEvidence: listMissingMail(plannedRollout.mail),
+    blockers: groupBlockers(plannedRollout.blockers),
+    reappliedChanges: (plannedRollout.reappliedChanges ?? []).map(
+      ({ rollout, by, tenants: where, changes }) =>
+        safeText`${formatFirstNames(changes)} in ${formatCount(where.length, "tenant")}: the rollout ${untrusted(rollout)} was to bring it, and ${untrusted(by)} rolled back what that one had done.`,
+    ),
+    failures: groupFailures(tenants),
+    skipped: skipped.map(formatSkippedTenant),
+    untouchedTitle:
+      rollsBack === undefined ? "Stays as it is" : "Stays as it is: somebody changed it after the rollout",
+    drift: groupByText(tenants, ({ drift }) => drift),
+    untouchedChanges: groupByText(tenants, ({ left }) => left),
+    tenantLines: buildTenantLines(report, plannedRollout, combinedPlan),
+    waves: waves.map(
+      ({ name, tenants: all, counts: { pending }, tolerated, after: { isGated }, closed = [] }) =>
+        safeText`${untrusted(name)}: ${formatCount(all, "tenant")}, ${pending} to change, ${tolerated} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${isGated ? "; then it waits for a person" : ""}`,
+    ),
+  };
+}
+
+function buildPlanHeadline(
+  report: RolloutReport,
+  { blockers }: PlanSummaryInput["plannedRollout"],
+  { dangers, accepted, warnings, others, omittedCount }: CombinedPlan,
+): SafeText {
+  const { tenants, counts } = report;
+  const differentCount = dangers.length + accepted.length + warnings.length + others.length;
+  const riskCounts = [
+    [dangers.length, "dangerous"],
+    [warnings.length, "to be looked at"],
+    [accepted.length, "accepted risks"],
+  ] as const;
+  const riskTexts = riskCounts
+    .filter(([count]) => count > 0)
+    .map(([count, what]): SafeText => [`${formatNumber(count)} ${what}`]);
+  const [refusedByFailOn, refusedByBlocker] = [true, false].map((isFailOn) => {
+    const refusingBlockers = blockers.filter(({ guard }) => (guard.code === FAIL_ON_BLOCKER) === isFailOn);
+    return new Set(refusingBlockers.map(({ tenant }) => tenant)).size;
+  }) as [number, number];
+  return [
+    ...(refusedByBlocker > 0
+      ? [`It would be refused, by what protects ${formatCount(refusedByBlocker, "tenant")}. `]
+      : []),
+    ...(refusedByFailOn > 0
+      ? [`\`--fail-on\` refuses the changes of ${formatCount(refusedByFailOn, "tenant")}. `]
+      : []),
+    ...safeText`${countChangingTenants(report)} of ${formatCount(tenants.length, "tenant")} would change, by ${formatCount(differentCount, "different change")}${omittedCount > 0 ? " and more that are counted alone" : ""}${riskTexts.length > 0 ? safeText`: ${joinWithAnd(riskTexts)}` : ""}.`,
+    ...(counts.failed > 0 ? [` ${formatCount(counts.failed, "tenant")} can't be planned.`] : []),
+    ...formatSkippedSentence(report),
+  ];
+}
+
+function formatMailCoverage(mail: MailSearchResult | undefined): SafeText {
+  if (mail === undefined) return ["The tenants' mail was not looked at."];
+  const { days, candidateCount, evidenceByTenant } = mail;
+  if (candidateCount === 0) return ["Nothing changes that the tenants' mail could speak of, and it was not looked at."];
+  const isComplete = evidenceByTenant.size === candidateCount;
+  const coverage = isComplete
+    ? candidateCount === 1
+      ? "the tenant"
+      : `all ${formatNumber(candidateCount)} tenants`
+    : `${formatNumber(evidenceByTenant.size)} of ${formatNumber(candidateCount)} tenants`;
+  const names = evidenceByTenant.size === 0 ? [] : safeText` (${formatFirstNames([...evidenceByTenant.keys()])})`;
+  const suffix = isComplete
+    ? "."
+    : safeText`, a sample: of the others nothing is known, unless ${untrusted("--evidence all")} asks them.`;
+  return safeText`The mail of ${days > 0 ? `the last ${days} days of ` : ""}${coverage} in which something changes was looked at${names}${suffix}`;
+}
+
+function listMissingMail(mail: MailSearchResult | undefined): readonly SafeText[] {
+  if (mail === undefined) return [];
+  return [
+    ...mail.unavailable.map(({ tenant, why }) => safeText`${untrusted(tenant)}: ${untrustedSentence(why)}`),
+    ...[...mail.evidenceByTenant].flatMap(([tenant, { missing }]) =>
+      missing.map((reason) => safeText`${untrusted(tenant)}: ${untrustedSentence(reason)}`),
+    ),
+  ];
+}
+
+/** Groups guards that differ only in the name of the tenant. */
+function groupBlockers(guards: PlanSummaryInput["plannedRollout"]["blockers"]): PlanSummaryView["blockers"] {
+  const byMessage = Map.groupBy(guards, ({ tenant, guard }) =>
+    JSON.stringify([guard.code, guard.message.replaceAll(tenant, "…")]),
+  );
+  return [...byMessage.values()]
+    .sort((one, other) => other.length - one.length)
+    .flatMap((group) => {
+      const [first] = group;
+      if (first === undefined) return [];
+      const names = group.slice(0, MAX_LISTED_NAMES).map(({ tenant }) => tenant);
+      const suffix =
+        group.length > MAX_LISTED_NAMES ? ` and ${formatNumber(group.length - MAX_LISTED_NAMES)} more` : "";
+      return [{ code: first.guard.code, message: `${names.join(", ")}${suffix}:\n${first.guard.message}` }];
+    });
+}
+
+function groupFailures(tenants: readonly TenantReport[]): PlanSummaryView["failures"] {
+  const failedTenants = tenants.filter(({ error }) => error !== undefined);
+  const byMessage = Map.groupBy(failedTenants, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
+  return [...byMessage.values()]
+    .sort((one, other) => other.length - one.length)
+    .flatMap((group) => {
+      const [{ error } = { error: undefined }] = group;
+      if (error === undefined) return [];
+      return [
+        {
+          title: formatFirstNames(group.map(({ name }) => name)),
+          facts: [
+            safeText`Why: ${untrustedSentence(error.message)} (${untrusted(error.code)})`,
+            safeText`What to do: ${untrustedSentence(error.advice)}`,
+          ],
+        },
+      ];
+    });
+}
+
+function buildTenantLines(
+  report: RolloutReport,
+  { blockers }: PlanSummaryInput["plannedRollout"],
+  { tenantSets, groups }: CombinedPlan,
+): PlanSummaryView["tenantLines"] {
+  const { tenants } = report;
+  const byName = new Map(tenants.map((tenant) => [tenant.name, tenant]));
+  const listedTenants = new Set(tenantSets.flatMap((tenantSet) => tenantSet.tenants));
+  const lines = tenantSets.map(({ tenants: names, distinctChanges }) => {
+    const [firstName = ""] = names;
+    const { added, changed, removed } = byName.get(firstName)?.planned ?? {
+      added: 0,
+      changed: 0,
+      removed: 0,
+    };
+    const { visible, hiddenText } = truncateByDanger(distinctChanges, MAX_LISTED_NAMES, ({ change }) =>
+      getChangeTransition(change),
+    );
+    const listedTenants = [
+      ...visible.map(formatCardChange),
+      ...(hiddenText === undefined ? [] : [[`… and ${hiddenText}`]]),
+    ];
+    const differences =
+      distinctChanges.length === 0 ? "" : safeText`; what not all get: ${joinTexts(listedTenants, ", ")}`;
+    const counts = `+${formatNumber(added)} ~${formatNumber(changed)} -${formatNumber(removed)}`;
+    return {
+      words: safeText`${untrusted("~")} ${formatTenantGroupNames(names, groups)}: ${counts}${differences}`,
+      count: names.length,
+    };
+  });
+  const refusedTenants = new Set(blockers.map(({ tenant }) => tenant));
+  const otherTenants = tenants.filter(({ name }) => !listedTenants.has(name));
+  const otherStates = [
+    ["✗", "can't be planned", otherTenants.filter(({ error }) => error !== undefined)],
+    ["!", "refused", otherTenants.filter((tenant) => tenant.error === undefined && refusedTenants.has(tenant.name))],
+    [
+      "~",
+      "nothing changes in the lists, but the state of the stack",
+      otherTenants.filter(
+        (tenant) => isPlannable(tenant) && tenant.state === "pending" && !refusedTenants.has(tenant.name),
+      ),
+    ],
+    [
+      "=",
+      getSettledLabel(report),
+      otherTenants.filter(
+        (tenant) => isPlannable(tenant) && tenant.state !== "pending" && !refusedTenants.has(tenant.name),
+      ),
+    ],
+  ] as const;
+  const groupedLines = otherStates
+    .map(([symbol, what, all]) => ({ sign: symbol, what, names: all.map(({ name }) => name) }))
+    .filter(({ names }) => names.length > 0)
+    .map(({ sign, what, names }) => ({
+      words: safeText`${untrusted(sign)} ${formatTenantGroupNames(names, groups)}: ${what}`,
+      count: names.length,
+    }));
+  return [...lines, ...groupedLines];
+}
+
+/** For example: `acme and globex`, `40 tenants, group 1`. */
+function formatTenantGroupNames(names: readonly string[], groups: TenantGroups): SafeText {
+  const tenantsText = groups.describeTenants(names);
+  return canListInline(names) ? tenantsText : safeText`${formatCount(names.length, "tenant")}, ${tenantsText}`;
+}
+
+function isPlannable({ error }: TenantReport): boolean {
+  return error === undefined;
+}
+
+/** For example: `+ allow partner.example`. */
+function formatCardChange({ sign, list, change }: ChangeView): SafeText {
+  return safeText`${untrusted(sign)} ${list} ${untrusted(change.value)}`;
+}
+
+/** Shows each line once, with all tenants that it applies to: `allow partner.example in acme, globex and 38 more`. */
+function groupByText(
+  tenants: readonly TenantReport[],
+  getLines: (tenant: TenantReport) => readonly string[] | undefined,
+): SafeText[] {
+  const lines = interleaveLines(
+    tenants.map((tenant) => (getLines(tenant) ?? []).map((text) => ({ what: text, name: tenant.name }))),
+  );
+  return [...Map.groupBy(lines, ({ what }) => what)].map(
+    ([text, members]) => safeText`${untrusted(text)} in ${formatFirstNames(members.map(({ name }) => name))}`,
+  );
+}
+
+/** Counts the tenants in which the rollout changes something at the service. */
+function countChangingTenants({ tenants }: RolloutReport): number {
+  return tenants.filter(({ planned: { added, changed, removed } }) => added + changed + removed > 0).length;
+}
+
+function pluralizeTenant(count: number): string {
+  return count === 1 ? "tenant" : "tenants";
+}

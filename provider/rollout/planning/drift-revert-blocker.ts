@@ -1,0 +1,79 @@
+import type { Settings } from "../../files/settings";
+import type { ExpiredRemoval } from "../../gitops/expired-removal";
+import { type DesiredState, getListKind, type StackLists } from "../../plan/desired-state";
+import { isUnmanaged } from "../../settings/encoded-list";
+
+/** Whether a tenant's settings files let an unattended run revert drift. */
+export function canRevertDrift({ onDrift }: Pick<Settings, "onDrift">): boolean {
+  return onDrift === "revert";
+}
+
+/**
+ * Explains why the differences at a tenant are not reverted. Undefined if all of them are drift and the files allow reverting it.
+ *
+ * @param known the contents of the stack's state.
+ * @param isApplied whether the files declare exactly the same as the stack's last run.
+ * @param keptElements expired entries that `--only-expired` keeps, so that only a full rollout can remove them.
+ */
+export function getDriftRevertBlocker(
+  settings: Pick<Settings, "onDrift">,
+  desired: DesiredState,
+  known: StackLists,
+  isApplied: boolean,
+  keptElements: ExpiredRemoval["retained"] = [],
+): string | undefined {
+  if (!canRevertDrift(settings)) return "its settings do not say `onDrift: revert`";
+  if (isApplied) return undefined;
+  if (known.entries.exists === false || known.vips.exists === false)
+    return "no run has brought its settings yet; `rollout` first";
+  const { ended: expiredKeys, changed } = comparePendingFiles(desired, known);
+  const keptKeys = new Set(keptElements.map(formatElementKey));
+  const keptCount = expiredKeys.filter((name) => keptKeys.has(name)).length;
+  const expiredCount = expiredKeys.length - keptCount;
+  const reasons = [
+    ...(changed === 0
+      ? []
+      : [
+          `${changed === 1 ? "1 change of the files is" : `${changed} changes of the files are`} not rolled out (or a refresh has seen what the console changed)`,
+        ]),
+    ...(expiredCount === 0
+      ? []
+      : [expiredCount === 1 ? "1 that has ended still stands" : `${expiredCount} that have ended still stand`]),
+    ...(keptCount === 0
+      ? []
+      : [
+          `${keptCount === 1 ? "1 that has ended still stands and is" : `${keptCount} that have ended still stand and are`} left by \`rollout --only-expired\``,
+        ]),
+  ];
+  if (reasons.length === 0)
+    return "its stack's last run was cut short, or an option of its lists is not rolled out; `rollout` first";
+  const firstCommand = changed + keptCount > 0 ? "`rollout`" : "`rollout --only-expired`";
+  return `${reasons.join(", and ")}; ${firstCommand} first`;
+}
+
+function formatElementKey({ kind, key }: ExpiredRemoval["retained"][number]): string {
+  return `${kind} ${key}`;
+}
+
+/** Lists the keys that only differ from the stack's state because they have expired, and counts all other differences. */
+function comparePendingFiles(
+  desired: DesiredState,
+  known: StackLists,
+): { readonly ended: readonly string[]; readonly changed: number } {
+  const expiredDeclarations = new Set(desired.expired.map(({ kind, key }) => `${kind} ${key}`));
+  const expiredKeys: string[] = [];
+  let changed = 0;
+  for (const list of desired.lists) {
+    const { content } = getListKind(list).subjectKind === "vip" ? known.vips : known.entries;
+    const knownContent = new Map(Object.entries(content).filter(([, text]) => !isUnmanaged(text)));
+    for (const [key, text] of Object.entries(list.declared)) {
+      if (knownContent.get(key) !== text) changed += 1;
+      knownContent.delete(key);
+    }
+    for (const key of knownContent.keys()) {
+      if (expiredDeclarations.has(`${list.kind} ${key}`)) expiredKeys.push(`${list.kind} ${key}`);
+      else changed += 1;
+    }
+  }
+  return { ended: expiredKeys, changed };
+}

@@ -1,0 +1,73 @@
+import { buildExpiredRemoval } from "../../gitops/expired-removal";
+import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
+import { selectOtherTenantBlockers } from "../../plan/plan-redaction";
+import { isDesiredStateApplied } from "../../plan/stack-checks";
+import { invertTransition } from "../../settings/danger";
+import { excerpt, sanitizeLine } from "../../settings/text";
+import { getDriftRevertBlocker } from "./drift-revert-blocker";
+import { buildTargetPlan, buildTenantIdentification, preparePlan, type TenantPlanner } from "./plan-target";
+import { summarizeByDanger } from "./summarize-by-danger";
+
+/**
+ * Plans one tenant's part of a rollout that reverts drift. If the files declare the same as the stack's last run, according to its state,
+ * every difference is drift. If they declare anything else, nothing is reverted, because somebody has to review a change of the files.
+ * Writes nothing.
+ *
+ * @throws any error that prevents the plan, caused by this tenant or its address.
+ */
+export const planDriftRevert: TenantPlanner = async (target, key, context, requestPolicy, runInSlot) => {
+  const comparison = await preparePlan(target, key, context, requestPolicy, runInSlot);
+  const { settings, stack, desired, observed, host, plan } = comparison;
+  const isUpToDate = isDesiredStateApplied(stack.state, desired, host, stack.front);
+  const unmanagedCount = plan.unmanaged.length;
+  const hasDifferences = plan.changes.length + unmanagedCount > 0;
+  const { retained } = buildExpiredRemoval(plan, settings, stack.known);
+  const blockReason = hasDifferences
+    ? getDriftRevertBlocker(settings, desired, stack.known, isUpToDate, retained)
+    : undefined;
+  const isReverted = blockReason === undefined && plan.changes.length > 0;
+  const unrevertedChanges = [
+    ...(blockReason === undefined ? [] : [blockReason]),
+    ...(unmanagedCount === 0
+      ? []
+      : [
+          `${unmanagedCount} at the tenant that nobody declares${isUpToDate ? ": left, as by every rollout of these files" : ""}`,
+        ]),
+  ];
+  return buildTargetPlan(target, isReverted ? plan : buildEmptyPlan(plan), stack, !isReverted, context, {
+    ...buildTenantIdentification(target, desired, observed, plan),
+    ...(isReverted
+      ? {
+          drift: summarizeByDanger(
+            plan.changes,
+            (change) => invertTransition(getChangeTransition(change)),
+            formatDriftChange,
+          ),
+        }
+      : {}),
+    ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
+  });
+};
+
+/** Removes the changes from a plan. The guards against another tenant's key stay, because they still have to end the rollout. */
+function buildEmptyPlan(plan: Plan): Plan {
+  return {
+    ...plan,
+    changes: [],
+    guards: selectOtherTenantBlockers(plan),
+    counts: { ...plan.counts, added: 0, changed: 0, removed: 0 },
+  };
+}
+
+/** Describes what somebody changed at the tenant, with the author and the time if the service reports them. */
+function formatDriftChange({ sign, kind, value, before, after, why }: PlanChange): string {
+  const list = kind === "vip" ? "VIP" : ((before ?? after)?.list ?? "entry");
+  const { by, at } = before ?? {};
+  const origin =
+    by === undefined && at === undefined
+      ? "who made it, the service does not tell"
+      : `made${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}`;
+  const action = sign === "remove" ? `added at the tenant, ${origin}` : (why ?? "not as declared at the tenant");
+  const currentOrigin = sign === "change" && by !== undefined ? `; what is there was ${origin}` : "";
+  return sanitizeLine(`${list} ${excerpt(value, 300)}: ${action}${currentOrigin}`);
+}

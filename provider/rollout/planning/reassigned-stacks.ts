@@ -1,0 +1,67 @@
+import { getObservedIdentity } from "../../plan/observed-state";
+import type { PlanBlocker } from "../../plan/plan";
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { Database } from "../database/database";
+import { readLastApplied } from "../journal/last-applied";
+import type { Target } from "../model/target";
+import type { RequestPolicy } from "../probing/address-health";
+import { createStackCommands } from "../stack/stack-commands";
+import { type PlanningContext, preparePlan, readTargetStack } from "./plan-target";
+import { buildRenamedTenantBlocker, findFormerStack, type OrphanedStack } from "./renamed-tenant";
+
+/** The stacks of all planned tenants. */
+export interface PlannedStacks {
+  /** The tenants whose stacks are new. */
+  readonly newTargets: readonly Target[];
+  /** The tenants that lack a part of their stack's declarations, and how many entries and VIPs they still hold. */
+  readonly partialMatches: ReadonlyMap<Target, number>;
+  readonly context: PlanningContext;
+  readonly database: Database;
+  /** The fingerprint of the state backend, from `resolveStateBackend`. */
+  readonly backend: string;
+}
+
+/** Reads a tenant again, and compares it with the stacks. */
+export type FormerStackCheck = (key: string, requestPolicy: RequestPolicy) => Promise<PlanBlocker | undefined>;
+
+/**
+ * Finds tenants whose former stack belongs to another tenant now, because the targets file gives the former name to that tenant. Reads each
+ * tenant with a new stack again, and compares it with the stacks of tenants that lack a part of their stack's declarations. Reads nothing
+ * unless tenants of both kinds exist.
+ *
+ * @param handleTarget called for each tenant to compare, one after the other.
+ */
+export async function checkReassignedStacks(
+  { newTargets, partialMatches, context, database, backend }: PlannedStacks,
+  handleTarget: (target: Target, compare: FormerStackCheck) => Promise<void>,
+): Promise<void> {
+  if (newTargets.length === 0 || partialMatches.size === 0) return;
+  const { project } = context;
+  const stacks = [...partialMatches.keys()].map(({ stack }) => stack);
+  const lastAppliedStacks = await readLastApplied(database, { project, backend, stacks });
+  const takenStacks: OrphanedStack[] = [];
+  for (const [target, matchCount] of partialMatches) {
+    const { known: knownLists } = await readTargetStack(target, context);
+    const lastApplied = lastAppliedStacks.stacks.get(target.stack)?.applied;
+    takenStacks.push({
+      stack: target.stack,
+      takenBy: { name: target.name, held: matchCount },
+      knownLists,
+      ...omitUndefined({ last: lastApplied }),
+    });
+  }
+  for (const target of newTargets) {
+    await handleTarget(target, async (key, requestPolicy) => {
+      const { desired, observed } = await preparePlan(
+        target,
+        key,
+        context,
+        requestPolicy,
+        async (task) => await task(),
+      );
+      const identity = getObservedIdentity(target.baseUrl, observed);
+      const formerStack = findFormerStack({ target, desired, observed, identity }, takenStacks);
+      return formerStack && buildRenamedTenantBlocker(target, formerStack, await createStackCommands(context));
+    });
+  }
+}

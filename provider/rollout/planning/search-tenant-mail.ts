@@ -1,0 +1,128 @@
+import type { Plan, PlanBlocker } from "../../plan/plan";
+import { isOtherTenantPlan, selectOtherTenantBlockers } from "../../plan/plan-redaction";
+import { buildPlanView } from "../../plan/render/plan-view";
+import { forEachConcurrently } from "../../settings/for-each-concurrently";
+import type { Journal } from "../journal/journal";
+import { type ChangeEvidence, getChangeKey } from "./change-evidence";
+import { chooseMailSample, getMailWeight } from "./mail-sample";
+
+/** The evidence from the tenants' mail about their changes. */
+export interface MailSearchResult {
+  /** How many days back the search for evidence goes. */
+  readonly days: number;
+  /** The number of tenants with changes that mail can provide evidence for. */
+  readonly candidateCount: number;
+  /** The evidence of the tenants whose mail was searched, in their order. */
+  readonly evidenceByTenant: ReadonlyMap<string, TenantMailEvidence>;
+  /** The tenants whose mail was selected but yielded no evidence, and why. */
+  readonly unavailable: readonly { readonly tenant: string; readonly why: string }[];
+  /** The guards that only the mail reveals, and that block the rollout. */
+  readonly blockers: readonly { readonly tenant: string; readonly guard: PlanBlocker }[];
+}
+
+export interface TenantMailEvidence {
+  /** By {@link getChangeKey}. */
+  readonly changes: ReadonlyMap<string, ChangeEvidence>;
+  readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };
+  /** The reasons why evidence is missing, one sentence each. */
+  readonly missing: readonly string[];
+}
+
+/** The tenants whose mail is searched: a sample of them, or all that change. */
+export type MailScope = "sample" | "all";
+
+/** The number of tenants in a sample. */
+export const SAMPLE_SIZE = 5;
+
+/** The labels of the facts that come from mail. A plan contains all other facts anyway. */
+const MAIL_LABELS: ReadonlySet<string> = new Set(["mail", "details", "reports", "backtest"]);
+
+/** The number of a tenant's most important changes that decide whether it belongs to the sample. */
+const MAX_WEIGHED_CHANGES = 200;
+
+/**
+ * Searches the mail of planned tenants for evidence. The journal doesn't keep the evidence.
+ *
+ * @param planWithMail plans a tenant once more.
+ * @param why describes a failure in one sentence, without any key.
+ */
+export async function searchTenantMail(
+  journal: Pick<Journal, "listTenants" | "readPlan">,
+  id: string,
+  {
+    mail,
+    concurrency,
+    planWithMail,
+    why,
+    onProgress,
+  }: {
+    readonly mail: MailScope;
+    readonly concurrency: number;
+    readonly planWithMail: (tenant: string) => Promise<Plan>;
+    readonly why: (tenant: string, error: unknown) => string;
+    readonly onProgress: ((sample: number, total: number) => void) | undefined;
+  },
+): Promise<MailSearchResult> {
+  const tenants = await journal.listTenants(id);
+  const candidates = [];
+  for (const { name } of tenants) {
+    const text = await journal.readPlan(id, name);
+    if (text === undefined) continue;
+    const plan = JSON.parse(text) as Plan;
+    const changes = isOtherTenantPlan(plan) ? [] : plan.changes;
+    const weights = changes.slice(0, MAX_WEIGHED_CHANGES).map((change) => {
+      const { before, after } = change;
+      const list = `${before?.list} ${after?.list}`;
+      return [getChangeKey({ change, list }), getMailWeight(change)] as const;
+    });
+    const relevantChanges = new Map(weights.filter(([, weight]) => weight > 0));
+    if (relevantChanges.size > 0) candidates.push({ name, changeWeights: relevantChanges });
+  }
+  const sample = chooseMailSample(candidates, mail === "all" ? candidates.length : SAMPLE_SIZE);
+  const digests = new Map(tenants.map(({ name, digest }) => [name, digest]));
+  const byTenant = new Map<string, TenantMailEvidence>();
+  const unavailable: { tenant: string; why: string }[] = [];
+  const guards: { tenant: string; guard: PlanBlocker }[] = [];
+  let days = 0;
+  await forEachConcurrently(sample, concurrency, async (tenant) => {
+    try {
+      const plan = await planWithMail(tenant);
+      const otherTenantBlockers = selectOtherTenantBlockers(plan);
+      if (otherTenantBlockers.length > 0) {
+        guards.push(...otherTenantBlockers.map((guard) => ({ tenant, guard })));
+        unavailable.push({ tenant, why: "By its key it is another tenant, as it seems." });
+      } else if (plan.digest === digests.get(tenant)) {
+        days = plan.evidence.days;
+        byTenant.set(tenant, buildTenantMail(plan));
+      } else unavailable.push({ tenant, why: "It, or its files, changed while it was planned." });
+    } catch (error) {
+      unavailable.push({ tenant, why: why(tenant, error) });
+    }
+    onProgress?.(byTenant.size + unavailable.length, sample.length);
+  });
+  const order = new Map(tenants.map(({ name }, index) => [name, index]));
+  const compareOrder = (one: string, other: string): number => (order.get(one) ?? 0) - (order.get(other) ?? 0);
+  return {
+    days,
+    candidateCount: candidates.length,
+    evidenceByTenant: new Map([...byTenant].sort(([one], [other]) => compareOrder(one, other))),
+    unavailable: unavailable.sort((one, other) => compareOrder(one.tenant, other.tenant)),
+    blockers: guards.sort((one, other) => compareOrder(one.tenant, other.tenant)),
+  };
+}
+
+function buildTenantMail(plan: Plan): TenantMailEvidence {
+  const report = buildPlanView(plan);
+  const cards = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
+  const alarms = { danger: report.dangers.length, accepted: report.accepted.length };
+  return {
+    changes: new Map(
+      cards.map((card) => [
+        getChangeKey(card),
+        { alarm: card.change.alarm, facts: card.details.filter(({ label }) => MAIL_LABELS.has(label)) },
+      ]),
+    ),
+    alarms: { ...alarms, warning: report.warnings.length },
+    missing: plan.evidence.missing,
+  };
+}

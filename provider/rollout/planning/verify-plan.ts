@@ -1,0 +1,51 @@
+import { getObservedIdentity, type ObservedState } from "../../plan/observed-state";
+import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
+import { invertTransition, sortByDanger } from "../../settings/danger";
+import { isSameEntryState } from "../../settings/entry-fields";
+import type { TenantIdentity } from "../../settings/tenant-identity";
+import { quote } from "../../settings/text";
+import { readUntil } from "../../tenant";
+import type { Target } from "../model/target";
+import type { RequestContext } from "../probing/target-client";
+import { readTenantLists } from "./plan-target";
+/**
+ * Reads a tenant again after its run, and lists the changes of its plan that did not take effect. Empty if all of them did.
+ *
+ * @param reviewed the plan that the run enforced.
+ */
+export async function verifyPlan(
+  target: Target,
+  key: string,
+  plan: Plan,
+  reach: RequestContext,
+): Promise<{ readonly left: readonly string[]; readonly identity?: TenantIdentity }> {
+  if (plan.changes.length === 0) return { left: [] };
+  // The lists may lag behind recent writes.
+  return await readUntil(
+    async () => {
+      const { observed } = await readTenantLists(target, key, reach);
+      return {
+        left: formatUnappliedChanges(plan, observed),
+        identity: getObservedIdentity(target.baseUrl, observed),
+      };
+    },
+    ({ left }) => left.length === 0,
+  );
+}
+
+/** Lists the changes of a plan that an observed tenant lacks. The most dangerous come first, such as a missing deny. */
+export function formatUnappliedChanges({ changes }: Plan, observed: ObservedState): readonly string[] {
+  return sortByDanger(
+    changes.filter((change) => !isChangeApplied(change, observed)),
+    (change) => invertTransition(getChangeTransition(change)),
+  ).map(({ sign, value }) => `${quote(value)} is not ${EXPECTED_STATES[sign]}`);
+}
+
+const EXPECTED_STATES = { add: "there as declared", change: "as declared", remove: "gone" } as const;
+
+function isChangeApplied({ kind, key, after }: PlanChange, { entries, vips }: ObservedState): boolean {
+  const vip = vips.get(key);
+  const rows = kind === "entry" ? (entries.get(key) ?? []) : vip === undefined ? [] : [vip];
+  if (after === undefined) return rows.length === 0;
+  return rows.some((row) => isSameEntryState(row, after));
+}

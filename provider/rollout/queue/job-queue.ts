@@ -1,0 +1,46 @@
+import type { Queryable } from "../database/database";
+import type { TenantError } from "../model/rollout-report";
+
+/** The job of one tenant. */
+export interface Job {
+  readonly rollout: string;
+  /** The index of its wave, from 0. */
+  readonly wave: number;
+  readonly tenant: string;
+  /** Counts the retries after failures of the tenant. Each retry is a new job. */
+  readonly round: number;
+}
+
+/**
+ * Runs one job to its end. It checks the journal first, and records the outcome there. Throws only if it can do neither, with an
+ * {@link UnrecordedOutcomeError} if the job was started.
+ */
+export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
+
+/** The queue that brings jobs to their workers, in this process or on other machines. */
+export interface JobQueue {
+  /** Hands out jobs, in the same transaction that marks their tenants as released. Ignores a job that was already handed out. */
+  enqueue(database: Queryable, jobs: readonly Job[]): Promise<void>;
+  /** Starts the jobs that were handed out. Call it after that transaction. */
+  start(): void;
+  /** Waits for running jobs in this process, and starts no more. */
+  drain(): Promise<void>;
+  /** Jobs that ended in this process without a record in the journal. No worker has them. Absent if no jobs run here. */
+  readonly unrecorded?: readonly UnrecordedOutcomeError[];
+}
+
+/** A job whose outcome could not be recorded in the journal. The cause says why. */
+export class UnrecordedOutcomeError extends Error {
+  readonly job: Job;
+  /** The outcome for the tenant. `left`: it was not started. */
+  readonly outcome: "changed" | "failed" | "left";
+  /** The tenant's error, if it failed. */
+  readonly failure: TenantError | undefined;
+
+  constructor(job: Job, outcome: UnrecordedOutcomeError["outcome"], failure: TenantError | undefined, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.job = job;
+    this.outcome = outcome;
+    this.failure = failure;
+  }
+}

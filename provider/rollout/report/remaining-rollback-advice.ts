@@ -1,0 +1,92 @@
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { formatFirst, quote } from "../../settings/text";
+import type { Journal } from "../journal/journal";
+import { readRollbackProgress } from "../journal/rollback-progress";
+import { getRollbackStatus } from "../journal/rollback-status";
+import type { RolloutRecord, SkippedTenant } from "../journal/rollout-record";
+import { readActiveSkips } from "../journal/skips";
+import type { RolloutCommands } from "../model/rollout-commands";
+import type { Advice } from "../model/rollout-report";
+import type { TargetComparison } from "../targets/compare-targets";
+import { compareTargets } from "../targets/compare-targets";
+import { readTargets } from "../targets/read-targets";
+
+/** Lists the next steps for tenants that no rollback has reached. The commands suit the present targets file and skips. */
+export async function getRemainingRollbackAdvice(
+  journal: Journal,
+  record: RolloutRecord,
+  commands: RolloutCommands,
+): Promise<readonly Advice[]> {
+  const { id, spec } = record;
+  if (spec.prunedAtMs !== undefined) return [];
+  const { remainingTenants } = await readRollbackProgress(journal, id);
+  const excludedStacks = findExcludedStacks(
+    spec.source,
+    remainingTenants.map(({ target }) => target),
+  );
+  const skips = await readActiveSkips(journal.database, spec);
+  const laterChanges = Map.groupBy(await journal.listLaterChanges(id), ({ stack }) => stack);
+  const excludedTenants: { name: string; reason: string }[] = [];
+  const skipped: { name: string }[] = [];
+  const changedTenants: { name: string; rollout: string }[] = [];
+  let openCount = 0;
+  for (const { name, target } of remainingTenants) {
+    const reason = excludedStacks.get(target.stack);
+    const rollout = getRollbackStatus(id, laterChanges.get(target.stack) ?? []).since.at(-1);
+    if (reason !== undefined) excludedTenants.push({ name, reason });
+    else if (skips.has(target.stack)) skipped.push({ name });
+    else if (rollout !== undefined) changedTenants.push({ name, rollout });
+    else openCount += 1;
+  }
+  const [first] = changedTenants;
+  const advice: Advice[] = [];
+  if (first !== undefined) {
+    advice.push({
+      why: `The rollout ${first.rollout} has changed ${quoteTenantNames(changedTenants)} since. To roll that one back first:`,
+      command: commands.rollback(first.rollout),
+    });
+  } else if (openCount > 0) advice.push({ why: "To roll back the rest:", command: commands.rollback(id) });
+  if (skipped.length > 0) {
+    const [verb, pronoun] = skipped.length === 1 ? ["is", "it"] : ["are", "them"];
+    advice.push({
+      why: `${quoteTenantNames(skipped)} ${verb} skipped. To unskip ${pronoun}, before you roll back the rest:`,
+      command: commands.unskip(
+        skipped.map(({ name }) => name),
+        spec.source,
+      ),
+    });
+  }
+  if (excludedTenants.length > 0)
+    advice.push({ why: `Left out: ${formatExcludedTenants(excludedTenants)}. ${RESTORE_ADVICE}` });
+  return advice.map((step, index) =>
+    index === 0 ? { ...step, why: `It was not rolled back everywhere. ${step.why}` } : step,
+  );
+}
+
+/** The advice for tenants that the targets file no longer names. */
+export const RESTORE_ADVICE = "Restore the tenant in the targets file, or remove what the rollout did in the console.";
+
+/** Explains why tenants keep the changes of a rollout: `"t1" (tenants.yaml doesn't name it any more)`. */
+export function formatExcludedTenants(tenants: readonly Pick<SkippedTenant, "name" | "reason">[]): string {
+  return formatFirst(tenants, ({ name, reason }) => `${quote(name)} (${reason})`);
+}
+
+function quoteTenantNames(tenants: readonly { readonly name: string }[]): string {
+  return formatFirst(tenants, ({ name }) => quote(name));
+}
+
+/** How a rollback finds its tenants in the targets file: it uses no settings file, and writes to whoever has the stack now. */
+export const ROLLBACK_COMPARISON = { ignoreSettings: true, followsStacks: true } as const;
+
+/** A targets file that can't be read is refused by the rollback itself, with what is wrong in it. */
+function findExcludedStacks(
+  source: string,
+  recordedTargets: Parameters<typeof compareTargets>[0],
+): TargetComparison["excludedStacks"] {
+  try {
+    return compareTargets(recordedTargets, readTargets(source), ROLLBACK_COMPARISON).excludedStacks;
+  } catch (error) {
+    if (error instanceof EmailSecurityError) return new Map();
+    throw error;
+  }
+}

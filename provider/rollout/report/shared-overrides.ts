@@ -1,0 +1,33 @@
+import { formatNumber, joinTexts, type SafeText, safeText, untrusted, untrustedSentence } from "../../render/safe-text";
+import type { TenantReport } from "../model/rollout-report";
+
+/** An override of an included file's rule that several tenants share. */
+export interface SharedOverride {
+  /** The override in the first tenant: `settings/acme.yaml:4: …`. */
+  readonly text: string;
+  readonly tenants: readonly string[];
+}
+
+/** Groups the overrides of hundreds of tenants, so that a reviewer sees each only once. The most common come first. */
+export function groupOverrides(tenants: readonly TenantReport[]): readonly SharedOverride[] {
+  const byText = new Map<string, { text: string; tenants: string[] }>();
+  for (const { name, loosened = [] } of tenants) {
+    for (const text of loosened) {
+      const key = text.replaceAll(name, "…");
+      const existing = byText.get(key);
+      if (existing === undefined) byText.set(key, { text, tenants: [name] });
+      else existing.tenants.push(name);
+    }
+  }
+  return [...byText.values()].sort((one, other) => other.tenants.length - one.tenants.length);
+}
+
+/** For example: `settings/acme.yaml:4: …; the same in globex, initech, and 7 more`. */
+export function formatOverride({ text, tenants: [, ...otherTenants] }: SharedOverride): SafeText {
+  if (otherTenants.length === 0) return [untrustedSentence(text)];
+  const names = otherTenants.slice(0, MAX_NAMES).map((name): SafeText => [untrusted(name)]);
+  const suffix = otherTenants.length > MAX_NAMES ? `, and ${formatNumber(otherTenants.length - MAX_NAMES)} more` : "";
+  return safeText`${untrustedSentence(text)}; the same in ${joinTexts(names, ", ")}${suffix}`;
+}
+
+const MAX_NAMES = 5;

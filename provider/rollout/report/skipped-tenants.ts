@@ -1,0 +1,30 @@
+import {
+  formatMinute,
+  formatNumber,
+  type SafeText,
+  safeText,
+  toSingleLine,
+  untrusted,
+  untrustedSentence,
+} from "../../render/safe-text";
+import type { RolloutReport, SkippedReport } from "../model/rollout-report";
+import { formatTenantNames } from "./tenant-names";
+
+export const NO_SKIPPED_TENANTS: NonNullable<RolloutReport["skipped"]> = [];
+
+/** Formats the skipped tenants as a sentence that follows another one. Empty if there are none. */
+export function formatSkippedSentence({ skipped = NO_SKIPPED_TENANTS }: RolloutReport): SafeText {
+  if (skipped.length === 0) return [];
+  return safeText` Skipped: ${formatTenantNames(skipped)}.`;
+}
+
+/** Formats a skipped tenant, with the time, the person and the reason. */
+export function formatSkippedTenant({ name, since, by, reason }: SkippedReport): SafeText {
+  const skippedByText: SafeText = by === undefined ? [] : safeText` by ${untrusted(by)}`;
+  return safeText`${untrusted(name)}, since ${formatMinute(since)}${skippedByText}: ${untrustedSentence(toSingleLine(reason))}`;
+}
+
+/** The heading of the skipped tenants. */
+export function formatSkippedHeading(skipped: readonly unknown[]): string {
+  return `Skipped (${formatNumber(skipped.length)})`;
+}

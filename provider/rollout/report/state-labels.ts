@@ -1,0 +1,53 @@
+import type { RolloutReport } from "../model/rollout-report";
+import type { TenantState, WaveState } from "../model/wave";
+
+/** The display form of a tenant's or wave's state: a symbol that works without colour, and a word or two. */
+export interface StateLabel {
+  readonly sign: string;
+  readonly word: string;
+}
+
+export const TENANT_STATE_LABELS: Readonly<Record<TenantState, StateLabel>> = {
+  failed: { sign: "✗", word: "failed" },
+  skipped: { sign: "⊘", word: "skipped" },
+  running: { sign: "▶", word: "running" },
+  done: { sign: "✓", word: "changed" },
+  unchanged: { sign: "=", word: "unchanged" },
+  released: { sign: "·", word: "up next" },
+  pending: { sign: "·", word: "to do" },
+};
+
+export const WAVE_STATE_LABELS: Readonly<Record<WaveState, StateLabel>> = {
+  pending: { sign: "·", word: "not begun" },
+  running: { sign: "▶", word: "running" },
+  soaking: { sign: "⧖", word: "soaking" },
+  checking: { sign: "▶", word: "health check" },
+  gated: { sign: "‖", word: "waits for a person" },
+  done: { sign: "✓", word: "done" },
+  stopped: { sign: "✗", word: "stopped" },
+};
+
+/** The display forms of the states of a rollout's tenants and waves. */
+export interface RolloutStateLabels {
+  readonly tenants: Readonly<Record<TenantState, StateLabel>>;
+  readonly waves: Readonly<Record<WaveState, StateLabel>>;
+}
+
+/** Without a run that holds the rollout, no state may suggest that work is in progress. */
+export function getStateLabels(report: Pick<RolloutReport, "state" | "isHeld">): RolloutStateLabels {
+  if (isInProgress(report)) return { tenants: TENANT_STATE_LABELS, waves: WAVE_STATE_LABELS };
+  return {
+    tenants: { ...TENANT_STATE_LABELS, running: { sign: "▶", word: "were under way" } },
+    waves: {
+      ...WAVE_STATE_LABELS,
+      running: { sign: "‖", word: "interrupted" },
+      checking: { sign: "‖", word: "to be checked" },
+    },
+  };
+}
+
+export function isInProgress({ state, isHeld }: Pick<RolloutReport, "state" | "isHeld">): boolean {
+  return state === "running" && isHeld;
+}
+
+export const TENANT_STATE_ORDER = Object.keys(TENANT_STATE_LABELS) as TenantState[];

@@ -1,0 +1,146 @@
+import type { StackLists } from "../../plan/desired-state";
+import type { ObservedState } from "../../plan/observed-state";
+import type { Plan, PlanChange } from "../../plan/plan";
+import { buildKeyedRows, EntryMatch } from "../../resources/lifecycle/entry-match";
+import type { EntryType } from "../../settings/assumptions";
+import { decodeEntry, type EncodedList, encodeEntry, encodeVip, isUnmanaged } from "../../settings/encoded-list";
+import { type EntryState, isSameEntryState, pickEntryState } from "../../settings/entry-fields";
+import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
+import { risksOf } from "../../settings/risk";
+
+/** The two lists of a tenant, in their declared form. */
+export interface RollbackLists {
+  readonly entries: EncodedList;
+  readonly vips: EncodedList;
+}
+
+/** The declarations that undo a rollout's changes in one tenant. */
+export interface InverseChanges {
+  /**
+   * The target of the rollback: the contents of the stack, without the additions of the rollout, and with everything that it removed or
+   * changed.
+   */
+  readonly declared: RollbackLists;
+  /**
+   * The present entries and VIPs of the stack and the rollout. Declaring these first writes nothing, but lets the stack remove them
+   * afterwards.
+   */
+  readonly current: RollbackLists;
+  /** Whether the stack's state lacks some changes of the rollout, for example because the run was killed. */
+  readonly isPartlyUnknown: boolean;
+  /** Changes of the rollout that somebody has changed again since. They stay as they are. */
+  readonly unreverted: readonly PlanChange[];
+}
+
+/**
+ * Inverts those changes of a plan that are still in place. Everything else stays as it is: changes that somebody made since, and everything
+ * that the plan never touched. Pure.
+ *
+ * @param plan the plan that changed the tenant.
+ * @param knownLists the contents of the tenant's stack.
+ * @param acceptRisk the reason to record for restored entries that are risky.
+ */
+export function invertChanges(
+  { changes }: Pick<Plan, "changes">,
+  knownLists: StackLists,
+  observed: ObservedState,
+  acceptRisk: string,
+  ownDomains: OwnDomains = NO_OWN_DOMAINS,
+): InverseChanges {
+  const entries = invertListChanges(
+    changes.filter(({ kind }) => kind === "entry"),
+    selectManaged(knownLists.entries.content),
+    findCurrentEntries(changes, knownLists.entries.content, observed),
+    (key, state, declaredAs) => encodeEntryWithRisk(key, state, declaredAs, acceptRisk, ownDomains),
+  );
+  const vips = invertListChanges(
+    changes.filter(({ kind }) => kind === "vip"),
+    selectManaged(knownLists.vips.content),
+    new Map([...observed.vips].map(([key, row]) => [key, pickEntryState(row)])),
+    (_key, state) => encodeVip(state),
+  );
+  return {
+    declared: { entries: entries.declared, vips: vips.declared },
+    current: { entries: entries.standing, vips: vips.standing },
+    isPartlyUnknown: entries.isPartlyUnknown || vips.isPartlyUnknown,
+    unreverted: [...entries.left, ...vips.left],
+  };
+}
+
+/** Encodes a key in its declared form. `declaredAs` is the stack's declaration, if the stack knows the key. */
+type ElementEncoder = (key: string, state: EntryState, declaredAs: string | undefined) => string;
+
+function invertListChanges(
+  changes: readonly PlanChange[],
+  managedContent: ReadonlyMap<string, string>,
+  currentStates: ReadonlyMap<string, EntryState>,
+  encode: ElementEncoder,
+): { declared: EncodedList; standing: EncodedList; isPartlyUnknown: boolean; left: readonly PlanChange[] } {
+  const current = new Map<string, string>();
+  for (const [key, text] of managedContent) {
+    const currentState = currentStates.get(key);
+    if (currentState !== undefined) current.set(key, encode(key, currentState, text));
+  }
+  const declared = new Map(current);
+  let isPartlyUnknown = false;
+  const unrevertedChanges: PlanChange[] = [];
+  for (const change of changes) {
+    const { key, before, after } = change;
+    const currentState = currentStates.get(key);
+    if (isSameEntryState(currentState, before)) continue;
+    if (!isSameEntryState(currentState, after)) {
+      unrevertedChanges.push(change);
+      continue;
+    }
+    if (currentState !== undefined && !managedContent.has(key)) {
+      isPartlyUnknown = true;
+      current.set(key, encode(key, currentState, undefined));
+    }
+    if (before === undefined) declared.delete(key);
+    else declared.set(key, encode(key, before, managedContent.get(key)));
+  }
+  return {
+    declared: Object.fromEntries(declared),
+    standing: Object.fromEntries(current),
+    isPartlyUnknown,
+    left: unrevertedChanges,
+  };
+}
+
+function selectManaged(content: EncodedList): ReadonlyMap<string, string> {
+  return new Map(Object.entries(content).filter(([, text]) => !isUnmanaged(text)));
+}
+
+/** Finds the tenant's present rows for the keys of the stack and of the plan's changes. */
+function findCurrentEntries(
+  changes: readonly PlanChange[],
+  content: EncodedList,
+  { rows, entries }: ObservedState,
+): ReadonlyMap<string, EntryState> {
+  const changedEntries = changes.flatMap(({ kind, key, before, after }) => {
+    const state = after ?? before;
+    return kind === "entry" && state?.list !== undefined
+      ? [[key, encodeEntry({ ...state, list: state.list })] as const]
+      : [];
+  });
+  const { matches } = new EntryMatch(
+    { ...Object.fromEntries(selectManaged(content)), ...Object.fromEntries(changedEntries) },
+    buildKeyedRows(rows, entries),
+  );
+  return new Map([...matches].map(([key, row]) => [key, pickEntryState(row)]));
+}
+
+function encodeEntryWithRisk(
+  key: string,
+  { list = "deny", ...standing }: EntryState,
+  declaredAs: string | undefined,
+  riskReason: string,
+  ownDomains: OwnDomains,
+): string {
+  const acceptedRisk =
+    standing.acceptRisk ?? (declaredAs === undefined ? undefined : decodeEntry(key, declaredAs)?.acceptRisk);
+  const entry = decodeEntry(key, list);
+  const isRisky =
+    entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }, ownDomains).length > 0;
+  return encodeEntry({ ...standing, list, acceptRisk: acceptedRisk ?? (isRisky ? riskReason : undefined) });
+}

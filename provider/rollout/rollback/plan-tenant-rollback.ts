@@ -1,0 +1,149 @@
+import { SettingsFileError } from "../../files/finding";
+import { inspectSettings } from "../../files/read-settings";
+import type { Settings } from "../../files/settings";
+import { buildDesiredState, type StackList, type StackLists } from "../../plan/desired-state";
+import { isObservedTenant } from "../../plan/observed-state";
+import type { Plan, PlanChange } from "../../plan/plan";
+import { type EncodedList, isUnmanaged } from "../../settings/encoded-list";
+import { isEmptyTenantAccepted } from "../../settings/mail-domains";
+import { isEmptyIdentity, type TenantIdentity } from "../../settings/tenant-identity";
+import { quote, sanitizeLine } from "../../settings/text";
+import { RolloutError } from "../model/rollout-error";
+import type { Target } from "../model/target";
+import {
+  buildTargetPlan,
+  buildTenantIdentification,
+  buildTenantPlan,
+  type PlanningContext,
+  readTargetStack,
+  readTenantLists,
+  type TargetPlan,
+} from "../planning/plan-target";
+import type { RequestPolicy } from "../probing/address-health";
+import type { RunInSlot } from "../probing/plan-all-targets";
+import { formatReplacedReason } from "../targets/tenant-replacement";
+import { invertChanges, type RollbackLists } from "./inverse-changes";
+import { renderRollbackSettings } from "./rollback-settings";
+
+/** The changes to roll back in one tenant. */
+export interface TenantRollback {
+  /** The id of the rollout. */
+  readonly rollout: string;
+  /** The changes of the rollout in this tenant. */
+  readonly plan: Plan;
+  /** The fingerprints of the tenant's people at the time of the plan. Empty if the plan saw no people. */
+  readonly fingerprints: readonly string[];
+  /** What identified the tenant when the rollout was through with it. Absent: not known. */
+  readonly identity?: TenantIdentity;
+  /** Whether the stack held the tenant's settings when the rollout ended. */
+  readonly hadStack: boolean;
+}
+
+/**
+ * Plans to undo the changes of a rollout in one tenant. Reads its stack and its lists, and generates the settings file that declares the
+ * state before the rollout. Writes nothing.
+ *
+ * @param target its settings path is the one that the generated file gets.
+ * @param runInSlot runs the Pulumi CLI when a place is free.
+ * @throws any error that prevents the plan, caused by this tenant or its address.
+ */
+export async function planTenantRollback(
+  target: Target,
+  key: string,
+  { rollout, plan: rolledBackPlan, fingerprints, hadStack, identity }: TenantRollback,
+  context: PlanningContext,
+  requestPolicy: RequestPolicy,
+  runInSlot: RunInSlot,
+): Promise<TargetPlan> {
+  const stack = await runInSlot(async () => await readTargetStack(target, context));
+  const { observed, host } = await readTenantLists(target, key, context.requestContext, requestPolicy);
+  const riskReason = `It stands there as the rollout ${rollout} is rolled back`;
+  const { entries, vips } = stack.known;
+  const fullInverse = invertChanges(rolledBackPlan, stack.known, observed, riskReason);
+  const isDestroyed = hadStack && !entries.exists && !vips.exists && !fullInverse.isPartlyUnknown;
+  // Somebody destroyed the stack on purpose. Restoring a part of the previous state would match neither that state nor their intention.
+  const inverse = isDestroyed ? invertChanges({ changes: [] }, stack.known, observed, riskReason) : fullInverse;
+  const { declared, current, isPartlyUnknown } = inverse;
+  const unrevertedChanges = isDestroyed
+    ? ["everything (its stack was destroyed)"]
+    : inverse.unreverted.map(formatChangeElement);
+  const removals = {
+    entries: countRemoved(current.entries, declared.entries),
+    vips: countRemoved(current.vips, declared.vips),
+  };
+  const text = renderRollbackSettings(declared, removals);
+  const settings = readGeneratedSettings(target, text, declared, context.today);
+  const generatedFiles = new Map([[target.settings, text]]);
+  const firstFile = target.settings.replace(/\.yaml$/, ".first.yaml");
+  if (isPartlyUnknown) generatedFiles.set(firstFile, renderRollbackSettings(current, NO_REMOVALS));
+  const knownLists = isPartlyUnknown ? withCurrent(stack.known, current) : stack.known;
+  const desired = buildDesiredState(settings, knownLists, []);
+  const plan = buildTenantPlan(target, settings, desired, observed, host, context, fingerprints);
+  const isDone = plan.changes.length === 0 && !stack.isPending;
+  const seen = buildTenantIdentification(target, desired, observed, plan);
+  if (identity !== undefined && !isEmptyTenantAccepted(context.acceptanceEnvironment, target.name)) {
+    const isSame = isObservedTenant(identity, target.baseUrl, observed);
+    // What it held before is not given back to a tenant that holds nothing of what identified it.
+    const isEmptied = isSame === undefined && !isEmptyIdentity(identity) && plan.changes.length > 0;
+    if (isSame === false || isEmptied) {
+      context.onReplacedTenant?.(target, { reason: formatReplacedReason(rollout), identity: seen.identity });
+    }
+  }
+  const planned = buildTargetPlan(target, plan, stack, isDone, context, {
+    ...seen,
+    ...(isPartlyUnknown ? { first: firstFile } : {}),
+    ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
+  });
+  return { ...planned, generatedFiles };
+}
+
+const NO_REMOVALS = { entries: 0, vips: 0 };
+
+function countRemoved(current: EncodedList, declared: EncodedList): number {
+  return Object.keys(current).filter((key) => !Object.hasOwn(declared, key)).length;
+}
+
+/** The state of the stack once the existing entries are declared. */
+function withCurrent({ entries, vips }: StackLists, current: RollbackLists): StackLists {
+  const mergeList = (list: StackList, content: EncodedList): StackList => ({
+    ...list,
+    content: {
+      ...Object.fromEntries(Object.entries(list.content).filter(([, text]) => isUnmanaged(text))),
+      ...content,
+    },
+    exists: true,
+  });
+  return { entries: mergeList(entries, current.entries), vips: mergeList(vips, current.vips) };
+}
+
+/**
+ * Reads the generated file in the same way as the run.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) if the file can't declare the previous state of the tenant.
+ */
+function readGeneratedSettings(
+  { name, settings: file }: Target,
+  text: string,
+  { entries, vips }: RollbackLists,
+  today: string,
+): Settings {
+  const { settings, findings } = inspectSettings(file, { today, readFile: () => text });
+  const cause = settings === undefined ? new SettingsFileError(file, findings) : undefined;
+  const declaredTexts = new Map(
+    [...(settings?.entries ?? []), ...(settings?.vips ?? [])].map((element) => [element.key, element.text]),
+  );
+  const mismatch = Object.entries({ ...entries, ...vips }).find(
+    ([key, expectedText]) => declaredTexts.get(key) !== expectedText,
+  );
+  if (settings !== undefined && mismatch === undefined) return settings;
+  throw new RolloutError(
+    "ERR_ROLLOUT_NOT_KNOWN",
+    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(mismatch?.join(": "))}. Leave it out (--except), and undo it in the console.`,
+    { cause },
+  );
+}
+
+/** For example: `allow partner.example`, `VIP ceo@acme.example`. */
+function formatChangeElement({ kind, value, before, after }: PlanChange): string {
+  return sanitizeLine(`${kind === "vip" ? "VIP" : (after ?? before)?.list} ${value}`);
+}

@@ -1,0 +1,63 @@
+import { formatCount } from "../../render/safe-text";
+import { excerpt, quote } from "../../settings/text";
+import type { Queryable } from "../database/database";
+import type { RolloutScope, SkippedTenant } from "../journal/rollout-record";
+import { readActiveSkips, type Skip, toSkippedTenant } from "../journal/skips";
+import type { RolloutCommands } from "../model/rollout-commands";
+import { RolloutError } from "../model/rollout-error";
+import type { Target } from "../model/target";
+import type { TargetSelection } from "../targets/select-targets";
+
+/** The targets of a rollout, and the tenants that a person chose to skip. */
+export interface UnskippedTargets {
+  readonly targets: readonly Target[];
+  /** Never empty. Absent: none. */
+  readonly skipped?: readonly SkippedTenant[];
+}
+
+/**
+ * Leaves out skipped tenants.
+ *
+ * @param only the names in the selection. Naming a skipped tenant is an error, because the user wants that tenant.
+ * @param source the targets file.
+ * @throws {RolloutError} (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all selected tenants are skipped.
+ */
+export async function excludeSkipped(
+  database: Queryable,
+  scope: RolloutScope,
+  targets: readonly Target[],
+  { only = [] }: TargetSelection,
+  { commands, source }: { readonly commands: RolloutCommands; readonly source: string },
+): Promise<UnskippedTargets> {
+  const activeSkips = await readActiveSkips(database, scope);
+  const excludedSkips = targets.flatMap(({ name, stack }) => {
+    const skip = activeSkips.get(stack);
+    return skip === undefined ? [] : [{ ...skip, name }];
+  });
+  if (excludedSkips.length === 0) return { targets };
+  const excludedByName = excludedSkips.filter(({ name }) => only.includes(name));
+  const remaining = targets.filter(({ stack }) => !activeSkips.has(stack));
+  const refusedSkips = excludedByName.length > 0 ? excludedByName : remaining.length === 0 ? excludedSkips : [];
+  if (refusedSkips.length > 0) throw buildSkippedError(refusedSkips, commands, source);
+  return { targets: remaining, skipped: excludedSkips.map(toSkippedTenant) };
+}
+
+/** The maximum number of skipped tenants to show. */
+const MAX_LISTED = 5;
+
+function buildSkippedError(skips: readonly Skip[], commands: RolloutCommands, source: string): RolloutError {
+  const skipTexts = skips.slice(0, MAX_LISTED).map(formatSkip);
+  const suffix = skips.length > MAX_LISTED ? `; and ${formatCount(skips.length - MAX_LISTED, "more tenant")}` : "";
+  const names = skips.slice(0, MAX_LISTED).map(({ name }) => name);
+  return new RolloutError(
+    "ERR_ROLLOUT_SKIPPED",
+    `${skips.length === 1 ? "The tenant is" : "The tenants are"} skipped: ${skipTexts.join("; ")}${suffix}. Nothing was changed. To unskip ${skips.length === 1 ? "it" : "them"}: \`${commands.unskip(names, source)}\``,
+  );
+}
+
+/** For example: `"t003", since 2026-11-21 03:12 UTC by dana@build-7 (its key is refused)`. */
+export function formatSkip({ name, sinceMs, by, reason }: SkippedTenant): string {
+  const since = new Date(sinceMs).toISOString().slice(0, 16).replace("T", " ");
+  const skippedByText = by === undefined ? "" : ` by ${excerpt(by)}`;
+  return `${quote(name)}, since ${since} UTC${skippedByText} (${excerpt(reason.replace(/\s+/g, " "), 300)})`;
+}

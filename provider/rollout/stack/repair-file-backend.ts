@@ -1,0 +1,198 @@
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { readRegularFile } from "../../machine/regular-file";
+import { isOrphanedLock, readLockOwner } from "./stack-lock";
+
+/** A stack in a file backend. */
+export interface StackFiles {
+  /** The URL of the backend, as Pulumi accepts it. */
+  readonly backend: string | undefined;
+  readonly project: string;
+  readonly stack: string;
+}
+
+/** The stacks of a project, or one of them. */
+type ProjectFiles = Omit<StackFiles, "stack"> & Partial<Pick<StackFiles, "stack">>;
+
+/** Longer than the CLI takes to rename a lock file after writing it. */
+const RENAME_GRACE_MS = 1_000;
+const COMPRESSIONS = ["", ".gz", ".zst"];
+
+/**
+ * Removes truncated `.attrs` files next to a stack's state, which a killed CLI leaves behind. They hold the checksum and type of the state
+ * file. Pulumi works without the file, but fails permanently if it is truncated. It writes a new one with the next state. The state itself
+ * is replaced atomically.
+ *
+ * Deleting the file is the only solution: `export`, `import`, `cancel` and `stack rm` fail as well. Without it, the test "is killed while
+ * it makes the first stack" in `test/engine/rollout-killed.slow.test.ts` fails.
+ *
+ * @param files without a stack: all stacks of the project, because Pulumi lists none while one has such a file.
+ * @returns what was removed, for people.
+ */
+export function removeTruncatedAttributes({ backend, project, stack }: ProjectFiles): readonly string[] {
+  const directory = getBackendDirectory(backend);
+  if (directory === undefined) return [];
+  const stateDirectory = join(directory, "stacks", project);
+  const files = [
+    join(directory, "meta.yaml"),
+    ...(stack === undefined ? listStacks(stateDirectory) : [stack]).flatMap((one) => [
+      join(stateDirectory, `${one}.pulumi-tags`),
+      ...COMPRESSIONS.map((extension) => join(stateDirectory, `${one}.json${extension}`)),
+    ]),
+  ];
+  const truncated = files.map((file) => `${file}.attrs`).filter((file) => existsSync(file) && !isJson(file));
+  for (const file of truncated) rmSync(file, { force: true });
+  return truncated.map((file) => `${file} was cut off by a kill, or by a full disk; it is taken away`);
+}
+
+/** The names of the stacks whose states are in a directory. */
+function listStacks(stateDirectory: string): readonly string[] {
+  return listNames(stateDirectory).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
+}
+
+/**
+ * Removes the locks and states that a CLI was killed in the middle of: each is written as `NAME.json.….tmp` and then given its name.
+ * Pulumi takes such a lock for one, and fails at one that is empty; a state of that name stays for ever. Who has not named it for so
+ * long is dead; and if not, it finds nothing to name, and ends before it has done anything. A lock that has its name and is empty or cut
+ * off is that of a machine which lost its power, or whose disk was full: it says nobody's name, and Pulumi fails at it for ever.
+ *
+ * `pulumi cancel` would remove these locks too, but also the lock of a run that has just begun. Without this, the same test fails.
+ *
+ * @param files without a stack, the states of all stacks of the project, and of their locks those that are cut off.
+ * @returns what was removed, for a person.
+ */
+export async function removeTemporaryFiles(files: ProjectFiles): Promise<readonly string[]> {
+  const directory = getBackendDirectory(files.backend);
+  if (directory === undefined) return [];
+  const temporaryFiles = findTemporaryFiles(files, directory);
+  if (temporaryFiles.length === 0) return [];
+  await sleep(RENAME_GRACE_MS);
+  const staleFiles = findTemporaryFiles(files, directory).filter((file) => temporaryFiles.includes(file));
+  for (const file of staleFiles) rmSync(file, { force: true });
+  return staleFiles.map((file) => `${file} was left behind by a process that was killed; it is taken away`);
+}
+
+function findTemporaryFiles({ backend, project, stack }: ProjectFiles, directory: string): readonly string[] {
+  const stateDirectory = join(directory, "stacks", project);
+  const stateFiles = listNames(stateDirectory).flatMap((name) => {
+    const one = /^(.+?)\.json\b.*\.tmp$/.exec(name)?.[1];
+    const isSelected = one !== undefined && (stack === undefined || one === stack);
+    return isSelected && !mayBeLocked({ backend, project, stack: one }) ? [join(stateDirectory, name)] : [];
+  });
+  const locked = stack === undefined ? listNames(getLockDirectory({ backend, project, stack: "" })) : [stack];
+  const lockFiles = locked.flatMap((one) => {
+    const lockDirectory = getLockDirectory({ backend, project, stack: one });
+    const isLeft = (name: string): boolean =>
+      name.endsWith(".json") ? !isJson(join(lockDirectory, name)) : stack !== undefined && name.endsWith(".tmp");
+    return listNames(lockDirectory)
+      .filter(isLeft)
+      .map((name) => join(lockDirectory, name));
+  });
+  return [...lockFiles, ...stateFiles];
+}
+
+/**
+ * Replaces truncated states with the previous state, or with an empty one. Only for projects whose stacks may be empty, such as
+ * that of the rollout locks. Skips a stack whose lock may have a live owner.
+ *
+ * @param files without a stack: all stacks of the project, because Pulumi lists none while one state is truncated.
+ * @returns what was replaced, for people.
+ */
+export function replaceTruncatedStates({ backend, project, stack }: ProjectFiles): readonly string[] {
+  const directory = getBackendDirectory(backend);
+  if (directory === undefined) return [];
+  const stateDirectory = join(directory, "stacks", project);
+  return (stack === undefined ? listStacks(stateDirectory) : [stack]).flatMap((one) => {
+    const file = join(stateDirectory, `${one}.json`);
+    if (!existsSync(file) || isJson(file) || mayBeLocked({ backend, project, stack: one })) return [];
+    const backup = `${file}.bak`;
+    const hasBackup = existsSync(backup) && isJson(backup);
+    const empty = { version: 3, checkpoint: { stack: `organization/${project}/${one}` } };
+    const temporaryFile = `${file}.replaced.tmp`;
+    writeFileSync(temporaryFile, hasBackup ? readRegularFile(backup) : JSON.stringify(empty), {
+      mode: 0o600,
+    });
+    renameSync(temporaryFile, file);
+    const replacement = hasBackup ? "the state before it" : "an empty state";
+    return [`${file} was cut off by a kill, or by a full disk; ${replacement} is in its place`];
+  });
+}
+
+/** Whether a process may be using a stack: it has a lock whose owner may be alive. */
+function mayBeLocked(files: StackFiles): boolean {
+  const lockDirectory = getLockDirectory(files);
+  return listNames(lockDirectory)
+    .filter((name) => name.endsWith(".json"))
+    .some((name) => {
+      const owner = readLockOwner(join(lockDirectory, name));
+      return owner === undefined || !isOrphanedLock(owner);
+    });
+}
+
+/** Returns the directory of a stack's locks in the backend. */
+export function getLockDirectory({ backend, project, stack }: StackFiles): string {
+  return join(getBackendDirectory(backend) ?? ".pulumi", "locks", "organization", project, stack);
+}
+
+/**
+ * Says what to do about a truncated state, and where the previous state is. A power failure or a full disk can truncate it.
+ * Undefined if the state is complete.
+ *
+ * @param files without a stack: the first truncated state of the project.
+ * @param consequence the effect of removing the state, if there is no previous one.
+ */
+export function describeTruncatedState(
+  { backend, project, stack }: ProjectFiles,
+  consequence = "the stack is made anew, and takes over what the tenant holds",
+): string | undefined {
+  const directory = getBackendDirectory(backend);
+  if (directory === undefined) return undefined;
+  const stateDirectory = join(directory, "stacks", project);
+  const file = (stack === undefined ? listStacks(stateDirectory) : [stack])
+    .map((one) => join(stateDirectory, `${one}.json`))
+    .find((one) => existsSync(one) && !isJson(one));
+  if (file === undefined) return undefined;
+  const backup = `${file}.bak`;
+  const advice =
+    existsSync(backup) && isJson(backup)
+      ? `The state before it is whole: take it with \`cp ${quoteShell(backup)} ${quoteShell(file)}\``
+      : `There is none before it: ${consequence}, after \`rm ${quoteShell(file)}\``;
+  return `The state of the stack, ${file}, is cut off: the machine lost its power, or its disk was full, while it was written. ${advice}`;
+}
+
+/** Returns the directory `.pulumi` of a file backend. Undefined for other backends, and for the one that Pulumi is logged in to. */
+function getBackendDirectory(backend: string | undefined): string | undefined {
+  const address = backend?.replace(/[?#].*$/s, "").replace(/^file:\/\/~(?=\/|$)/, `file://${homedir()}`);
+  if (address?.startsWith("file:///") !== true) return undefined;
+  try {
+    return join(fileURLToPath(address), ".pulumi");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the names in a directory. Empty if the directory does not exist. */
+function listNames(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function isJson(file: string): boolean {
+  try {
+    JSON.parse(readRegularFile(file).toString("utf8"));
+    return true;
+  } catch (error) {
+    // An unreadable or missing file doesn't count as truncated.
+    return !(error instanceof SyntaxError);
+  }
+}
+
+function quoteShell(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,43 @@
+import { findEngine } from "../../engine";
+import { quoteShellWord } from "../../settings/shell-word";
+
+/** The project of stacks, and their state backend. */
+export interface StackProject {
+  readonly project: string;
+  /** The environment of the CLI, including the state backend. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** Stack names and commands that work in any directory: a rollout's repository may lack a project, and the CLI may not be on PATH. */
+export interface StackCommands {
+  /** Returns the full name of a stack. @param project Default: that of the place. */
+  formatStackName(stack: string, project?: string): string;
+  /** Builds a shell command of Pulumi for a stack. */
+  formatCommand(subcommand: string, stack: string, project?: string): string;
+}
+
+export async function createStackCommands(context: StackProject): Promise<StackCommands> {
+  const engine = await findEngine();
+  const pulumi = engine === undefined || engine.source === "path" ? "pulumi" : quoteShellWord(engine.command);
+  const formatStackName = (stack: string, project = context.project): string => {
+    // The Pulumi service has its own organizations, and finds the project by the directory.
+    return quoteShellWord(isSelfManaged(context) ? `organization/${project}/${stack}` : stack);
+  };
+  return {
+    formatStackName,
+    formatCommand: (subcommand, stack, project) =>
+      `${formatBackendVariable(context)}${pulumi} ${subcommand} --stack ${formatStackName(stack, project)}`,
+  };
+}
+
+function isSelfManaged({ environment }: StackProject): boolean {
+  const backend = environment["PULUMI_BACKEND_URL"] ?? "";
+  return backend !== "" && !/^https?:/i.test(backend);
+}
+
+/** Sets the backend if the user's shell lacks it: a directory from the project file, or a relative path. */
+function formatBackendVariable({ environment }: StackProject): string {
+  const backend = environment["PULUMI_BACKEND_URL"] ?? "";
+  const isSame = !backend.startsWith("file:") || process.env["PULUMI_BACKEND_URL"] === backend;
+  return isSame ? "" : `PULUMI_BACKEND_URL=${quoteShellWord(backend)} `;
+}

@@ -1,0 +1,104 @@
+import { dirname, join, resolve } from "node:path";
+import type { Finding, Place } from "../../files/finding";
+import { getFindingRule } from "../../files/finding-rules";
+import { createFileReader, isFinding, readSource, validateIncludePath } from "../../files/read-source";
+import { buildSchemaFindings, type FileFormat } from "../../files/schema-findings";
+import type { YamlSource } from "../../files/yaml-source";
+import { quote } from "../../settings/text";
+import { getLocationKey, type TargetsFindings } from "./targets-findings";
+import { INCLUDED_FILE_FORMAT, type TargetsFile } from "./targets-schema";
+
+/** One file, without mistakes of its own. */
+export interface ParsedTargetsFile {
+  readonly source: YamlSource;
+  readonly content: TargetsFile;
+}
+
+/** Reads the targets file and its included files. */
+export class TargetsFileReader {
+  readonly files = new Set<string>();
+  readonly #findings: TargetsFindings;
+  readonly #readFile: (path: string) => string;
+
+  constructor(top: string, findings: TargetsFindings, readFile = createFileReader(top)) {
+    this.#findings = findings;
+    this.#readFile = readFile;
+  }
+
+  /** @param includedAt the place that includes the file. */
+  read(name: string, format: FileFormat, includedAt?: Place): ParsedTargetsFile | undefined {
+    this.files.add(name);
+    const source = readSource(name, { readFile: this.#readFile }, includedAt);
+    if (isFinding(source)) {
+      this.#findings.list.push(source);
+      return undefined;
+    }
+    const lines = source.text.split("\n");
+    const yamlFindings = source.findings.map((finding) => concealKey(finding, lines));
+    for (const yamlFinding of yamlFindings) this.#findings.list.push(yamlFinding);
+    if (source.value === undefined) return undefined;
+    const result = format.schema.safeParse(expandEmptyTenants(source.value));
+    const schemaErrors = result.success ? [] : buildSchemaFindings(result.error, source, format);
+    const errorLocations = new Set(schemaErrors.map(({ place }) => getLocationKey(place)));
+    const errors = [
+      ...schemaErrors,
+      ...findPrototypeKeys(source).filter(({ place }) => !errorLocations.has(getLocationKey(place))),
+    ];
+    for (const finding of errors) this.#findings.list.push(finding);
+    if (!result.success || errors.length > 0 || yamlFindings.length > 0) return undefined;
+    return { source, content: result.data as TargetsFile };
+  }
+
+  readIncluded({ source, content }: ParsedTargetsFile): ParsedTargetsFile[] {
+    return (content.include ?? []).flatMap((path, index) => {
+      const place = source.locate(["include", index]);
+      const includeProblem = validateIncludePath(path);
+      if (includeProblem !== undefined) {
+        this.#findings.addError(...includeProblem, place);
+        return [];
+      }
+      const name = join(dirname(source.file), path);
+      const isAlreadyRead = [...this.files].some((knownFile) => resolve(knownFile) === resolve(name));
+      if (isAlreadyRead) {
+        this.#findings.addError("include-twice", `${quote(path)} is read already; take this line away`, place);
+        return [];
+      }
+      return this.read(name, INCLUDED_FILE_FORMAT, place) ?? [];
+    });
+  }
+}
+
+/** Expands tenants without fields (`acme:`) to empty mappings. */
+function expandEmptyTenants(value: unknown): unknown {
+  if (!isMapping(value) || !isMapping(value["tenants"])) return value;
+  const tenants = Object.entries(value["tenants"]).map(([name, tenant]) => [name, tenant ?? {}] as const);
+  return { ...value, tenants: Object.fromEntries(tenants) };
+}
+
+/** Reports names that the schema's maps would drop silently. */
+function findPrototypeKeys(source: YamlSource): Finding[] {
+  const findUnder = (value: unknown, path: readonly PropertyKey[]): Finding[] => {
+    if (typeof value !== "object" || value === null) return [];
+    return Object.entries(value).flatMap(([key, nestedValue]): Finding[] => {
+      const keyPath = [...path, Array.isArray(value) ? Number(key) : key];
+      if (key !== "__proto__") return findUnder(nestedValue, keyPath);
+      const place = source.locateKey(keyPath);
+      return [{ code: "invalid-value", level: "error", message: `"__proto__" can't be used here`, place }];
+    });
+  };
+  return findUnder(source.value, []);
+}
+
+/** Reduces a YAML error near a key to its kind, without any text of the file. */
+function concealKey(finding: Finding, lines: readonly string[]): Finding {
+  const { code, level, place } = finding;
+  const lastLine = place?.line ?? 0;
+  const nearbyLines = lines.slice(Math.max(0, lastLine - 2), lastLine);
+  if (!nearbyLines.some((line) => /key|secret|token|password/i.test(line))) return finding;
+  const { title, help } = getFindingRule(code, level);
+  return { ...finding, message: `${title} (not shown, as a key may stand here). ${help}` };
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

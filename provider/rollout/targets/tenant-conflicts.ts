@@ -1,0 +1,307 @@
+import { formatLineLocation, type Place } from "../../files/finding";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { formatAcceptAdvice } from "../../settings/mail-domains";
+import { quoteShellWord } from "../../settings/shell-word";
+import {
+  describeOtherTenantProof,
+  findSameTenants,
+  isReplacedBy,
+  isSameTenant,
+  isStillTenant,
+  type TenantIdentity,
+} from "../../settings/tenant-identity";
+import { quote } from "../../settings/text";
+import type { StackMarker } from "../model/stack-marker";
+import type { Target } from "../model/target";
+import { describeKeySource } from "./read-key";
+
+/** The identity that an earlier or a running rollout read from a tenant. */
+export interface IdentityRecord {
+  readonly stack: string;
+  readonly name: string;
+  /** The place in the targets file. Absent if the file doesn't declare the tenant, or isn't available. */
+  readonly place?: Place;
+  readonly rollout: string;
+  readonly identity: TenantIdentity;
+  /** The fingerprint of the domains of its people. */
+  readonly fingerprint?: string;
+  /** Reads what all rollouts read of it, the first of them first. Default: this alone. */
+  readonly earlier?: () => Promise<readonly IdentityReading[]>;
+  /** The rollout has changed the tenant and isn't through there: it may have replaced what was read. Default: false. */
+  readonly isInterrupted?: boolean;
+  /** Of an interrupted rollout: what it can't have removed or replaced. Absent: not known. */
+  readonly lasting?: TenantIdentity;
+}
+
+/** What one rollout read of a tenant. */
+export interface IdentityReading {
+  /** Which rollouts started before: those with a lower number, and of the same number those that started earlier. */
+  readonly order: readonly [sequence: number, startedAtMs: number];
+  readonly identity: TenantIdentity;
+}
+
+/** The identities that rollouts read, by stack. */
+export type IdentityRecords = ReadonlyMap<string, IdentityRecord>;
+
+/** A tenant of the service that several tenants of the targets file open, or that a tenant opens instead of its own. */
+export interface TenantConflict {
+  /** The tenants under whose names this run read it; at least one. */
+  readonly targets: readonly Target[];
+  /** The tenants under whose names earlier rollouts read it. */
+  readonly records: readonly IdentityRecord[];
+  /** Why it isn't the tenant of the only one that read it, where no rollout read it in any name. */
+  readonly mismatch?: { readonly rollout: string; readonly why: string };
+  /** Those that this run read by a wrong key, as far as that is known; otherwise, those of which one may have a wrong key. */
+  readonly wrongTargets: readonly Target[];
+  /** The tenants with this identity in earlier rollouts, for which this run read something else. */
+  readonly replacedTargets: readonly Target[];
+}
+
+/**
+ * Keys open another tenant of the service than intended, or several keys open the same one. The code is `ERR_OTHER_TENANT` if only earlier
+ * rollouts read that tenant under another name, and otherwise `ERR_SAME_TENANT`.
+ */
+export class SameTenantError extends EmailSecurityError {
+  readonly groups: readonly TenantConflict[];
+
+  /**
+   * @param groups from {@link findTenantConflicts}; at least one.
+   * @param outcome what was done. Default: nothing was changed.
+   */
+  constructor(groups: readonly TenantConflict[], outcome = "Nothing was changed.") {
+    const isOtherTenant = groups.every(({ targets }) => targets.length === 1);
+    const lines = groups.slice(0, MAX_LISTED).map(formatGroup);
+    const moreLines = groups.length > MAX_LISTED ? [`… and ${groups.length - MAX_LISTED} more`] : [];
+    const groupsText = lines.length === 1 ? ` ${lines[0]}` : ["", ...lines, ...moreLines].join("\n  ");
+    super(
+      isOtherTenant ? "ERR_OTHER_TENANT" : "ERR_SAME_TENANT",
+      `${isOtherTenant ? formatOtherTenantMessage(groups, outcome) : formatSameTenantMessage(outcome)}:${groupsText}`,
+    );
+    this.groups = groups;
+  }
+}
+
+/** How a person says that what rollouts remember of tenants is wrong, as after a rollout with a wrong key. */
+function acceptingText(groups: readonly TenantConflict[]): string {
+  const names = new Set(groups.flatMap(({ targets, records }) => [...targets, ...records]).map(({ name }) => name));
+  return formatAcceptAdvice(
+    "where the tenant was rebuilt, or an earlier rollout had a wrong key",
+    {},
+    [...names].map(quoteShellWord).join(","),
+  );
+}
+
+const RENAME_ADVICE =
+  "Where a name means another tenant than before, give each tenant the stack that it had (`stack` in the targets file)";
+
+function formatOtherTenantMessage(groups: readonly TenantConflict[], outcome: string): string {
+  const summary =
+    groups.length === 1 ? "A key opens another tenant than its own" : "Keys open other tenants than their own";
+  const last = groups.some(({ records }) => records.length > 0) ? RENAME_ADVICE : "This run found";
+  return `${summary}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${acceptingText(groups)} ${last}`;
+}
+
+function formatSameTenantMessage(outcome: string): string {
+  return `Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. ${outcome} Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`)`;
+}
+
+const MAX_LISTED = 20;
+
+function formatGroup({ targets, records, mismatch }: TenantConflict): string {
+  const readers = targets.slice(0, MAX_LISTED).map(formatTargetWithKey).join(", ");
+  if (mismatch !== undefined) {
+    const { rollout, why } = mismatch;
+    return `${readers} opens a tenant that isn't the one of the rollout ${rollout}: ${why}`;
+  }
+  if (records.length === 0) return readers;
+  const recordedTexts = records.slice(0, MAX_LISTED).map(({ name, place, rollout }) => {
+    const locationText = place === undefined ? "" : `${formatLineLocation(place)}; `;
+    return `${quote(name)} (${locationText}read by the rollout ${rollout})`;
+  });
+  return `${readers} ${targets.length === 1 ? "opens" : "open"} the tenant of ${recordedTexts.join(", ")}`;
+}
+
+export function formatTargetWithKey({ name, place, key }: Target): string {
+  return `${quote(name)} (${formatLineLocation(place)}; key from ${describeKeySource(key)})`;
+}
+
+/**
+ * Finds tenants whose keys open the same tenant of the service, or a tenant that rollouts read under another name. This happens, for
+ * example, after two keys were swapped.
+ *
+ * @param readings the identities that this run read.
+ * @param recordedByStack the identities that rollouts read. Default: none.
+ */
+export function findTenantConflicts(
+  readings: ReadonlyMap<Target, TenantIdentity>,
+  recordedByStack: IdentityRecords = new Map(),
+): readonly TenantConflict[] {
+  const isConfirmedTarget = (target: Target): boolean => {
+    const [currentIdentity, recordedTenant] = [readings.get(target), recordedByStack.get(target.stack)];
+    return (
+      currentIdentity !== undefined &&
+      recordedTenant !== undefined &&
+      isStillTenant(currentIdentity, recordedTenant.identity)
+    );
+  };
+  const confirmedTargets = new Set([...readings.keys()].filter(isConfirmedTarget));
+  const confirmedStacks = new Set([...confirmedTargets].map(({ stack }) => stack));
+  const identities = new Map<Target | IdentityRecord, TenantIdentity>(readings);
+  for (const [stack, tenant] of recordedByStack)
+    if (!confirmedStacks.has(stack)) identities.set(tenant, tenant.identity);
+  const isReadTarget = (candidate: Target | IdentityRecord): candidate is Target => readings.has(candidate as Target);
+  /** Whether a remembered name is only a former name of the same tenant. */
+  const isOwnFormerName = ({ identity }: IdentityRecord, { stack }: Target): boolean => {
+    const recordedTenant = recordedByStack.get(stack);
+    return recordedTenant !== undefined && isSameTenant(identity, recordedTenant.identity);
+  };
+  const groups: Pick<TenantConflict, "targets" | "records">[] = findSameTenants(identities).map((group) => {
+    const currentTargets = group.filter(isReadTarget);
+    const recordedTenants = group.filter((candidate): candidate is IdentityRecord => !isReadTarget(candidate));
+    return {
+      targets: currentTargets,
+      records: recordedTenants.filter(
+        (candidate) => !currentTargets.some((target) => isOwnFormerName(candidate, target)),
+      ),
+    };
+  });
+  const groupedTargets = new Set(groups.flatMap(({ targets }) => targets));
+  for (const [target, identity] of readings) {
+    const recordedTenant = recordedByStack.get(target.stack);
+    if (recordedTenant === undefined || groupedTargets.has(target)) continue;
+    const recordedTenants = [...recordedByStack.values()].filter(
+      (otherTenant) =>
+        otherTenant !== recordedTenant && isReplacedBy(identity, recordedTenant.identity, otherTenant.identity),
+    );
+    if (recordedTenants.length > 0) groups.push({ targets: [target], records: recordedTenants });
+  }
+  const targetsByStack = new Map([...readings.keys()].map((target) => [target.stack, target]));
+  const found = groups
+    // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
+    .filter(({ targets, records }) => targets.length > 0 && targets.length + records.length > 1)
+    .map(({ targets, records }) => {
+      const correctTargets = records.length === 0 ? targets.filter((target) => confirmedTargets.has(target)) : [];
+      const [owner] = correctTargets.length === 1 ? correctTargets : [];
+      const replacedTargets = records.flatMap(({ stack }) => targetsByStack.get(stack) ?? []);
+      return {
+        targets,
+        records,
+        wrongTargets: targets.filter((target) => target !== owner),
+        replacedTargets,
+      };
+    });
+  const foundTargets = new Set(found.flatMap(({ targets }) => targets));
+  const unknown = [...readings].flatMap(([target, identity]): TenantConflict[] => {
+    const recordedTenant = recordedByStack.get(target.stack);
+    if (recordedTenant === undefined || foundTargets.has(target)) return [];
+    const why = describeOtherTenantProof(identity, recordedTenant.identity);
+    if (why === undefined) return [];
+    return [
+      {
+        targets: [target],
+        records: [],
+        mismatch: { rollout: recordedTenant.rollout, why },
+        wrongTargets: [target],
+        replacedTargets: [],
+      },
+    ];
+  });
+  return [...found, ...unknown];
+}
+
+/** Reads the identities of the targets file's tenants from earlier rollouts; with `all`, also of tenants that have left the file. */
+export type ReadIdentityRecords = (scope: "declared" | "all") => Promise<IdentityRecords>;
+
+/**
+ * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing.
+ *
+ * @param markerOf of a stack; undefined where its state has none, or isn't known.
+ */
+export function addMarkerRecords(
+  readRecorded: ReadIdentityRecords,
+  targets: readonly Target[],
+  markerOf: (target: Target) => StackMarker | undefined,
+): ReadIdentityRecords {
+  return async (scope) => {
+    const recordedByStack = new Map(await readRecorded(scope));
+    for (const target of targets) {
+      const { stack } = target;
+      const tenant = recordedByStack.has(stack) ? undefined : getMarkerRecord(target, markerOf(target));
+      if (tenant !== undefined) recordedByStack.set(stack, tenant);
+    }
+    return recordedByStack;
+  };
+}
+
+/** What a rollout left in the state of a tenant's stack. Undefined if there is nothing that identifies a tenant. */
+export function getMarkerRecord(
+  { name, stack, place }: Target,
+  { rollout, identity }: Partial<StackMarker> = {},
+): IdentityRecord | undefined {
+  if (rollout === undefined || identity === undefined) return undefined;
+  return { stack, name, place, rollout, identity };
+}
+
+/**
+ * The same with what a journal remembers. A tenant that has left the targets file is looked for only where a reading isn't what rollouts read
+ * of the tenant before: a new tenant may be one of the past with a new name.
+ *
+ * A rollout with a wrong key leaves what it read in the journal. So what any earlier rollout read of a tenant is its own, and of a tenant of
+ * the service that rollouts read in several names, the first name counts.
+ *
+ * @param isAccepted whether a person says that what is remembered of a tenant of that name is wrong. Default: of none.
+ */
+export async function validateTenantIdentities(
+  unorderedReadings: ReadonlyMap<Target, TenantIdentity>,
+  readRecorded: ReadIdentityRecords,
+  isAccepted: (name: string) => boolean = () => false,
+): Promise<readonly TenantConflict[]> {
+  // Tenants are read concurrently. A message lists them in the order of the targets file.
+  const readings = new Map(
+    [...unorderedReadings].toSorted(([{ place }], [{ place: otherPlace }]) => place.line - otherPlace.line),
+  );
+  const recordedByStack = await readRecorded("declared");
+  const groups = findTenantConflicts(readings, recordedByStack).filter(({ mismatch }) => mismatch === undefined);
+  const foundTargets = new Set(groups.flatMap(({ targets }) => targets));
+  const changedReadings = [...readings].filter(([target, identity]) => {
+    const recordedTenant = recordedByStack.get(target.stack);
+    return (
+      recordedTenant !== undefined && !foundTargets.has(target) && !isStillTenant(identity, recordedTenant.identity)
+    );
+  });
+  const all = changedReadings.length === 0 ? recordedByStack : await readRecorded("all");
+  const changedGroups = changedReadings.length === 0 ? [] : findTenantConflicts(new Map(changedReadings), all);
+  const wrong: TenantConflict[] = [];
+  for (const group of [...groups, ...changedGroups]) {
+    const isKeptApart = group.targets.length > 1;
+    const names = [...group.targets, ...group.records].map(({ name }) => name);
+    if (isKeptApart || !(names.every(isAccepted) || (await isOwn(group, readings, all)))) wrong.push(group);
+  }
+  return wrong;
+}
+
+/** Whether rollouts read a tenant of the service in the name of the only one that read it now, and in no other name before. */
+async function isOwn(
+  { targets: [target], records }: TenantConflict,
+  readings: ReadonlyMap<Target, TenantIdentity>,
+  recordedByStack: IdentityRecords,
+): Promise<boolean> {
+  const identity = target && readings.get(target);
+  if (identity === undefined) return false;
+  const firstIn = async (tenant: IdentityRecord | undefined): Promise<IdentityReading | undefined> =>
+    (await tenant?.earlier?.())?.find((candidate) => isStillTenant(identity, candidate.identity));
+  const own = await firstIn(recordedByStack.get(target?.stack ?? ""));
+  if (own === undefined) return false;
+  for (const otherTenant of records) {
+    const first = await firstIn(otherTenant);
+    if (first === undefined || !isEarlier(own, first)) return false;
+  }
+  return true;
+}
+
+function isEarlier(
+  { order: [sequence, startedAtMs] }: IdentityReading,
+  { order: [otherSequence, otherStartedAtMs] }: IdentityReading,
+): boolean {
+  return sequence === otherSequence ? startedAtMs < otherStartedAtMs : sequence < otherSequence;
+}

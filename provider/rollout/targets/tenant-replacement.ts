@@ -1,0 +1,45 @@
+import { isObservedTenant, type ObservedState } from "../../plan/observed-state";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
+import { formatAcceptAdvice, isEmptyTenantAccepted } from "../../settings/mail-domains";
+import type { Target } from "../model/target";
+import { formatTargetWithKey, type IdentityRecord } from "./tenant-conflicts";
+
+/** Returns whether a tenant is the one of an earlier reading, as {@link isObservedTenant}; undefined if one of them identifies no tenant. */
+export type CompareReading = (earlier: IdentityRecord["identity"]) => boolean | undefined;
+
+/**
+ * Returns whether a tenant isn't the one that the last rollout read on its stack. Any earlier reading on that stack counts as its own, because
+ * the last rollout may have had a wrong key. Of a tenant that a rollout changed in part, only what that rollout doesn't touch is compared.
+ */
+export async function isReplacedTenant(before: IdentityRecord, compare: CompareReading): Promise<boolean> {
+  const { identity, lasting, isInterrupted = false, earlier = async () => [] } = before;
+  const expected = isInterrupted ? lasting : identity;
+  if (expected === undefined || compare(expected) !== false) return false;
+  const readings = await earlier();
+  return !readings.some((reading) => compare(reading.identity) === true);
+}
+
+/** Compares earlier readings with a snapshot of a tenant. */
+export function compareWith(baseUrl: string, observed: ObservedState): CompareReading {
+  return (earlier) => isObservedTenant(earlier, baseUrl, observed);
+}
+
+/** Why nothing that a stack remembers may be applied to a tenant: the rollout read another tenant there. */
+export function formatReplacedReason(rollout: string): string {
+  return `its key opens another tenant of the service than the rollout ${rollout} read, by ids and creation dates of entries, or by people`;
+}
+
+/** Returns an error for a command that only reads, if a tenant isn't the one that rollouts read. */
+export async function findReplacedTenant(
+  target: Target,
+  before: IdentityRecord | undefined,
+  environment: NodeJS.ProcessEnv,
+  compare: CompareReading,
+): Promise<OtherTenantError | undefined> {
+  const { name } = target;
+  if (before === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
+  if (!(await isReplacedTenant(before, compare))) return undefined;
+  return new OtherTenantError(
+    `${formatTargetWithKey(target)} is another tenant than before, as it seems: ${formatReplacedReason(before.rollout)}. Check whose key it is. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${formatAcceptAdvice("where all that it held then was replaced since", environment, name)}`,
+  );
+}

@@ -1,0 +1,178 @@
+import { existsSync } from "node:fs";
+import { normalize, resolve } from "node:path";
+import { ConfigurationError } from "../../client";
+import type { ChangedFile } from "../../files/edit-files";
+import { type Finding, SettingsFileError } from "../../files/finding";
+import { lintSettings } from "../../files/lint";
+import { readSettings } from "../../files/read-settings";
+import { createFileReader } from "../../files/read-source";
+import { type Baseline, buildTenantFile, type TenantFile } from "../../gitops/tenant-file";
+import { buildDesiredState } from "../../plan/desired-state";
+import { getObservedIdentity, type ObservedState } from "../../plan/observed-state";
+import type { Plan } from "../../plan/plan";
+import { parseStackLists } from "../../plan/stack-lists";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import type { SettingsElement } from "../../settings/entry-fields";
+import { quote } from "../../settings/text";
+import type { Target } from "../model/target";
+import { buildTenantPlan } from "../planning/plan-target";
+import { readKey } from "../targets/read-key";
+import { findSameKeys, SameKeyError } from "../targets/same-key";
+import { findTenantConflicts, type IdentityRecords, SameTenantError } from "../targets/tenant-conflicts";
+import { type DeclaredTenant, findLikelyTenant, findSharedFiles } from "./declared-tenants";
+import { getIncludePath, type TenantPlacement } from "./place-tenant";
+import type { StackRemoval } from "./stack-removal";
+
+/** The options of {@link planTenantAddition}. */
+export interface TenantAdditionOptions {
+  /** The targets file. */
+  readonly file: string;
+  readonly today: string;
+  /** The service's host. */
+  readonly host: string;
+  readonly ownDomains: readonly string[];
+  readonly baseline: Baseline | undefined;
+  readonly facts: SettingsElement;
+  /** Tenants that this one may resemble, but that a person has confirmed to be different. */
+  readonly confirmedDistinct: readonly string[];
+  readonly existingTenants: readonly DeclaredTenant[];
+  /** The identities of the existing tenants from earlier rollouts. Default: none. */
+  readonly remembered?: IdentityRecords;
+  /** The stack with the tenant's name. Default: unknown. */
+  readonly stack?: ExistingStack;
+}
+
+/** A stack that may be left from before the tenant was removed from the targets file. */
+export type ExistingStack = Pick<StackRemoval, "isThere" | "known" | "marker">;
+
+/** A tenant that is added once the files are written. */
+export interface TenantAddition {
+  readonly files: readonly ChangedFile[];
+  readonly tenantFile: TenantFile;
+  /** The plan of the new files over the tenant's stack. If the stack is unknown, over a new one. */
+  readonly plan: Plan;
+  /** Whether the stack exists already; undefined: unknown. */
+  readonly hasStack: boolean | undefined;
+}
+
+/**
+ * Finds the baseline that all tenants share: the named file, or else the file that more than half of the others include.
+ *
+ * @param baselineOption the name that the user gave; false: no baseline.
+ * @param unreadableTargets other tenants whose files can't be read.
+ * @throws {ConfigurationError} if the named file doesn't exist, several files qualify, or the choice depends on unreadable files.
+ * @throws {SettingsFileError} if the baseline can't be used.
+ */
+export function findBaseline(
+  { settings }: Target,
+  baselineOption: string | false | undefined,
+  declaredTenants: readonly DeclaredTenant[],
+  unreadableTargets: readonly Target[],
+  today: string,
+): Baseline | undefined {
+  if (baselineOption === false) return undefined;
+  const sharedPaths =
+    baselineOption === undefined ? findSharedFiles(declaredTenants, unreadableTargets.length) : [baselineOption];
+  const [firstUnreadable] = unreadableTargets;
+  if (sharedPaths === undefined && firstUnreadable !== undefined) {
+    throw new ConfigurationError(
+      `Which file the others include is not known: the settings files of ${unreadableTargets.length} of ${declaredTenants.length + unreadableTargets.length} tenants can't be read, the first ${quote(firstUnreadable.settings, 300)}; nothing was written. Mend them (\`email-security lint\` tells what is wrong); or name the baseline by --baseline, or give --no-baseline.`,
+    );
+  }
+  if (sharedPaths === undefined) return undefined;
+  if (sharedPaths.length > 1) {
+    const pathsText = sharedPaths.map((path) => quote(path, 300)).join(", ");
+    throw new ConfigurationError(
+      `The other tenants include several files alike: ${pathsText}. Name the one that is the baseline by --baseline, or give --no-baseline.`,
+    );
+  }
+  const [file] = sharedPaths;
+  if (file === undefined) return undefined;
+  if (!existsSync(file)) throw new ConfigurationError(`There is no file ${quote(file, 300)} to include.`);
+  return { include: getIncludePath(settings, file), settings: readSettings(file, { today, ownDomains: [] }) };
+}
+
+/**
+ * Checks that the key isn't the key of an existing tenant. Skips other keys that can't be read here without running a command.
+ *
+ * @throws {SameKeyError} (`ERR_ROLLOUT_SAME_KEY`) if another tenant has the same key.
+ * @throws any error that prevents reading the key itself.
+ */
+export async function assertUniqueKey(
+  target: Target,
+  others: readonly Target[],
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
+  const keys = new Map([[target, await readKey(target, { environment })]]);
+  for (const other of others) {
+    if (other.key.from === "command") continue;
+    const key = await readKey(other, { environment }).catch(() => undefined);
+    if (key !== undefined) keys.set(other, key);
+  }
+  const sameKeyGroups = findSameKeys(keys).filter((group) => group.includes(target));
+  if (sameKeyGroups.length > 0) throw new SameKeyError(sameKeyGroups);
+}
+
+/**
+ * Builds the files that add a tenant, and the plan of a first rollout. Writes nothing.
+ *
+ * @throws {SameTenantError} (`ERR_OTHER_TENANT`) if a rollout read the same tenant with another key.
+ * @throws {OtherTenantError} if it seems to be an existing tenant, or its people have none of the own domains.
+ * @throws {SettingsFileError} if the baseline's rules reject the contents of the tenant.
+ */
+export function planTenantAddition(
+  placedTenant: TenantPlacement,
+  observed: ObservedState,
+  options: TenantAdditionOptions,
+): TenantAddition {
+  const { target, textBefore, textAfter, isNewFile } = placedTenant;
+  const {
+    file,
+    today,
+    host,
+    ownDomains,
+    baseline,
+    facts: metadata,
+    confirmedDistinct,
+    existingTenants,
+    remembered,
+    stack,
+  } = options;
+  const readings = new Map([[target, getObservedIdentity(target.baseUrl, observed)]]);
+  const sameTenantGroups = findTenantConflicts(readings, remembered);
+  if (sameTenantGroups.length > 0) throw new SameTenantError(sameTenantGroups);
+  const likelyTenant = findLikelyTenant(
+    observed,
+    existingTenants.filter((declaredTenant) => !confirmedDistinct.includes(declaredTenant.target.name)),
+  );
+  if (likelyTenant !== undefined) {
+    const { name } = likelyTenant.target;
+    throw new OtherTenantError(
+      `${quote(target.name)} looks like a tenant that is there already: ${likelyTenant.why}. Nothing was written, at the service neither. Check whose key it is. Where these are two tenants of the service, give --beside ${name}.`,
+    );
+  }
+  const newFile = buildTenantFile(observed, { host, ownDomains, metadata, ...(baseline && { baseline }) });
+  const readFromDisk = createFileReader(target.settings);
+  const readFile = (path: string): string =>
+    resolve(path) === resolve(target.settings) ? newFile.text : readFromDisk(path);
+  const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [], readFile });
+  if (settings === undefined) throw buildBaselineError(target.settings, findings);
+  const stackLists = stack?.known ?? parseStackLists({}, target.stack, undefined);
+  const desired = buildDesiredState(settings, stackLists, findings);
+  const plan = buildTenantPlan(target, settings, desired, observed, host, { acceptanceEnvironment: {} });
+  const files: ChangedFile[] = [
+    { file: target.settings, before: "", after: newFile.text, action: "make" },
+    { file: normalize(file), before: textBefore, after: textAfter, ...(isNewFile ? { action: "make" } : {}) },
+  ];
+  return { files, tenantFile: newFile, plan, hasStack: stack?.isThere };
+}
+
+/** Builds the error for generated settings that are invalid. Usually a team's rules require a field that the service doesn't provide. */
+function buildBaselineError(file: string, findings: readonly Finding[]): EmailSecurityError {
+  const { message } = new SettingsFileError(file, findings);
+  return new EmailSecurityError(
+    "ERR_SETTINGS_FILE",
+    `The file that would be made of what the tenant holds breaks the rules of what it includes; nothing was written. --ticket, --owner, --approved-by and --for say it of all that the file declares; --no-baseline leaves the rules away.\n${message}`,
+  );
+}

@@ -1,0 +1,105 @@
+import { resolve } from "node:path";
+import { ConfigurationError } from "../../client";
+import type { ChangedFile } from "../../files/edit-files";
+import { createFileReader } from "../../files/read-source";
+import { isCommitted } from "../../gitops/git";
+import { findNearestName } from "../../settings/nearest-name";
+import { quote, sanitizeLine } from "../../settings/text";
+import type { Target, Targets } from "../model/target";
+import { removeTenant } from "../targets/edit-targets";
+import { readTargets } from "../targets/read-targets";
+import { readDeclaredTenants } from "./declared-tenants";
+import { readEditedTargets } from "./place-tenant";
+
+/** A tenant that is removed once the files are written. */
+export interface TenantRemoval {
+  readonly target: Target;
+  readonly targets: Targets;
+  readonly files: readonly ChangedFile[];
+  /** Describes what happens to its settings file, and to the files that only this one includes, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Builds the files without a tenant. Also removes its settings file, unless another tenant reads it or git doesn't have its present
+ * contents. Writes nothing.
+ *
+ * @param file the targets file, relative to the working directory.
+ * @throws {ConfigurationError} if the tenant doesn't exist or is the only one, or the file can't be used without it.
+ * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present file can't be used.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
+ */
+export async function planTenantRemoval(file: string, name: string, today: string): Promise<TenantRemoval> {
+  const targets = readTargets(file);
+  const target = targets.targets.find((candidate) => candidate.name === name);
+  if (target === undefined) {
+    const nearest = findNearestName(
+      name,
+      targets.targets.map((candidate) => candidate.name),
+    );
+    const suggestion = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+    throw new ConfigurationError(
+      `${quote(file, 300)} has no tenant ${quote(name)}, and nothing was changed${suggestion === "" ? "." : suggestion}`,
+    );
+  }
+  const otherTargets = targets.targets.filter((candidate) => candidate !== target);
+  if (otherTargets.length === 0) {
+    throw new ConfigurationError(
+      `${quote(name)} is the only tenant of ${quote(file, 300)}, which is none without tenants. Where nothing is to be left, remove that file by hand.`,
+    );
+  }
+  const readFile = createFileReader(file);
+  const textBefore = readFile(target.place.file);
+  const textAfter = removeTenant(textBefore, name);
+  // A wave with a soak, a health check or a gate must not lose its last tenant silently.
+  readEditedTargets(`Without ${quote(name)}`, file, (path) =>
+    resolve(path) === resolve(target.place.file) ? textAfter : readFile(path),
+  );
+  const { files, notes } = await planSettingsRemoval(target, otherTargets, today);
+  return {
+    target,
+    targets,
+    files: [{ file: target.place.file, before: textBefore, after: textAfter }, ...files],
+    notes,
+  };
+}
+
+async function planSettingsRemoval(
+  { settings }: Target,
+  otherTargets: readonly Target[],
+  today: string,
+): Promise<Pick<TenantRemoval, "files" | "notes">> {
+  const settingsPath = sanitizeLine(settings);
+  const keepSettings = (reason: string): Pick<TenantRemoval, "files" | "notes"> => ({
+    files: [],
+    notes: [`${settingsPath} stays: ${reason}.`],
+  });
+  const sameSettingsTarget = otherTargets.find((candidate) => resolve(candidate.settings) === resolve(settings));
+  if (sameSettingsTarget !== undefined)
+    return keepSettings(`it is the settings file of ${sameSettingsTarget.name} too`);
+  const { read, unread } = readDeclaredTenants(otherTargets, today);
+  const includingTenant = read.find((candidate) =>
+    candidate.settings.files.some((file) => resolve(file) === resolve(settings)),
+  );
+  if (includingTenant !== undefined) return keepSettings(`the files of ${includingTenant.target.name} include it`);
+  const [first] = unread;
+  if (first !== undefined) {
+    return keepSettings(`${sanitizeLine(first.settings)} can't be read, which may include it`);
+  }
+  if (!(await isCommitted(settings))) return keepSettings("git does not have it as it is, so nothing would keep it");
+  const [ownTenant] = readDeclaredTenants([{ settings } as Target], today).read;
+  const usedFiles = new Set(read.flatMap((candidate) => candidate.settings.files.map((file) => resolve(file))));
+  const exclusiveIncludes = (ownTenant?.settings.files ?? []).slice(1).filter((file) => !usedFiles.has(resolve(file)));
+  const text = createFileReader(settings)(settings);
+  return {
+    files: [{ file: settings, before: text, after: "", action: "remove" }],
+    notes: [
+      `${settingsPath} is removed; git keeps it.`,
+      ...(exclusiveIncludes.length === 0
+        ? []
+        : [
+            `What it alone included stays, and no tenant reads it any more: ${exclusiveIncludes.map(sanitizeLine).join(", ")}.`,
+          ]),
+    ],
+  };
+}

@@ -1,0 +1,155 @@
+import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { ConfigurationError } from "../../client";
+import type { ChangedFile } from "../../files/edit-files";
+import { createFileReader } from "../../files/read-source";
+import { findNearestName } from "../../settings/nearest-name";
+import { quote, sanitizeLine } from "../../settings/text";
+import type { Target, Targets } from "../model/target";
+import { type DeclaredKeySource, type RetainedFields, renameTenant } from "../targets/edit-targets";
+import { validateName } from "../targets/name-schema";
+import { readTargets } from "../targets/read-targets";
+import { readEditedTargets } from "./place-tenant";
+
+/** A tenant that has another name once the file is written. */
+export interface TenantRename {
+  /** The present target. */
+  readonly target: Target;
+  readonly targets: Targets;
+  /** The future target. */
+  readonly renamedTarget: Target;
+  readonly files: readonly ChangedFile[];
+  /** The fields that keep the values from its former name, in sentences. */
+  readonly retainedFieldTexts: readonly string[];
+}
+
+/**
+ * Renames a tenant in the targets file. The tenant keeps its stack, and therefore everything that rollouts know about it. Its address, key
+ * source and settings file stay the same too. If the file has the new name already, only assigns the former stack to it. Writes nothing.
+ *
+ * @param file the targets file, relative to the working directory.
+ * @throws {ConfigurationError} if the tenant doesn't exist, the new name is taken or invalid, or the result can't be used.
+ * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present file can't be used.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
+ */
+export function planTenantRename(file: string, currentName: string, name: string): TenantRename {
+  const nameProblem = validateName(name);
+  if (nameProblem !== undefined) throw new ConfigurationError(`${quote(name)} ${nameProblem}.`);
+  const targets = readTargets(file);
+  const [oldTarget, newNameTarget] = [currentName, name].map((candidate) =>
+    targets.targets.find((target) => target.name === candidate),
+  );
+  if (oldTarget !== undefined && newNameTarget !== undefined) {
+    throw new ConfigurationError(
+      `${quote(file, 300)} has both tenants, ${quote(currentName)} and ${quote(name)}, and nothing was changed. To merge two tenants, move what one declares into the settings file of the other, then \`email-security tenant remove\` the first.`,
+    );
+  }
+  const target = oldTarget ?? newNameTarget;
+  if (target === undefined) {
+    const nearest = findNearestName(
+      currentName,
+      targets.targets.map((candidate) => candidate.name),
+    );
+    const suggestion = nearest === undefined ? "." : `; did you mean ${nearest}?`;
+    throw new ConfigurationError(
+      `${quote(file, 300)} has neither the tenant ${quote(currentName)} nor ${quote(name)}, and nothing was changed${suggestion}`,
+    );
+  }
+  const stackOwner = targets.targets.find(
+    (candidate) => candidate !== target && candidate.stack === (oldTarget?.stack ?? currentName),
+  );
+  if (stackOwner !== undefined) {
+    throw new ConfigurationError(
+      `The stack ${quote(oldTarget?.stack ?? currentName)} belongs to the tenant ${quote(stackOwner.name)}, and nothing was changed. Two tenants can't share a stack.`,
+    );
+  }
+  const expectedTarget: Target = oldTarget === undefined ? { ...target, stack: currentName } : { ...target, name };
+  const readFile = createFileReader(file);
+  const targetsFile = target.place.file;
+  const textBefore = readFile(targetsFile);
+  const applyRename = (retainedFields: RetainedFields) => {
+    const textAfter = renameTenant(textBefore, target.name, name, retainedFields);
+    const editedTargets = readEditedTargets(
+      `With ${quote(name)} in the place of ${quote(target.name)}`,
+      file,
+      (path) => (resolve(path) === resolve(targetsFile) ? textAfter : readFile(path)),
+    );
+    return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
+  };
+  // Adds only the fields that the new name would change. The remaining text stays as it is.
+  const plainEdit = orUndefined(() => applyRename({}));
+  const keepsStack = plainEdit === undefined;
+  const retainedFields = changedFields(
+    (plainEdit ?? applyRename({ stack: expectedTarget.stack })).renamed,
+    expectedTarget,
+    targetsFile,
+    keepsStack,
+  );
+  const { after, renamed: renamedTarget } = applyRename(retainedFields);
+  if (!isSameTarget(renamedTarget, expectedTarget)) {
+    throw new ConfigurationError(
+      `${quote(target.name)} can't be renamed piece by piece in ${quote(targetsFile, 300)}, and nothing was changed. Rename it by hand, and write \`stack: ${expectedTarget.stack}\` beside the new name.`,
+    );
+  }
+  return {
+    target,
+    targets,
+    renamedTarget,
+    files: [{ file: targetsFile, before: textBefore, after }],
+    retainedFieldTexts: formatRetainedFields(retainedFields),
+  };
+}
+
+/** Undefined if the result can't be used, for example because another tenant has a stack with the new name. */
+function orUndefined<T>(applyEdit: () => T): T | undefined {
+  try {
+    return applyEdit();
+  } catch (error) {
+    if (error instanceof ConfigurationError) return undefined;
+    throw error;
+  }
+}
+
+/** @param keepsStack whether the compared text declares the stack explicitly, and has to keep doing so. */
+function changedFields(
+  renamedTarget: Target,
+  expectedTarget: Target,
+  targetsFile: string,
+  keepsStack: boolean,
+): RetainedFields {
+  const differs = (field: keyof RetainedFields): boolean =>
+    !isDeepStrictEqual(renamedTarget[field], expectedTarget[field]);
+  const allFields = getRetainedFields(expectedTarget, targetsFile);
+  return {
+    ...(differs("stack") || keepsStack ? { stack: allFields.stack } : {}),
+    ...(differs("baseUrl") ? { baseUrl: allFields.baseUrl } : {}),
+    ...(differs("key") ? { key: allFields.key } : {}),
+    ...(differs("settings") ? { settings: allFields.settings } : {}),
+  };
+}
+
+/** The fields of a tenant that declares everything itself. */
+function getRetainedFields({ stack, baseUrl, key, settings }: Target, targetsFile: string): Required<RetainedFields> {
+  const relativeToFile = (path: string): string => relative(dirname(targetsFile), path).split(sep).join("/");
+  const keySource: DeclaredKeySource =
+    key.from === "environment"
+      ? { environment: key.variable }
+      : key.from === "file"
+        ? { file: isAbsolute(key.path) ? key.path : relativeToFile(key.path) }
+        : { command: key.command };
+  return { stack, baseUrl, key: keySource, settings: relativeToFile(settings) };
+}
+
+function isSameTarget({ place: _one, ...one }: Target, { place: _other, ...other }: Target): boolean {
+  return isDeepStrictEqual(one, other);
+}
+
+function formatRetainedFields({ stack, baseUrl, key, settings }: RetainedFields): string[] {
+  const lines = [
+    stack === undefined ? undefined : `the stack ${stack}, with what rollouts and skips know of it`,
+    baseUrl === undefined ? undefined : `the address ${baseUrl}`,
+    key === undefined ? undefined : "the source of its key",
+    settings === undefined ? undefined : `the settings file ${settings}`,
+  ];
+  return lines.flatMap((line) => (line === undefined ? [] : [sanitizeLine(line)]));
+}

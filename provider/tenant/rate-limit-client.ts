@@ -1,0 +1,155 @@
+import { connect, type Socket } from "node:net";
+import type { Permits } from "../client";
+
+/** The environment variables that hold the permit socket and its token, set by the rollout that started this process. */
+export const RATE_LIMIT_SOCKET_VARIABLE = "EMAIL_SECURITY_PERMITS";
+export const RATE_LIMIT_SECRET_VARIABLE = "EMAIL_SECURITY_PERMITS_TOKEN";
+
+/*
+ * The line protocol. The client first sends a JSON array of the token and the service's address. Then `t` requests a permit and
+ * `r <ms>` reports a refusal by the service. The server answers each `t` with `g <ms>`, a permit and the time it was granted,
+ * or `n <reason>`, a denial with its reason as JSON. Answers come in any order, since permits are interchangeable.
+ */
+
+/** Permits older than this, in milliseconds, are requested again: the process was suspended in between. */
+export const STALE_TOKEN_MS = 250;
+
+/** The maximum line length for both sides, in characters. */
+export const MAX_LINE_LENGTH = 8_192;
+
+/** One connection for all clients of an address in this process. */
+const connections = new Map<string, RateLimitClient>();
+
+/**
+ * Returns the permits of the rollout that started this process. Undefined outside a rollout: requests then need no permit.
+ *
+ * Once the rollout has ended, or if the tenant is a different one, {@link Permits.take} fails immediately and permanently.
+ *
+ * @param baseUrl the service address that the permits are for.
+ */
+export function getRateLimiter(environment: NodeJS.ProcessEnv, baseUrl: string): Permits | undefined {
+  const server = environment[RATE_LIMIT_SOCKET_VARIABLE];
+  if (!server) return undefined;
+  const greeting = JSON.stringify([environment[RATE_LIMIT_SECRET_VARIABLE] ?? "", baseUrl]);
+  const key = `${server} ${greeting}`;
+  const tokens = connections.get(key) ?? new RateLimitClient(server, greeting);
+  connections.set(key, tokens);
+  return tokens;
+}
+
+/** Closes this process's permit connections for the token in the environment. */
+export function closeRateLimiters(environment: NodeJS.ProcessEnv): void {
+  const secret = environment[RATE_LIMIT_SECRET_VARIABLE] ?? "";
+  for (const [key, tokens] of connections) {
+    if (!key.startsWith(`${environment[RATE_LIMIT_SOCKET_VARIABLE]} ${JSON.stringify([secret]).slice(0, -1)},`))
+      continue;
+    connections.delete(key);
+    tokens.close();
+  }
+}
+
+/** Returns a time in milliseconds on a clock shared by all processes of the machine. */
+export function getMachineTimeMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}
+
+/** Calls back for each whole line; a line that is too long ends the connection. */
+export function onLines(socket: Socket, onLine: (line: string) => void): void {
+  let incompleteLine = "";
+  socket.setEncoding("utf8");
+  socket.on("data", (chunk: string) => {
+    const lines = `${incompleteLine}${chunk}`.split("\n");
+    incompleteLine = lines.pop() ?? "";
+    if (incompleteLine.length > MAX_LINE_LENGTH) socket.destroy();
+    for (const line of lines) onLine(line);
+  });
+}
+
+/** Writes a line; lines of the same turn go out together. */
+export function writeLine(socket: Socket, line: string): void {
+  if (socket.writableCorked === 0) {
+    socket.cork();
+    process.nextTick(() => socket.uncork());
+  }
+  socket.write(`${line}\n`);
+}
+
+interface PendingToken {
+  readonly grant: () => void;
+  readonly reject: (why: Error) => void;
+}
+
+class RateLimitClient implements Permits {
+  readonly #server: string;
+  readonly #greeting: string;
+  readonly #waiters: PendingToken[] = [];
+  #socket: Socket | undefined;
+  #disconnectError: Error | undefined;
+
+  constructor(server: string, greeting: string) {
+    this.#server = server;
+    this.#greeting = greeting;
+  }
+
+  take(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#disconnectError !== undefined) return reject(this.#disconnectError);
+      this.#waiters.push({ grant: resolve, reject });
+      this.#requestToken(this.#getSocket());
+    });
+  }
+
+  refused(pauseMs: number): void {
+    if (this.#disconnectError === undefined) writeLine(this.#getSocket(), `r ${Math.ceil(pauseMs)}`);
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+  }
+
+  #getSocket(): Socket {
+    if (this.#socket !== undefined) return this.#socket;
+    const socket = connect(this.#server);
+    this.#socket = socket;
+    onLines(socket, (line) => this.#handleLine(line, socket));
+    // What went wrong is told by the close that comes after it.
+    socket.on("error", () => {});
+    socket.on("close", () => this.#rejectAll());
+    socket.unref();
+    writeLine(socket, this.#greeting);
+    return socket;
+  }
+
+  /** Only who waits for an answer keeps the process from ending. */
+  #requestToken(socket: Socket): void {
+    socket.ref();
+    writeLine(socket, "t");
+  }
+
+  #handleLine(line: string, socket: Socket): void {
+    const message = line.slice(2);
+    if (line.startsWith("g ") && getMachineTimeMs() - Number(message) > STALE_TOKEN_MS) {
+      this.#requestToken(socket);
+      return;
+    }
+    const waiter = this.#waiters.shift();
+    if (this.#waiters.length === 0) socket.unref();
+    if (line.startsWith("g ")) waiter?.grant();
+    else waiter?.reject(new Error(parseRejectionReason(message)));
+  }
+
+  #rejectAll(): void {
+    this.#disconnectError = new Error(
+      "the rollout that started this process is gone, and nobody else may let it go on",
+    );
+    for (const { reject } of this.#waiters.splice(0)) reject(this.#disconnectError);
+  }
+}
+
+function parseRejectionReason(message: string): string {
+  try {
+    return String(JSON.parse(message));
+  } catch {
+    return "the rollout that started this process gave an answer that can't be read";
+  }
+}

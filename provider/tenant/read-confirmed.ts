@@ -1,0 +1,57 @@
+import type { Rows } from "./rows";
+import type { Snapshot } from "./snapshot";
+
+/**
+ * Reads a result, and refetches the lists until it is no longer doubtful, or the lists can't lag behind earlier runs any more.
+ * All callers share the delays and the readings, which the process makes once.
+ *
+ * @param isDoubtful whether a write that the lists don't show yet could be why the result is as it is.
+ */
+export async function readConfirmed<T>(
+  tenant: { refetchIfLagging(list: "entries" | "vips"): Promise<boolean> },
+  list: "entries" | "vips",
+  read: () => Promise<T>,
+  isDoubtful: (result: T) => boolean,
+): Promise<T> {
+  for (;;) {
+    const result = await read();
+    if (!isDoubtful(result) || !(await tenant.refetchIfLagging(list))) return result;
+  }
+}
+
+/** How to confirm that a row is missing, or differs from the state. */
+export interface ConfirmOptions<Row> {
+  /** Whether a state or a person says that the row exists, so a list without it may lag. Default: true. */
+  readonly isExpected?: boolean;
+  /**
+   * Whether a row matches the state. If not, the list may still show it as it was before the last write. Default: every row
+   * matches.
+   */
+  readonly matchesState?: (row: Row) => boolean;
+}
+
+/**
+ * Reads several lists, and refetches them until they show the expected row or confirm that it is missing or different.
+ *
+ * @param find finds the row.
+ */
+export async function readConfirmedRows<Row>(
+  snapshots: readonly Snapshot<Row>[],
+  find: (lists: readonly Rows<Row>[]) => Row | undefined,
+  { isExpected = true, matchesState = () => true }: ConfirmOptions<Row> = {},
+): Promise<readonly Rows<Row>[]> {
+  for (;;) {
+    const lists = await Promise.all(snapshots.map((snapshot) => snapshot.getRows()));
+    const row = find(lists);
+    if (row !== undefined && matchesState(row)) return lists;
+    if (isExpected && (await refetchIfLagging(snapshots))) continue;
+    if (row !== undefined) return lists;
+    break;
+  }
+  const isMissing = (rows: Rows<Row>): boolean => find([rows]) === undefined;
+  return await Promise.all(snapshots.map((snapshot) => snapshot.confirmMissing(isMissing)));
+}
+
+export async function refetchIfLagging<Row>(snapshots: readonly Snapshot<Row>[]): Promise<boolean> {
+  return (await Promise.all(snapshots.map((snapshot) => snapshot.refetchIfLagging()))).includes(true);
+}

@@ -1,0 +1,579 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { toEntryArguments, toMemberArguments } from "../../../provider/files/declaration-parser";
+import { readSettings } from "../../../provider/files/read-settings";
+import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import type { LifecycleContext } from "../../../provider/resources/lifecycle/lifecycle";
+import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
+import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
+import { TenantCache } from "../../../provider/tenant";
+import { answering, type Row } from "../../support/answering";
+import { COMMAND } from "../../support/command-line";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { ManagedResource } from "../../support/managed-resource";
+import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+// The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
+
+let folder: string;
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), "export-")), "settings");
+});
+afterEach(() => {
+  rmSync(join(folder, ".."), { recursive: true });
+});
+
+interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function runExport(tenant: SandboxTenant, ...args: string[]): Promise<Ran> {
+  return await runCommand(tenant, "--to", folder, ...args);
+}
+
+async function runCommand({ sandbox }: SandboxTenant, ...args: string[]): Promise<Ran> {
+  const child = spawn(process.execPath, [COMMAND, "export", ...args], {
+    env: {
+      ...process.env,
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+      EMAIL_SECURITY_OWN_DOMAINS: "",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, stdout, stderr };
+}
+
+function texts(): Record<string, string> {
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}
+
+/** What a first `up` of a program with these files writes. */
+async function firstUp(tenant: SandboxTenant): Promise<string[]> {
+  const settings = readSettings(join(folder, "settings.yaml"));
+  tenant.trace();
+  for (const [handler, args] of [
+    ["allowDenyList", { ...settings.lists.entries, entries: settings.entries.map(toEntryArguments) }],
+    ["vipList", { ...settings.lists.vips, members: settings.vips.map(toMemberArguments) }],
+  ] as const) {
+    const { outcome, failures } = await new ManagedResource(tenant, handler).up(args);
+    expect([handler, outcome, failures]).toEqual([handler, "created", {}]);
+  }
+  return tenant.writes();
+}
+
+const number = (at: number): string => String(at).padStart(4, "0");
+
+function scenarioWith(entries: readonly Partial<ScenarioEntry>[]): Scenario {
+  const added = { createdBy: "Dana Reyes (console)", createdAt: "2016-03-01T08:00:00.000Z" };
+  const tenants = ["acme", "globex"].map((name) => ({
+    name,
+    keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
+    detectedAt: "2025-01-13T06:00:00.000Z",
+    employees: [
+      {
+        email: "ruth.castellan@acme.example",
+        fullName: "Ruth Castellan",
+        jobTitle: "Chief Executive Officer",
+        department: "Executive Office",
+      },
+      { email: null, fullName: "Hiroshi Tanabe", jobTitle: "Board Member", department: "Board of Directors" },
+      {
+        email: "ben.adeyemi@acme.example",
+        fullName: "Ben Adeyemi",
+        jobTitle: "Sales Engineer",
+        department: "Sales",
+      },
+      {
+        email: "alice.moreau@acme.example",
+        fullName: "Alice Moreau",
+        jobTitle: "Staff Engineer",
+        department: "Engineering",
+      },
+    ],
+    manualVips: [
+      {
+        email: "ben.adeyemi@acme.example",
+        comment: "Talks to\nthe press: daily",
+        addedBy: "Dana Reyes (console)",
+        dateAdded: "2025-02-03T09:00:00.000Z",
+      },
+    ],
+    exclusions: [
+      {
+        email: "alice.moreau@acme.example",
+        excludedBy: "Dana Reyes (console)",
+        excludedAt: "2025-02-03T09:00:00.000Z",
+      },
+    ],
+    entries: entries.map(
+      (entry) => ({ list: "deny", entryType: "domain", value: "", comment: "", ...added, ...entry }) as ScenarioEntry,
+    ),
+  }));
+  return { name: "ten years", tenants };
+}
+
+describe("email-security export", () => {
+  it("brings 1,090 entries into files, and a first up with them writes nothing", async () => {
+    const comments = ["", "INC-1042", "no", "010", " padded ", "one\ntwo\n", "a: b # c", ...Object.values(HOSTILE)].map(
+      (text) => text.toWellFormed(),
+    );
+    const entries = Array.from({ length: 1_090 }, (_, at): Partial<ScenarioEntry> => {
+      const comment = comments[at % comments.length] ?? "";
+      if (at % 20 === 0) return { list: "allow", value: `partner-${number(at)}.example`, comment };
+      if (at % 20 === 1) return { entryType: "ip", value: `192.0.${at % 250}.${at % 199}`, comment: "Botnet" };
+      if (at % 20 === 2) return { entryType: "email_address", value: `billing@mail-${number(at)}.example`, comment };
+      return {
+        value: `evil-${number(at)}.example`,
+        comment,
+        verdictScope: at % 20 === 3 ? "graymail" : "global",
+      };
+    });
+    const ips = new Set<string>();
+    const unique = entries.filter(
+      ({ entryType, value = "" }) => entryType !== "ip" || (!ips.has(value) && ips.add(value)),
+    );
+    // Whatever a domain is, the comment of a risky one is kept too.
+    unique.push({ list: "allow", value: "gmail.com", comment: "Applicants" });
+    await using tenant = await sandboxTenant({ scenario: scenarioWith(unique) });
+
+    const { code, stdout, stderr } = await runExport(tenant, "--own-domains", "acme.example");
+    expect([code, stderr.split("\n")]).toEqual([
+      0,
+      [
+        'note: VIP without a mailbox (Hiroshi Tanabe, Board Member, Board of Directors, source "auto", added 2025-01-13T06:00:00.000Z): has no mailbox by which a file could name it; it stays a VIP',
+        "",
+      ],
+    ]);
+    expect(Object.keys(texts()).sort()).toEqual([
+      "allow.yaml",
+      "deny-addresses.yaml",
+      "deny-domains.yaml",
+      "deny-mailboxes.yaml",
+      "settings.yaml",
+      "vips.yaml",
+    ]);
+    expect(stdout.replace(/\n {2}/g, " ")).toContain(
+      `Wrote ${unique.length.toLocaleString("en")} allow/deny entries and 1 VIP to ${folder}: settings.yaml, vips.yaml`,
+    );
+    expect(stdout).toContain("1 entry is risky");
+    expect(stdout).toContain("1 VIP by automatic detection is left to it");
+    expect(commandsIn(stdout + stderr)).toEqual([]);
+
+    const settings = readSettings(join(folder, "settings.yaml"));
+    const rows = tenant.sandbox.allowDenyEntries("acme");
+    const declared = settings.entries.map((one) => `${one.list} ${one.entryType} ${one.value} ${one.verdictScope}`);
+    expect(declared.sort()).toEqual(
+      rows.map((row) => `${row.list} ${row.entry_type} ${row.value} ${row.verdict_scope}`).sort(),
+    );
+    expect(settings.vips.map(({ email, comment }) => [email, comment])).toEqual([
+      ["ben.adeyemi@acme.example", "Talks to\nthe press: daily"],
+    ]);
+    expect(settings.ownDomains).toEqual(["acme.example"]);
+    expect(await firstUp(tenant)).toEqual([]);
+    expect(settings.entries.find(({ value }) => value === "gmail.com")?.acceptRisk).toMatch(
+      /^It stood at the service before the export of \d{4}-\d\d-\d\d, and is to be reviewed\.$/,
+    );
+    const { "vips.yaml": vips = "", "allow.yaml": allow = "" } = texts();
+    expect(vips).toContain(
+      "  - email: ben.adeyemi@acme.example # Ben Adeyemi, Sales Engineer, Sales; added 2025-02-03T09:00:00.000Z by Dana Reyes (console)\n",
+    );
+    expect(vips).toContain('#   VIP "ruth.castellan@acme.example" (Ruth Castellan, Chief Executive Officer');
+    expect(allow).toContain("# added 2016-03-01T08:00:00.000Z by Dana Reyes (console)\n");
+    expect(JSON.stringify(texts())).not.toContain("sandbox-acme-ci");
+  });
+
+  it("declares VIPs by automatic detection where it is asked to, which writes nothing either", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
+    expect((await runExport(tenant, "--include-automatic")).code).toBe(0);
+    expect(texts()["vips.yaml"]).toContain(
+      "  - ruth.castellan@acme.example # Ruth Castellan, Chief Executive Officer, Executive Office; by automatic detection\n",
+    );
+    expect(await firstUp(tenant)).toEqual([]);
+    expect(tenant.sandbox.exclusions("acme")).toEqual(["alice.moreau@acme.example"]);
+  });
+
+  it("writes over an earlier export only when told to, and then or not, all of it or nothing", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    expect((await runExport(tenant)).code).toBe(0);
+    const first = texts();
+    writeFileSync(join(folder, "deny.yaml"), "version: 1\n");
+    tenant.trace();
+    const { code, stderr } = await runExport(tenant);
+    expect([code, stderr]).toEqual([
+      1,
+      `error: "${folder}" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another folder, or --force to write over them. [ERR_EXPORT_EXISTS]\n`,
+    ]);
+    expect(tenant.trace()).toEqual([]);
+    expect(texts()).toEqual({ ...first, "deny.yaml": "version: 1\n" });
+    expect((await runExport(tenant, "--force")).code).toBe(0);
+    const undated = (text: string) => text.replace(/^# Exported .*$/m, "");
+    expect(Object.entries(texts()).map(([name, text]) => [name, undated(text)])).toEqual(
+      Object.entries(first).map(([name, text]) => [name, undated(text)]),
+    );
+    expect((await runExport(tenant, "--force", "--own-domains", "co.uk")).stderr).toMatch(/ERR_EXPORT_OPTION/);
+  });
+
+  it("lists what people wrote in the files, and writes nothing over it where nobody can be asked", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    expect((await runExport(tenant)).code).toBe(0);
+    const write = (name: string, change: (text: string) => string) =>
+      writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
+    const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
+    write(
+      "deny.yaml",
+      () => `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`,
+    );
+    write("settings.yaml", (text) => {
+      const included = text.replace("  - deny.yaml\n", "  - deny.yaml\n  - base.yaml\n");
+      return `${included}\npolicy: { requireTicket: [deny] }\n`;
+    });
+    const before = texts();
+    const { code, stderr } = await runExport(tenant, "--force");
+    expect(code).toBe(1);
+    for (const lost of [
+      '  the comments "# Ask Dana first."\n',
+      "  `policy`\n",
+      "  `include` of base.yaml\n",
+      "  `ticket` of EVIL.example\n",
+      "  `expires` of EVIL.example\n",
+      "  `reviewed` of EVIL.example\n",
+      "  gone.example, which the tenant doesn't hold\n",
+    ])
+      expect(stderr).toContain(lost);
+    expect(stderr).toContain("nothing was written. The export holds only what the tenant knows.");
+    expect(texts()).toEqual(before);
+  });
+
+  it("loses nothing of what no file can declare, and ignores it where a pattern can name it", async () => {
+    await using tenant = await sandboxTenant(answering(ODD_ENTRIES, ODD_VIPS));
+    const { code, stdout, stderr } = await runExport(tenant);
+    expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
+    const settings = readSettings(join(folder, "settings.yaml"));
+    expect(settings.entries.map(({ key, text }) => `${key} = ${text}`)).toEqual([
+      "both.example = deny: Stays",
+      "evil.example = deny: first",
+      "invisible.example (bulk) = deny: as it is",
+      "mixed.example = deny",
+      "xn--bcher-kva.example = allow",
+    ]);
+    expect(settings.lists).toEqual({
+      entries: {
+        ignore: [
+          "deny:192.0.2.0/24",
+          "deny:*.evil.example",
+          "deny:typed.example",
+          "deny:scoped.example",
+          "deny:says-nothing.example",
+          "allow:both.example",
+        ],
+      },
+      vips: { ignore: ["not a mailbox"] },
+    });
+    // Another one of the same value is declared, and no pattern tells the two apart.
+    expect(stderr).toContain(
+      '"deny" "mixed.example" (type "domain", scope "graymail", comment "too"): can\'t be told from another entry of the same value\n',
+    );
+    const notes = stderr.split("\n").filter((line) => line.startsWith("note: "));
+    for (const value of [
+      "192.0.2.0/24",
+      "*.evil.example",
+      "typed.example",
+      "scoped.example",
+      "elsewhere.example",
+      "both.example",
+    ]) {
+      expect(
+        notes.filter((line) => line.includes(`"${value}"`)),
+        value,
+      ).toHaveLength(1);
+    }
+    const everything = Object.values(texts()).join("\n");
+    for (const note of notes) {
+      expect(everything).toContain(note.slice("note: ".length).replace(/ \(the list ignores it\)$/, ""));
+    }
+    expect(everything).toContain(
+      '# Twice at the service; the other: "deny" "Evil.example" (type "domain", scope "global", comment "second")',
+    );
+    expect(await firstUp(tenant)).toEqual([]);
+  });
+
+  it("takes every hostile text as text", async () => {
+    const hostile = Object.values(HOSTILE).flatMap((text, at) => [
+      {
+        id: `v${at}`,
+        list: "deny",
+        entry_type: "domain",
+        value: text,
+        verdict_scope: "global",
+        comment: text,
+        created_by: text,
+        created_at: text,
+      },
+      {
+        id: `c${at}`,
+        list: "allow",
+        entry_type: "domain",
+        value: `h${at}.example`,
+        verdict_scope: "global",
+        comment: text,
+        created_by: text,
+        created_at: text,
+      },
+      {
+        id: `s${at}`,
+        list: text,
+        entry_type: text,
+        value: `s${at}.example`,
+        verdict_scope: text,
+        comment: text,
+      },
+    ]);
+    const vips = Object.values(HOSTILE).flatMap((text, at) => [
+      { email: text, full_name: text, comment: text, added_by: "ci", source: text },
+      {
+        email: `h${at}@acme.example`,
+        full_name: text,
+        job_title: text,
+        department: text,
+        comment: text,
+        added_by: text,
+        date_added: text,
+        source: "manual",
+      },
+      { full_name: text, source: text },
+    ]);
+    await using tenant = await sandboxTenant(answering(hostile, vips));
+    const { code, stdout, stderr } = await runExport(tenant);
+    expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
+    for (const text of Object.values(texts())) expect(commandsIn(text)).toEqual([]);
+    const settings = readSettings(join(folder, "settings.yaml"));
+    expect(settings.entries.filter(({ list }) => list === "allow")).toHaveLength(Object.keys(HOSTILE).length);
+    expect(settings.vips).toHaveLength(Object.keys(HOSTILE).length);
+    expect(await firstUp(tenant)).toEqual([]);
+  });
+});
+
+describe("email-security export --pulumi-import", () => {
+  const file = () => join(folder, "import.json");
+  const resources = (): { type: string; name: string; id: string }[] =>
+    JSON.parse(readFileSync(file(), "utf8")).resources;
+  const lines = () => resources().map(({ type, name, id }) => `${type.replace(/.*:/, "")} ${name} ${id}`);
+
+  /** What an import of the file brings into a stack: each id is asked for as the plugin is asked. */
+  async function imported({ sandbox }: SandboxTenant): Promise<Record<string, unknown>[]> {
+    const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    const context: LifecycleContext = {
+      tenant: new TenantCache({ client }),
+      log: () => undefined,
+      isDeclared: () => false,
+      shareManagedIds: () => undefined,
+      confirmTenant: async () => undefined,
+      isManagedElsewhere: () => false,
+    };
+    return await Promise.all(
+      resources().map(async ({ type, id }) => {
+        const lifecycle = { AllowDenyEntry: allowDenyEntryLifecycle, VipEmployee: vipEmployeeLifecycle }[
+          type.replace(/.*:/, "")
+        ];
+        return (await lifecycle?.lookUp(id, context))?.inputs ?? {};
+      }),
+    );
+  }
+
+  it("names every entry and VIP, each with a name of its own, and says what to do with it", async () => {
+    const entries: Partial<ScenarioEntry>[] = [
+      { value: "evil.example", comment: "INC-7" },
+      { value: "a-b.example" },
+      { value: "a.b.example" },
+      { value: "mail.example", verdictScope: "graymail" },
+      { value: "mixed.example" },
+      { value: "mixed.example", verdictScope: "graymail" },
+      { list: "allow", value: "gmail.com" },
+      { entryType: "ip", value: "2001:db8::1" },
+      { entryType: "email_address", value: "billing@evil.example" },
+    ];
+    await using tenant = await sandboxTenant({ scenario: scenarioWith(entries) });
+    const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
+    expect(tenant.trace()).toHaveLength(3);
+    expect([code, stdout.replace(/(VIP to)\n {2}/, "$1 ")]).toEqual([
+      0,
+      `Wrote the import of 9 allow/deny entries and 1 VIP to ${file()}, as 10 resources.
+1 entry is risky, and will be imported as to be reviewed: look for acceptRisk.
+1 VIP by automatic detection is left to it, and not imported.
+Next, in a Pulumi program with these lines in its Pulumi.yaml:
+
+  plugins:
+    providers:
+      - name: email-security
+        path: node_modules/pulumi-email-security/dist/plugin
+
+  pulumi import --file "${file()}" --out imported.txt
+
+and put what that wrote into the program; the next \`pulumi up\` changes
+  nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the
+  arguments of each.)
+`,
+    ]);
+    expect(stderr).toMatch(/^note: VIP without a mailbox \(Hiroshi Tanabe, .*\n$/);
+    expect(lines()).toEqual([
+      "AllowDenyEntry allow-gmail-com allow:gmail.com",
+      "AllowDenyEntry deny-2001-db8-1 deny:2001:db8::1",
+      "AllowDenyEntry deny-a-b-example-17bbc80d deny:a.b.example",
+      "AllowDenyEntry deny-a-b-example-5302d826 deny:a-b.example",
+      "AllowDenyEntry deny-billing-evil-example deny:billing@evil.example",
+      "AllowDenyEntry deny-evil-example deny:evil.example",
+      "AllowDenyEntry deny-mail-example-graymail deny:mail.example (graymail)",
+      "AllowDenyEntry deny-mixed-example deny:mixed.example (global)",
+      "AllowDenyEntry deny-mixed-example-graymail deny:mixed.example (graymail)",
+      "VipEmployee vip-ben-adeyemi-acme-example ben.adeyemi@acme.example",
+    ]);
+    const inputs = await imported(tenant);
+    expect(inputs.map(({ value, email }) => value ?? email).sort()).toEqual(
+      [...entries.map(({ value }) => value), "ben.adeyemi@acme.example"].sort(),
+    );
+    expect(inputs).toContainEqual({ list: "deny", value: "evil.example", comment: "INC-7" });
+  });
+
+  it("names the two whole lists where it is asked to, beside settings files too", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    const { code, stdout } = await runExport(tenant, "--pulumi-import", file(), "--whole-lists");
+    expect([code, lines()]).toEqual([
+      0,
+      ["AllowDenyList allow-deny-list allow-deny-list", "VipList vip-list vip-list"],
+    ]);
+    expect(stdout.replace(/\n {2}/g, " ")).toContain(
+      `Wrote the import of 1 allow/deny entry and 1 VIP to ${file()}, as 2 resources.`,
+    );
+    expect(Object.keys(texts()).sort()).toEqual([
+      "allow.yaml",
+      "deny.yaml",
+      "import.json",
+      "settings.yaml",
+      "vips.yaml",
+    ]);
+    expect(tenant.trace()).toHaveLength(3);
+  });
+
+  it("imports VIPs by automatic detection where it is asked to", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
+    expect((await runCommand(tenant, "--pulumi-import", file(), "--include-automatic")).code).toBe(0);
+    expect(lines()).toEqual([
+      "VipEmployee vip-ben-adeyemi-acme-example ben.adeyemi@acme.example",
+      "VipEmployee vip-ruth-castellan-acme-example ruth.castellan@acme.example",
+    ]);
+  });
+
+  it("writes over a file only when told to, asks nothing before, and refuses options that say nothing", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    expect((await runCommand(tenant, "--pulumi-import", file())).code).toBe(0);
+    const first = readFileSync(file(), "utf8");
+    writeFileSync(file(), "mine");
+    tenant.trace();
+    for (const [args, error] of [
+      [
+        ["--pulumi-import", file()],
+        `"${file()}" is there already, and nothing was written. Give another name, or --force to write over it. [ERR_EXPORT_EXISTS]`,
+      ],
+      [
+        [],
+        "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both. [ERR_EXPORT_OPTION]",
+      ],
+      [
+        ["--to", join(folder, "new"), "--whole-lists"],
+        "--whole-lists says what --pulumi-import <file> writes; give that too. [ERR_EXPORT_OPTION]",
+      ],
+      [
+        ["--pulumi-import", join(folder, "new.json"), "--whole-lists", "--include-automatic"],
+        "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it. [ERR_EXPORT_OPTION]",
+      ],
+    ] as const) {
+      const { code, stderr } = await runCommand(tenant, ...args);
+      expect([code, stderr]).toEqual([1, `error: ${error}\n`]);
+    }
+    expect([texts(), tenant.trace()]).toEqual([{ "import.json": "mine" }, []]);
+    expect((await runCommand(tenant, "--pulumi-import", file(), "--force")).code).toBe(0);
+    expect(readFileSync(file(), "utf8")).toBe(first);
+  });
+
+  it("takes every hostile text as text, and each resource for what it is", async () => {
+    const hostile = Object.values(HOSTILE);
+    const rows = [
+      ...ODD_ENTRIES,
+      ...hostile.flatMap((text, at) => [
+        entry(`v${at}`, "deny", text, { comment: text }),
+        entry(`c${at}`, "allow", `h${at}.example`, { comment: text, created_by: text }),
+        entry(`${text.slice(0, 900)} ${at}`.toWellFormed().replaceAll("\uFFFD", "?"), "deny", `twice-${at}.example`, {
+          comment: "one",
+        }),
+        entry(`t${at}`, "deny", `Twice-${at}.example`, { comment: "two" }),
+      ]),
+    ];
+    const vips = [...ODD_VIPS, ...hostile.map((text, at) => ({ email: `h${at}@acme.example`, comment: text }))];
+    await using tenant = await sandboxTenant(answering(rows, vips));
+    const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
+    expect([code, commandsIn(stdout + stderr)], stderr).toEqual([0, []]);
+    expect(commandsIn(readFileSync(file(), "utf8"))).toEqual([]);
+    const names = resources().map(({ name }) => name);
+    expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name))).toEqual([]);
+    expect(new Set(names).size).toBe(names.length);
+    const inputs = await imported(tenant);
+    expect(inputs.filter((one) => one["value"] === undefined && one["email"] === undefined)).toEqual([]);
+    expect(
+      new Set(inputs.map(({ list, value, verdictScope, email }) => `${list} ${value} ${verdictScope} ${email}`)).size,
+    ).toBe(names.length);
+    for (const at of hostile.keys()) {
+      expect(inputs).toContainEqual({ list: "deny", value: `twice-${at}.example`, comment: "one" });
+      expect(stderr).toContain(`"deny" "Twice-${at}.example"`);
+    }
+  });
+});
+
+const entry = (id: string, list: string, value: string, more: Row = {}): Row => ({
+  id,
+  list,
+  entry_type: "domain",
+  value,
+  verdict_scope: "global",
+  comment: "",
+  ...more,
+});
+
+/** What a service may hold that has other ideas of its lists than its reference tells. */
+const ODD_ENTRIES: readonly Row[] = [
+  entry("1", "deny", "192.0.2.0/24", { entry_type: "ip" }),
+  entry("2", "deny", "*.evil.example"),
+  entry("3", "deny", "evil.example", { comment: "first" }),
+  entry("4", "deny", "Evil.example", { comment: "second" }),
+  entry("5", "allow", "both.example", { comment: "Goes?" }),
+  entry("6", "deny", "both.example", { comment: "Stays" }),
+  entry("7", "deny", "typed.example", { entry_type: "url" }),
+  entry("8", "deny", "scoped.example", { verdict_scope: "Global" }),
+  entry("9", "deny", "invisible.example", { verdict_scope: "bulk", comment: " as it is " }),
+  entry("10", "blocked", "elsewhere.example"),
+  entry("11", "deny", "mixed.example", { verdict_scope: undefined }),
+  entry("12", "deny", "mixed.example", { verdict_scope: "graymail", comment: "too" }),
+  entry("13", "allow", "bücher.example"),
+  entry("14", "deny", "says-nothing.example", { comment: "\u200b" }),
+];
+
+const ODD_VIPS: readonly Row[] = [
+  { email: "twice@acme.example", source: "auto" },
+  { email: "Twice@acme.example", source: "manual", added_by: "ci", comment: "Added too" },
+  { email: "not a mailbox", source: "manual", added_by: "ci" },
+  { full_name: "Hiroshi Tanabe", source: "auto" },
+];

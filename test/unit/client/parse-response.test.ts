@@ -1,0 +1,42 @@
+import { expect, test, vi } from "vitest";
+import { ApiKey } from "../../../provider/client/api-key";
+import { buildResultsSchema, buildSettingsPageSchema } from "../../../provider/client/envelope";
+import { parseResponse } from "../../../provider/client/parse-response";
+import { allowDenyEntry, vipEmployee } from "../../../provider/client/schemas";
+
+const KEY = "canary-5f1d7c9ae0";
+
+function read(text: string, key: ApiKey) {
+  return parseResponse(
+    { status: 200, headers: { "content-type": "application/json" }, text },
+    {
+      request: { method: "GET", path: "/api/v1/settings/allow_deny_entries" },
+      requestText: "GET /entries",
+      key,
+      envelope: "settings-page",
+      schema: buildSettingsPageSchema(allowDenyEntry),
+    },
+  );
+}
+
+test("the shape of an answer is made once for all answers, and each for its own items", () => {
+  expect(buildSettingsPageSchema(allowDenyEntry)).toBe(buildSettingsPageSchema(allowDenyEntry));
+  expect(buildSettingsPageSchema(vipEmployee)).not.toBe(buildSettingsPageSchema(allowDenyEntry));
+  expect(buildResultsSchema(allowDenyEntry)).toBe(buildResultsSchema(allowDenyEntry));
+  expect(buildResultsSchema(allowDenyEntry)).not.toBe(buildSettingsPageSchema(allowDenyEntry));
+});
+
+test("parts of the key are looked for in what is shown of an answer, and not in one that is read", () => {
+  const key = new ApiKey(KEY);
+  const looked = vi.spyOn(key, "redactParts");
+  expect(read('{"results": {"items": [], "page": 1, "total": 0}}', key)).toEqual({
+    items: [],
+    page: 1,
+    total: 0,
+  });
+  expect(looked).toHaveBeenCalledTimes(0);
+  expect(() => read(`{"results": "${KEY.slice(0, 12)}`, key)).toThrow(
+    "GET /entries answered 200 with JSON that can't be read or breaks off: '{\"results\": \"<API_KEY>'",
+  );
+  expect(looked).toHaveBeenCalledTimes(1);
+});

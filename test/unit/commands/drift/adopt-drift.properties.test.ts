@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { AllowDenyEntryRow } from "../../../../provider/client";
+import { adoptDrift } from "../../../../provider/commands/drift/adopt-drift";
+import { ADOPTABLE_KINDS } from "../../../../provider/commands/drift/plan-adoption";
+import { readSettings } from "../../../../provider/files/read-settings";
+import { detectDrift } from "../../../../provider/gitops/detect-drift";
+import { buildObservedState } from "../../../../provider/plan/observed-state";
+
+const TODAY = "2026-11-21";
+const TYPES = {
+  "a.example": "domain",
+  "b.example": "domain",
+  "c.example": "domain",
+  "ann@d.example": "email_address",
+  "2001:db8::1": "ip",
+  "xn--mnchen-3ya.example": "domain",
+  "kept.example": "domain",
+} as const;
+const VALUES = (Object.keys(TYPES) as (keyof typeof TYPES)[]).slice(0, -1);
+
+const standing = {
+  list: fc.constantFrom("allow", "deny"),
+  scope: fc.constantFrom("global", "graymail"),
+  comment: fc.constantFrom(undefined, "INC-1", "a: b # c", '"', "two\nlines", "- x", "---", "ja"),
+};
+
+/** What the files declare of each value, if they do; and what the console made of it. */
+const worlds = fc.record({
+  isFlow: fc.boolean(),
+  isPart: fc.boolean(),
+  values: fc.tuple(
+    ...VALUES.map((value) =>
+      fc.record({
+        value: fc.constant(value),
+        declared: fc.option(fc.record({ ...standing, approvedBy: fc.constantFrom(undefined, "tomas") }), {
+          nil: undefined,
+        }),
+        there: fc.oneof(fc.constantFrom("as declared" as const, "gone" as const), fc.record(standing)),
+      }),
+    ),
+  ),
+});
+
+it("leaves nothing to say of what was adopted, whatever the console did, and touches nothing else", () => {
+  fc.assert(
+    fc.property(worlds, ({ isFlow, isPart, values }) => {
+      // Something stays as it was: else it would be another tenant, as it seems.
+      const kept = { value: "kept.example", list: "deny", scope: "global", comment: "here" } as const;
+      const declaring = [kept, ...values.flatMap(({ value, declared }) => (declared ? [{ value, ...declared }] : []))];
+      const section = (name: string): string => {
+        const elements = declaring
+          .filter(({ list }) => list === name)
+          .map(({ list: _list, scope, ...rest }) =>
+            JSON.stringify(scope === "global" ? rest : { ...rest, scope }).replaceAll(",", ", "),
+          );
+        if (elements.length === 0) return "";
+        return isFlow
+          ? `${name}: [${elements.join(", ")}]\n`
+          : `${name}:\n${elements.map((one) => `  # of it\n  - ${one}\n`).join("")}`;
+      };
+      const options = "lists: { entries: { maxRemovalFraction: 1 } }\n";
+      const files: Readonly<Record<string, string>> = isPart
+        ? {
+            "x/settings.yaml": `version: 1\ninclude: [deny.yaml]\n${options}${section("allow")}`,
+            "x/deny.yaml": `version: 1\n${section("deny")}`,
+          }
+        : { "x/settings.yaml": `version: 1\n${options}${section("allow")}${section("deny")}` };
+      const all = [...values, { value: kept.value, declared: kept, there: "as declared" as const }];
+      const rows = all.flatMap(({ value, declared, there }): AllowDenyEntryRow[] => {
+        const held = there === "as declared" ? declared : there === "gone" ? undefined : there;
+        if (held === undefined) return [];
+        const { list, scope, comment } = held;
+        return [
+          {
+            id: value,
+            list,
+            value,
+            entry_type: TYPES[value],
+            verdict_scope: scope,
+            comment,
+            created_by: "ci",
+            created_at: TODAY,
+          },
+        ];
+      });
+      const driftAfter = (texts: Readonly<Record<string, string>>) => {
+        const read = (path: string): string => texts[path] ?? "";
+        const settings = readSettings("x/settings.yaml", { today: TODAY, readFile: read });
+        return {
+          read,
+          settings,
+          of: (known: Parameters<typeof detectDrift>[3]) =>
+            detectDrift(settings, buildObservedState(`${TODAY}T00:00:00Z`, rows, []), "host", known),
+        };
+      };
+      const before = driftAfter(files);
+      const content = Object.fromEntries(before.settings.entries.map(({ key, text }) => [key, text]));
+      const known = { entries: { content }, vips: { content: {} } };
+      const drift = before.of(known);
+      const { files: changed, steps, unadopted } = adoptDrift(drift, before.settings, before.read, ADOPTABLE_KINDS);
+      const after = driftAfter({
+        ...files,
+        ...Object.fromEntries(changed.map((one) => [one.file, one.after])),
+      });
+      const still = after.of(known).items.map(({ key }) => key);
+      const taken = steps.flatMap(({ items }) => items.map(({ key }) => key));
+      expect(still.filter((key) => taken.includes(key))).toEqual([]);
+      expect(
+        steps.flatMap(({ items }) => items).length + new Set([...unadopted.map(({ item }) => item)]).size,
+      ).toBeLessThanOrEqual(drift.items.length);
+      // What nothing was done to is declared as it was, with all that was said of it.
+      const touched = new Set(drift.items.map(({ value }) => value));
+      const said = ({ settings }: typeof before) =>
+        settings.entries.filter(({ value }) => !touched.has(value)).map(({ location: _place, ...one }) => one);
+      expect(said(after)).toEqual(said(before));
+    }),
+    { numRuns: 40 },
+  );
+});

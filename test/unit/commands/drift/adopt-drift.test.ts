@@ -1,0 +1,403 @@
+import { describe, expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
+import { type Adoption, adoptDrift } from "../../../../provider/commands/drift/adopt-drift";
+import { buildAdoptionMessage } from "../../../../provider/commands/drift/adoption-message";
+import { renderDriftText } from "../../../../provider/commands/drift/drift-report";
+import type { AdoptableKind } from "../../../../provider/commands/drift/plan-adoption";
+import { readSettings } from "../../../../provider/files/read-settings";
+import { detectDrift } from "../../../../provider/gitops/detect-drift";
+import { driftSchema, formatDriftJson } from "../../../../provider/gitops/drift-schema";
+import { buildDesiredState } from "../../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../../provider/plan/make-plan";
+import { buildObservedState } from "../../../../provider/plan/observed-state";
+import type { EncodedList } from "../../../../provider/settings/encoded-list";
+import { HOSTILE } from "../../../support/hostile-text";
+import { countSteps } from "../../../support/step-count";
+
+const TODAY = "2026-11-21";
+const AT = `${TODAY}T00:00:00.000Z`;
+const ALL: readonly AdoptableKind[] = ["added", "changed", "removed"];
+
+const row = (list: string, value: string, more: Partial<AllowDenyEntryRow> = {}): AllowDenyEntryRow => ({
+  id: `${list} ${value}`,
+  list,
+  entry_type: "domain",
+  value,
+  verdict_scope: "global",
+  comment: undefined,
+  created_by: "Pulumi (ci)",
+  created_at: "2026-11-01T08:00:00Z",
+  ...more,
+});
+const vip = (email: string, comment?: string): VipEmployeeRow => ({ email, comment, added_by: "ci" }) as never;
+
+interface World {
+  readonly files: Readonly<Record<string, string>>;
+  readonly rows?: readonly AllowDenyEntryRow[];
+  readonly vips?: readonly VipEmployeeRow[];
+  /** What the stack's last run left; by default what the files declare, undefined where no state was read. */
+  readonly left?: { readonly entries?: EncodedList; readonly vips?: EncodedList } | "nothing read";
+}
+
+/** The files `acme/settings.yaml` and what it includes beside a tenant. */
+function world({ files, rows = [], vips = [], left }: World) {
+  const top = "acme/settings.yaml";
+  const observed = buildObservedState(AT, rows, vips);
+  const read = (texts: Readonly<Record<string, string>>) => (path: string) => texts[path] ?? "";
+  const settingsOf = (texts: Readonly<Record<string, string>>) =>
+    readSettings(top, { today: TODAY, readFile: read(texts) });
+  const settings = settingsOf(files);
+  const keyed = (all: readonly { readonly key: string; readonly text: string }[]): EncodedList =>
+    Object.fromEntries(all.map(({ key, text }) => [key, text]));
+  const known =
+    left === "nothing read"
+      ? undefined
+      : {
+          entries: { content: left?.entries ?? keyed(settings.entries) },
+          vips: { content: left?.vips ?? keyed(settings.vips) },
+        };
+  const drift = (texts: Readonly<Record<string, string>> = files) =>
+    detectDrift(settingsOf(texts), observed, "host", known);
+  return {
+    drift,
+    adopt: (...what: readonly AdoptableKind[]) => adoptDrift(drift(), settings, read(files), what),
+    after: ({ files: changed }: Adoption) => ({
+      ...files,
+      ...Object.fromEntries(changed.map(({ file, after }) => [file, after])),
+    }),
+    /** What a run would change of what the files say afterwards. */
+    planned: (texts: Readonly<Record<string, string>>) =>
+      makePlan({
+        desired: buildDesiredState(settingsOf(texts), known),
+        observed,
+        tenant: { host: "host", name: "acme" },
+        source: { kind: "files", files: [top], stack: "acme" },
+        mail: buildEmptyEvidence(AT, "not asked"),
+      }).changes.map(({ sign, key }) => `${sign} ${key}`),
+  };
+}
+
+const said = ({ steps, unadopted }: Adoption): string[] => [
+  ...steps.map(({ driftKind, items }) => `${driftKind} ${items.map(({ key }) => key).join(" + ")}`),
+  ...unadopted.map(({ item, reason }) => `left ${item.key}: ${reason}`),
+];
+
+describe("adopting what was changed", () => {
+  const SETTINGS = `version: 1
+deny:
+  # the first
+  - value: bad.example # INC-7
+    comment: before
+    ticket: INC-7
+    owner: lena@acme.example
+    approvedBy: tomas@acme.example
+    expires: 2027-01-31
+    reviewed: { on: 2026-11-01, by: lena@acme.example }
+  - value: plain.example
+    comment: gone there
+  - short.example   # as it was
+`;
+
+  it("takes the comment, leaves all else byte for byte, and drops who agreed to what stood before", () => {
+    const acme = world({
+      files: { "acme/settings.yaml": SETTINGS },
+      rows: [
+        row("deny", "bad.example", { comment: "after: it" }),
+        row("deny", "plain.example"),
+        row("deny", "short.example", { comment: "now with one" }),
+      ],
+    });
+    const adoption = acme.adopt("changed");
+    expect(said(adoption)).toEqual(["changed bad.example", "changed plain.example", "changed short.example"]);
+    expect(adoption.steps.map(({ lost }) => lost)).toEqual([
+      "approvedBy, reviewed were said of it as it stood before, and left out",
+      undefined,
+      undefined,
+    ]);
+    const after = acme.after(adoption);
+    expect(after["acme/settings.yaml"]).toBe(`version: 1
+deny:
+  # the first
+  - value: bad.example # INC-7
+    comment: "after: it"
+    ticket: INC-7
+    owner: lena@acme.example
+    expires: 2027-01-31
+  - value: plain.example
+  - value: short.example   # as it was
+    comment: now with one
+`);
+    expect(acme.drift(after).items).toEqual([]);
+    expect(acme.planned(after)).toEqual([]);
+  });
+
+  it("moves to the list where the tenant has it, without what was said of the old one", () => {
+    const acme = world({
+      files: { "acme/settings.yaml": `${SETTINGS}allow: [fine.example]\n` },
+      rows: [
+        row("allow", "bad.example", { comment: "ours now" }),
+        row("deny", "plain.example", { comment: "gone there" }),
+        row("deny", "short.example"),
+        row("deny", "fine.example"),
+      ],
+    });
+    const adoption = acme.adopt("changed");
+    expect(adoption.steps[0]?.lost).toBe(
+      "ticket, approvedBy, reviewed were said of it as it stood before, and left out",
+    );
+    const after = acme.after(adoption);
+    expect(after["acme/settings.yaml"]).toContain("allow: [{ value: bad.example, comment: ours now, owner");
+    expect(after["acme/settings.yaml"]).not.toMatch(/INC-7|approvedBy|reviewed/);
+    expect(acme.drift(after).items).toEqual([]);
+    expect(acme.planned(after)).toEqual([]);
+  });
+
+  it("says what the team's policy asks for of it, and of nothing else", () => {
+    const acme = world({
+      files: {
+        "acme/settings.yaml":
+          "version: 1\npolicy: { requireTicket: [deny], requireTwoPeople: [allow] }\nallow: [{ value: a.example, owner: lena, approvedBy: tomas }]\ndeny: [without.example]\n",
+      },
+      rows: [
+        row("allow", "a.example", { comment: "mine" }),
+        row("deny", "new.example"),
+        row("deny", "without.example"),
+      ],
+    });
+    const { findings } = acme.adopt(...ALL);
+    expect(findings.map(({ code, subject }) => [code, subject?.key])).toEqual([
+      ["policy-two-people", "a.example"],
+      ["policy-ticket", "new.example"],
+    ]);
+  });
+
+  it("does not move what would be refused as risky there", () => {
+    const acme = world({
+      files: {
+        "acme/settings.yaml": 'version: 1\ndeny: [{ value: gmail.com, acceptRisk: "meant" }, b.example]\n',
+      },
+      rows: [row("allow", "gmail.com"), row("deny", "b.example")],
+    });
+    expect(said(acme.adopt("changed"))).toEqual([
+      "left gmail.com: it allows a whole free-mail domain (allow-free-mail); write it yourself, with acceptRisk, if it is meant",
+    ]);
+  });
+
+  it("takes an entry that stands there in another scope for one whose scope was changed", () => {
+    const acme = world({
+      files: {
+        "acme/settings.yaml":
+          "version: 1\nallow:\n  - { value: news.example, owner: lena, approvedBy: tomas }\n  - { value: x.example, scope: graymail }\n",
+      },
+      rows: [
+        row("allow", "news.example", { verdict_scope: "graymail", comment: "only that" }),
+        row("allow", "x.example"),
+      ],
+    });
+    const adoption = acme.adopt("changed");
+    expect(said(adoption)).toEqual([
+      "changed news.example + news.example (graymail)",
+      "changed x.example (graymail) + x.example",
+    ]);
+    const after = acme.after(adoption);
+    expect(after["acme/settings.yaml"]).toBe(
+      "version: 1\nallow:\n  - { value: news.example, comment: only that, owner: lena, scope: graymail }\n  - { value: x.example }\n",
+    );
+    expect(acme.drift(after).items).toEqual([]);
+    // Without leave to change, nobody gets both scopes, of which a service may hold one.
+    expect(said(acme.adopt("added"))).toEqual([
+      expect.stringContaining("left news.example (graymail): it is declared in another scope"),
+      expect.stringContaining("left x.example: it is declared in another scope"),
+    ]);
+    expect(said(acme.adopt("added", "removed"))).toHaveLength(4);
+  });
+
+  it("declares it for the tenant alone where an included file has it", () => {
+    const BASELINE =
+      "version: 1\ndeny:\n  - { value: bulk.example, comment: ours, ticket: INC-1, expires: 2027-01-01 }\n  - moved.example\n";
+    const acme = world({
+      files: { "acme/settings.yaml": "version: 1\ninclude: [../baseline.yaml]\n", "baseline.yaml": BASELINE },
+      rows: [row("deny", "bulk.example", { comment: "theirs" }), row("allow", "moved.example")],
+    });
+    const adoption = acme.adopt(...ALL);
+    const after = acme.after(adoption);
+    expect(after["baseline.yaml"]).toBe(BASELINE);
+    expect(after["acme/settings.yaml"]).toContain(
+      "deny:\n  # as the tenant has it; the included file says otherwise\n  - value: bulk.example\n    comment: theirs\n    ticket: INC-1\n    expires: 2027-01-01\n",
+    );
+    expect(said(adoption)).toEqual([
+      "changed bulk.example",
+      'left moved.example: it stands in an included file (baseline.yaml:4): change it there, for all that include it, or write `remove: {deny: [moved.example]}` and `allow: [moved.example]` in "acme/settings.yaml" for this tenant alone',
+    ]);
+    expect(acme.drift(after).items.map(({ key }) => key)).toEqual(["moved.example"]);
+    expect(acme.planned(after)).toEqual(["change moved.example"]);
+  });
+
+  it("takes a VIP's comment", () => {
+    const acme = world({
+      files: { "acme/settings.yaml": "version: 1\nvips:\n  - { email: ceo@acme.example, comment: Chief }\n" },
+      vips: [vip("CEO@acme.example", "Chair")],
+    });
+    const after = acme.after(acme.adopt("changed"));
+    expect(after["acme/settings.yaml"]).toBe("version: 1\nvips:\n  - { email: ceo@acme.example, comment: Chair }\n");
+    expect(acme.drift(after).items).toEqual([]);
+  });
+});
+
+describe("adopting what was removed", () => {
+  const list = (count: number): string =>
+    Array.from({ length: count }, (_, at) => `  - n${at}.example # ${at}\n`).join("");
+  const rows = (from: number, until: number) =>
+    Array.from({ length: until - from }, (_, at) => row("deny", `n${from + at}.example`));
+
+  it("takes entries and VIPs out with their comments, and nothing else", () => {
+    const acme = world({
+      files: {
+        "acme/settings.yaml": `version: 1\nvips: [ceo@acme.example, cfo@acme.example]\ndeny:\n${list(4)}  # why\n  - gone.example\n`,
+      },
+      rows: rows(0, 4),
+      vips: [vip("ceo@acme.example")],
+    });
+    const adoption = acme.adopt("removed");
+    expect(said(adoption)).toEqual(["removed gone.example", "removed cfo@acme.example"]);
+    const after = acme.after(adoption);
+    expect(after["acme/settings.yaml"]).toBe(`version: 1\nvips: [ceo@acme.example]\ndeny:\n${list(4)}`);
+    expect(acme.drift(after).items).toEqual([]);
+    expect(acme.planned(after)).toEqual([]);
+    expect(buildAdoptionMessage(adoption.steps)).toEqual({
+      title: "Adopt from the tenant: 2 removed",
+      body: "- removed deny gone.example\n- removed VIP cfo@acme.example",
+      branch: "adopt-gone.example-and-1-more",
+    });
+  });
+
+  it("never removes what the files declare and no run has brought there, nor what others declare", () => {
+    const files = {
+      "acme/settings.yaml":
+        "version: 1\ninclude: [../baseline.yaml]\nlists: { entries: { protect: [safe.example] } }\ndeny: [kept.example, new.example, safe.example, both.example, over.example]\n",
+      "baseline.yaml": "version: 1\ndeny: [bulk.example, { value: over.example, comment: b }]\n",
+    };
+    const applied = {
+      "kept.example": "deny",
+      "safe.example": "deny",
+      "both.example": "allow",
+      "bulk.example": "deny",
+      "over.example": "deny",
+    };
+    const acme = world({ files, rows: [row("deny", "kept.example")], left: { entries: applied } });
+    const adoption = acme.adopt(...ALL);
+    expect(adoption.files).toEqual([]);
+    expect(said(adoption)).toEqual([
+      "left both.example: the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant",
+      'left bulk.example: it stands in an included file (baseline.yaml:2): change it there, for all that include it, or write `remove: {deny: [bulk.example]}` in "acme/settings.yaml" for this tenant alone',
+      "left new.example: the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, `email-security remove new.example` takes it out",
+      expect.stringContaining("left over.example: it stands in an included file (baseline.yaml:2)"),
+      'left safe.example: `protect` names it ("safe.example"), so it must be declared',
+    ]);
+    const unread = world({ files, rows: [row("deny", "kept.example")], left: "nothing read" });
+    expect(unread.adopt(...ALL).steps).toEqual([]);
+    expect(unread.adopt(...ALL).unadopted).toHaveLength(5);
+  });
+
+  it("does not follow a list that lost much, unless the file says that it is meant", () => {
+    const texts = (options: string) => ({
+      "acme/settings.yaml": `version: 1\n${options}deny:\n${list(30)}`,
+    });
+    const many = world({ files: texts(""), rows: rows(0, 18) }).adopt("removed");
+    expect(many.steps).toEqual([]);
+    expect(many.unadopted).toHaveLength(12);
+    expect(many.unadopted[0]?.reason).toMatch(
+      /^with all that are missing, the files would lose 12 of 30 entries \(40 %\)\. .*; if that is meant, write `confirmRemovals: 12` under `lists: \{entries: …\}`, and take it away afterwards$/,
+    );
+    const meant = world({
+      files: texts("lists: { entries: { confirmRemovals: 12 } }\n"),
+      rows: rows(0, 18),
+    }).adopt("removed");
+    expect(meant.steps).toHaveLength(12);
+    expect(() => world({ files: texts(""), rows: [row("deny", "theirs.example")] }).adopt(...ALL)).toThrow(
+      "another tenant than it is meant for",
+    );
+  });
+});
+
+describe("what the stack's last run left", () => {
+  const files = {
+    "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }, b.example]\n",
+  };
+  const there = [row("deny", "bad.example", { comment: "before" }), row("deny", "b.example")];
+
+  it.each([
+    ["the tenant moved", "deny: now", "changed at the tenant since the stack's last run", 1],
+    ["the files moved", "deny: before", "the files declare it otherwise since the stack's last run", 0],
+    ["both moved", "deny: once", "changed at the tenant since the stack's last run", 0],
+    ["it was never the stack's", "(unmanaged) deny: before", "this stack has never declared it", 0],
+  ])("is told, and decides, where %s", (_case, text, told, adopted) => {
+    const acme = world({
+      files,
+      rows: there,
+      left: { entries: { "bad.example": text, "b.example": "deny" } },
+    });
+    expect(renderDriftText(acme.drift())).toContain(`      ${told}`);
+    expect(renderDriftText(acme.drift())).not.toContain("if it was changed since");
+    expect(driftSchema.parse(JSON.parse(formatDriftJson(acme.drift())))).toEqual(acme.drift());
+    const adoption = acme.adopt("changed");
+    expect([adoption.steps.length, adoption.unadopted.length]).toEqual([adopted, 1 - adopted]);
+  });
+});
+
+it("without the stack's state, it is told that it is not known whether the tenant moved at all", () => {
+  const acme = world({
+    files: { "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }]\n" },
+    rows: [row("deny", "bad.example", { comment: "before" })],
+    left: "nothing read",
+  });
+  expect(renderDriftText(acme.drift())).toContain(
+    "made by Pulumi (ci) on 2026-11-01T08:00:00Z; if it was changed since, the service does not tell by whom",
+  );
+});
+
+describe("hostile text", () => {
+  it.each(Object.entries(HOSTILE))("is adopted as text or left, of %s", (_what, text) => {
+    const comment = text.toWellFormed();
+    const acme = world({
+      files: { "acme/settings.yaml": "version: 1\ndeny: [bad.example, b.example]\n" },
+      rows: [row("deny", "bad.example", { comment, created_by: text }), row("deny", "b.example")],
+    });
+    const adoption = acme.adopt(...ALL);
+    expect(adoption.steps.length + adoption.unadopted.length).toBe(1);
+    const after = acme.after(adoption);
+    expect(acme.drift(after).items).toHaveLength(adoption.unadopted.length);
+    const { title, body } = buildAdoptionMessage(adoption.steps);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
+    const harm = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]|^::|##vso/m;
+    for (const shown of [after["acme/settings.yaml"], title, body, renderDriftText(acme.drift())]) {
+      expect(shown).not.toMatch(harm);
+    }
+  });
+});
+
+it("takes steps in proportion to what it adopts", () => {
+  const stepsOf = (scale: number): number => {
+    const hosts = (name: string): string[] => Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
+    const [kept, gone] = [hosts("kept"), hosts("gone")];
+    const lines = [...kept, ...gone].map((host) => `  - value: ${host}\n    comment: before\n`).join("");
+    const options = `lists: { entries: { confirmRemovals: ${gone.length}, protect: [protected.example] } }\n`;
+    const acme = world({
+      files: { "acme/settings.yaml": `version: 1\n${options}allow: [protected.example]\ndeny:\n${lines}` },
+      rows: [
+        row("allow", "protected.example"),
+        ...kept.map((host) => row("deny", host, { comment: "after" })),
+        ...hosts("added").map((host) => row("deny", host)),
+      ],
+    });
+    let adopted = 0;
+    const steps = countSteps(() => {
+      adopted = acme.adopt(...ALL).steps.length;
+    });
+    expect(adopted).toBe(300 * scale);
+    return steps;
+  };
+  // Looking at all elements for each of them takes 16 times the steps.
+  expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
+});

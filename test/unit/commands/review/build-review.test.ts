@@ -1,0 +1,235 @@
+import { describe, expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
+import { buildReview, type ReviewOptions } from "../../../../provider/commands/review/build-review";
+import { readSettings } from "../../../../provider/files/read-settings";
+import { buildObservedState } from "../../../../provider/plan/observed-state";
+import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
+
+const TODAY = "2026-11-21";
+const KEPT = "reviewed: { on: 2026-11-15, by: Dana }";
+
+function review(files: Readonly<Record<string, string>>, threats: ThreatFields[] | undefined, created = "2026-01-01") {
+  const settings = readSettings("acme.yaml", {
+    today: TODAY,
+    ownDomains: [],
+    readFile: (path) => files[path] ?? "",
+  });
+  const rows = settings.entries.map(
+    ({ list, value, entryType, verdictScope }): AllowDenyEntryRow => ({
+      id: value,
+      list,
+      entry_type: entryType,
+      value,
+      verdict_scope: verdictScope,
+      created_at: `${created}T00:00:00Z`,
+      comment: undefined,
+      created_by: undefined,
+    }),
+  );
+  const asked =
+    threats === undefined
+      ? undefined
+      : { observed: buildObservedState(`${TODAY}T00:00:00Z`, rows, []), base: evidenceBaseOf({ threats }) };
+  const found = buildReview(settings, asked);
+  return {
+    found,
+    told: found.items.map(
+      ({ list, value, reasons }) => `${list} ${value}: ${reasons.map(({ kind }) => kind).join(" ")}`,
+    ),
+  };
+}
+
+const malicious = (day: string): ThreatFields => ({
+  sender_email: "a@bad.example",
+  verdict: "malicious",
+  detection_time: `2026-11-${day}T10:00:00Z`,
+  time: `2026-11-${day}T10:00:00Z`,
+});
+
+describe("what is to be looked at", () => {
+  const own = (about: string) => ({
+    "acme.yaml": `version: 1\nallow:\n  - { value: bad.example${about} }\n`,
+  });
+
+  it("is an allow that was found malicious, until somebody keeps it, and again once there is more such mail", () => {
+    expect(review(own(""), [malicious("10")]).told).toEqual(["allow bad.example: malicious"]);
+    expect(review(own(`, ${KEPT}`), [malicious("10")]).told).toEqual([]);
+    expect(review(own(`, ${KEPT}`), [malicious("10"), malicious("16")]).told).toEqual(["allow bad.example: malicious"]);
+  });
+
+  it("is one whose decision stands in a file that others share: it says nothing of this tenant's mail", () => {
+    const files = {
+      "acme.yaml": "version: 1\ninclude: [base.yaml]\n",
+      "base.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,
+    };
+    expect(review(files, [malicious("10")]).told).toEqual(["allow bad.example: malicious"]);
+  });
+
+  it("is what the policy refuses, however often it was kept, what ends and ended, and what no mail came under", () => {
+    const files = {
+      "acme.yaml": `version: 1\npolicy: { requireOwner: [allow] }\nallow:\n  - { value: a.example, expires: never, ${KEPT} }\n  - { value: b.example, owner: Dana, expires: 2026-11-30 }\n  - { value: c.example, owner: Dana, expires: 2026-11-20, ${KEPT} }\ndeny:\n  - old.example\n  - { value: kept.example, ${KEPT} }\n`,
+    };
+    expect(review(files, []).told).toEqual([
+      "allow a.example: policy",
+      "allow c.example: ended",
+      "allow b.example: ending unused",
+      "deny old.example: unused",
+    ]);
+    expect(review(files, [], "2026-11-20").told).not.toContain("deny old.example: unused");
+    const offline = review(files, undefined);
+    expect(offline.told).toEqual(["allow a.example: policy", "allow c.example: ended", "allow b.example: ending"]);
+    expect(offline.found.notAsked[0]).toContain("The tenant was not asked");
+  });
+
+  it("tells every rule that is broken", () => {
+    const { found } = review(
+      {
+        "acme.yaml": "version: 1\npolicy: { requireOwner: [deny], requireTicket: [deny] }\ndeny: [a.example]\n",
+      },
+      undefined,
+    );
+    expect(found.items.map(({ reasons }) => reasons)).toEqual([
+      [{ kind: "policy", evidence: expect.stringMatching(/names no ticket.* names nobody who answers/) }],
+    ]);
+  });
+
+  it("is what is due: by its last decision, else by the day on which the service got it", () => {
+    const files = {
+      "acme.yaml":
+        "version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: a.example, reviewed: { on: 2026-10-01, by: Dana } }\n  - { value: b.example, reviewed: { on: 2026-11-01, by: Dana } }\n  - c.example\n",
+    };
+    const mail = ["a", "b", "c"].map((name): ThreatFields => ({ sender_email: `x@${name}.example` }));
+    expect(review(files, mail).told).toEqual(["deny a.example: due", "deny c.example: due"]);
+    expect(review(files, mail, "2026-11-15").told).toEqual(["deny a.example: due"]);
+  });
+});
+
+describe("what a review knows of people and of what no file declares", () => {
+  const settings = (about: string) =>
+    readSettings("acme.yaml", { today: TODAY, readFile: () => `version: 1\n${about}` });
+  const row = (over: Partial<AllowDenyEntryRow>): AllowDenyEntryRow => ({
+    id: `${over.value}`,
+    list: "allow",
+    entry_type: "domain",
+    value: "x.example",
+    verdict_scope: "global",
+    created_at: "2026-01-01T00:00:00Z",
+    comment: undefined,
+    created_by: undefined,
+    ...over,
+  });
+  const vipRow = (email: string, rest: Partial<VipEmployeeRow> = {}): VipEmployeeRow => ({
+    email,
+    full_name: undefined,
+    job_title: undefined,
+    department: undefined,
+    comment: undefined,
+    added_by: undefined,
+    date_added: "2026-11-20T00:00:00Z",
+    updated_at: undefined,
+    source: "manual",
+    ...rest,
+  });
+  const told = (
+    about: string,
+    rows: AllowDenyEntryRow[],
+    vips: VipEmployeeRow[] = [],
+    mail: Parameters<typeof evidenceBaseOf>[0] = {},
+    options: ReviewOptions = {},
+  ) => {
+    const observed = buildObservedState(`${TODAY}T00:00:00Z`, rows, vips);
+    const found = buildReview(settings(about), { observed, base: evidenceBaseOf(mail) }, options);
+    return found.items.map(({ list, value, scope, reasons }) =>
+      [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)].flat().join(" "),
+    );
+  };
+
+  it("is an allow of the console's, with what its mail says; not what the files ignore, declare, or let end", () => {
+    const rows = [
+      row({ value: "Console.example" }),
+      row({ value: "bad.example", verdict_scope: "graymail" }),
+      row({ value: "left.example" }),
+      row({ value: "mine.example" }),
+      row({ value: "late.example" }),
+      row({ value: "turned.example" }),
+      row({ value: "no.example", list: "deny" }),
+    ];
+    const about =
+      "lists: { entries: { ignore: [left.*] } }\nallow:\n  - { value: late.example, expires: 2026-11-01 }\n  - mine.example\ndeny: [turned.example]\n";
+    const found = told(about, rows, [], {
+      threats: [malicious("10"), { sender_email: "x@mine.example", verdict: "spam" }],
+      reports: [{ sender: "a@bad.example", verdict: "unknown" }],
+    });
+    expect(found).toEqual([
+      "allow bad.example graymail malicious reported undeclared",
+      "allow console.example undeclared",
+      "allow turned.example undeclared",
+      "allow late.example ended",
+    ]);
+  });
+
+  it("is an allow whose line is of the other list and has ended, and one that has ended and is still there, kept or not", () => {
+    const kept = "expires: 2026-11-01, reviewed: { on: 2026-11-15, by: Dana }";
+    const rows = [row({ value: "turned.example" }), row({ value: "bad.example" })];
+    const about = `allow:\n  - { value: bad.example, ${kept} }\n  - { value: gone.example, ${kept} }\ndeny:\n  - { value: turned.example, ${kept} }\n`;
+    expect(told(about, rows, [], { threats: [malicious("10")] })).toEqual([
+      "allow bad.example malicious ended",
+      "allow turned.example undeclared",
+    ]);
+  });
+
+  it("is an owner or VIP outside the own domains, and a VIP of whom the service knows nothing as it does of others", () => {
+    const about =
+      "ownDomains: [acme.example]\nvips: [here@acme.example, gone@acme.example, kept@eu.acme.example, out@else.example]\ndeny:\n  - { value: a.example, owner: x@gone.example }\n  - { value: b.example, owner: x@eu.acme.example }\n  - { value: c.example, owner: The team }\n";
+    const rows = ["a", "b", "c"].map((name) => row({ value: `${name}.example`, list: "deny", created_at: `${TODAY}` }));
+    const vips = [
+      vipRow("here@acme.example", { department: "Legal" }),
+      vipRow("Gone@acme.example", { full_name: " " }),
+      vipRow("kept@eu.acme.example", { full_name: "Kept" }),
+    ];
+    expect(told(about, rows, vips)).toEqual([
+      "deny a.example owner",
+      "vip gone@acme.example left",
+      "vip out@else.example left",
+    ]);
+    const nobody = vips.map(({ email = "" }) => vipRow(email));
+    expect(told(about, rows, nobody)).toEqual(["deny a.example owner", "vip out@else.example left"]);
+    expect(told(about.replace("ownDomains: [acme.example]\n", ""), rows, nobody)).toEqual([]);
+  });
+
+  it("is a targeted person, but for those whom the files leave out", () => {
+    const threats = ["ceo", "cfo"].flatMap((name) =>
+      Array.from(
+        { length: 5 },
+        (): ThreatFields => ({ recipient_email: `${name}@acme.example`, verdict: "malicious" }),
+      ),
+    );
+    expect(told("", [], [], { threats })).toEqual(["vip ceo@acme.example targeted", "vip cfo@acme.example targeted"]);
+    expect(told("lists: { vips: { ignore: [ceo@*] } }\n", [], [], { threats })).toEqual([
+      "vip cfo@acme.example targeted",
+    ]);
+  });
+
+  it("tells of an allow without mail that it is unused, however soon it ends, of an address never, of half a window never", () => {
+    const about =
+      "allow:\n  - { value: quiet.example, expires: 2027-01-15 }\n  - 192.0.2.7\n  - new.example\n  - { value: soon.example, expires: 2026-12-05 }\n";
+    const rows = [
+      row({ value: "quiet.example" }),
+      row({ value: "192.0.2.7", entry_type: "ip" }),
+      row({ value: "new.example", created_at: "2026-11-01T00:00:00Z" }),
+      row({ value: "soon.example", created_at: "2026-11-01T00:00:00Z" }),
+    ];
+    expect(told(about, rows)).toEqual(["allow soon.example ending", "allow quiet.example unused"]);
+    expect(told(about, rows, [], {}, { withinDays: 13 })).toEqual(["allow quiet.example unused"]);
+    expect(told(about, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example ending"]);
+  });
+
+  it("is settled by a decision in a part of the tenant's own file, for as long as it holds", () => {
+    const files: Readonly<Record<string, string>> = {
+      "acme.yaml": "version: 1\ninclude: [allow.yaml]\n",
+      "allow.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,
+    };
+    expect(review(files, [malicious("10")]).told).toEqual([]);
+    expect(review(files, [malicious("16")]).told).toEqual(["allow bad.example: malicious"]);
+  });
+});

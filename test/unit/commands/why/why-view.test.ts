@@ -1,0 +1,209 @@
+import { expect, it } from "vitest";
+import { formatWhyJson, renderWhyMarkdown, renderWhyText } from "../../../../provider/commands/why/why-output";
+import { buildWhyView } from "../../../../provider/commands/why/why-view";
+import { type WhyStory, whySchema } from "../../../../provider/gitops/why-schema";
+import type { SafeText } from "../../../../provider/render/safe-text";
+import { commandsIn } from "../../../support/hostile-text";
+
+const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007 <script>` | # ![x](y)";
+
+const story = (fields: Partial<WhyStory> = {}): WhyStory => ({
+  format: 1,
+  value: "ceo@partner.example",
+  file: "settings.yaml",
+  at: "2026-11-20T09:00:00.000Z",
+  files: [],
+  above: [],
+  history: [],
+  isHistoryOfOtherFiles: false,
+  missing: [],
+  ...fields,
+});
+
+const commit = (subject: string) => ({
+  id: "0".repeat(40),
+  author: "Dana",
+  at: "2026-10-01T08:00:00.000Z",
+  subject,
+});
+const element = (section: "allow" | "deny" | "vips" | "remove deny", scope = "global") => ({
+  section,
+  scope,
+  fields: {},
+  path: "a.yaml",
+});
+const event = (subject: string, before: unknown, after: unknown) =>
+  ({
+    commit: commit(subject),
+    requests: [],
+    merges: [],
+    before,
+    after,
+  }) as unknown as WhyStory["history"][number];
+const place = { file: "a.yaml", line: 3, column: 1 };
+const chain = { place, chain: ["a.yaml"], overrides: [] };
+const plain = (words: SafeText): string => words.map((word) => (typeof word === "string" ? word : word.given)).join("");
+
+const standing = story({
+  files: [
+    { state: "declared", kind: "entry", key: "k", list: "deny", verdictScope: "global", ...chain },
+    { state: "declared", kind: "vip", key: "k", ...chain },
+  ],
+  held: [
+    { kind: "entry", key: "k", list: "deny", verdictScope: "global", isDeclared: true },
+    { kind: "entry", key: "k", list: "allow", verdictScope: "graymail", isDeclared: false },
+  ],
+  vipEnd: "excluded",
+  history: [
+    event("to deny", element("allow"), element("deny")),
+    event("a VIP", undefined, element("vips")),
+    event("newsletters", element("allow", "graymail"), undefined),
+    event("once allowed", undefined, element("allow")),
+  ],
+  rollouts: [
+    {
+      rollout: "r1",
+      wave: "w",
+      did: "add",
+      kind: "vip",
+      lists: [],
+      state: "done",
+      digest: "d",
+      planDigest: "p",
+    },
+    {
+      rollout: "r2",
+      wave: "w",
+      did: "change",
+      kind: "entry",
+      lists: ["allow", "deny"],
+      verdictScope: "global",
+      state: "done",
+      digest: "d",
+      planDigest: "p",
+    },
+  ],
+});
+
+it("tells each list and scope, and a VIP, under headings of their own; a move is told of both lists", () => {
+  const { sections } = buildWhyView(standing);
+  const told = sections.map(({ title, lines }) => [
+    plain(title),
+    lines.map(({ source, text, details }) => [source, plain(text), ...details.map(plain)].join(" | ").slice(0, 130)),
+  ]);
+  const titles = told.map(([title]) => title);
+  expect(titles).toEqual([
+    "As deny, now",
+    "As deny, history, newest first",
+    "As VIP, now",
+    "As VIP, history, newest first",
+    "As allow (scope graymail), now",
+    "As allow (scope graymail), history, newest first",
+    "Other history, newest first",
+  ]);
+  const lines = (at: number): string => JSON.stringify(told[at]?.[1]);
+  expect(lines(0)).toMatch(/"file \| deny at a\.yaml:3\..*"tenant \| holds deny"/);
+  expect(lines(1)).toMatch(/list allow → deny.*r2/);
+  expect(lines(2)).toContain("excluded, and automatic detection");
+  expect(lines(3)).toMatch(/added to vips.*r1/);
+  expect(lines(4)).toMatch(/No file declares it.*which no file declares/);
+  expect(lines(5)).toContain("taken out of allow (scope graymail)");
+  expect(lines(6)).toContain("added to allow in a.yaml");
+  // Nothing is told twice but the move, and nothing is lost.
+  const all = told.flatMap(([, some]) => some as string[]);
+  expect(all.filter((line) => line.startsWith("git"))).toHaveLength(4);
+  expect(all.filter((line) => line.startsWith("journal"))).toHaveLength(2);
+});
+
+it("tells a value that stands once under one heading, and no end of a VIP where there is none", () => {
+  const { sections } = buildWhyView(story({ held: [], history: standing.history }));
+  expect(sections.map(({ title, lines }) => [plain(title), lines.length])).toEqual([
+    ["Now", 2],
+    ["History, newest first", 4],
+  ]);
+});
+
+it("says of a VIP that its settings keep that it stays one", () => {
+  const { sections } = buildWhyView(story({ files: standing.files.slice(1), vipEnd: "kept" }));
+  expect(sections[0]?.lines.map(({ text }) => plain(text)).join("\n")).toContain("it stays a VIP at the tenant");
+});
+
+it("does nothing in a terminal or a page, whatever stands in a file, a commit or the service's answers", () => {
+  const said = {
+    comment: HOSTILE,
+    ticket: HOSTILE,
+    owner: HOSTILE,
+    approvedBy: HOSTILE,
+    acceptRisk: HOSTILE,
+  };
+  const hostile = story({
+    file: HOSTILE,
+    tenant: { host: HOSTILE, name: HOSTILE },
+    files: [
+      {
+        state: "declared",
+        kind: "entry",
+        key: HOSTILE,
+        list: "deny",
+        verdictScope: HOSTILE,
+        ...chain,
+        ...said,
+      },
+      {
+        state: "declared",
+        kind: "vip",
+        key: HOSTILE,
+        place: { ...place, file: HOSTILE },
+        chain: [HOSTILE, HOSTILE],
+        overrides: [],
+        ...said,
+      },
+    ],
+    above: [{ list: HOSTILE, value: HOSTILE, verdictScope: HOSTILE }],
+    held: [
+      {
+        kind: "entry",
+        key: HOSTILE,
+        list: HOSTILE,
+        verdictScope: HOSTILE,
+        comment: HOSTILE,
+        by: HOSTILE,
+        at: HOSTILE,
+        isDeclared: false,
+      },
+    ],
+    vipEnd: "excluded",
+    history: [
+      {
+        commit: { id: HOSTILE, author: HOSTILE, at: HOSTILE, subject: HOSTILE },
+        requests: [{ name: HOSTILE }],
+        merges: [{ id: HOSTILE, at: HOSTILE }],
+        after: { section: "allow", scope: HOSTILE, path: HOSTILE, fields: { [HOSTILE]: HOSTILE } },
+      },
+    ],
+    rollouts: [
+      {
+        rollout: HOSTILE,
+        wave: HOSTILE,
+        did: HOSTILE,
+        kind: "entry",
+        lists: ["deny"],
+        state: HOSTILE,
+        digest: HOSTILE,
+        planDigest: HOSTILE,
+        rollsBack: HOSTILE,
+        at: HOSTILE,
+      },
+    ],
+    missing: [HOSTILE],
+  });
+  const text = renderWhyText(hostile, { width: 80 });
+  expect(commandsIn(text)).toEqual([]);
+  expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  expect(commandsIn(formatWhyJson(hostile))).toEqual([]);
+  const markdown = renderWhyMarkdown(hostile);
+  expect(commandsIn(markdown)).toEqual([]);
+  // All of it stands in code spans, or is escaped.
+  expect(markdown.replace(/(`+)(?!`).*?(?<!`)\1(?!`)/g, "")).not.toMatch(/(?<!\\)(?:<script>|!\[x\])/);
+  expect(whySchema.parse(hostile)).toEqual(hostile);
+});

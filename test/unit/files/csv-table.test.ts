@@ -1,0 +1,292 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { CsvError } from "../../../provider/files/csv-error";
+import { importCsv } from "../../../provider/files/csv-import";
+import { type CsvOptions, readCsv } from "../../../provider/files/csv-table";
+import { formatCsv } from "../../../provider/files/csv-writer";
+import { readSettings } from "../../../provider/files/read-settings";
+import { editSettings } from "../../../provider/files/settings-editor";
+import { LintedFolder } from "../../support/linted-folder";
+import { settingsFolder } from "../../support/settings-folder";
+import { countSteps } from "../../support/step-count";
+
+function read(text: string | Uint8Array, options: CsvOptions = {}) {
+  const { rows, ignoredColumns } = readCsv(Buffer.from(text), options);
+  return { rows: rows.map(({ row, section, element }) => [row, section, element]), ignored: ignoredColumns };
+}
+
+/** `5 Expires: is …`. */
+function mistakes(text: string | Uint8Array, options: CsvOptions = {}): string[] {
+  try {
+    readCsv(Buffer.from(text), options);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return error.mistakes.map(({ row, column, message }) => `${row ?? "-"} ${column ?? "-"}: ${message}`);
+  }
+  return [];
+}
+
+const EVIL = { value: "evil.example" };
+
+describe("a table", () => {
+  it("is read by its header, in any order and case, with the names that people give", () => {
+    const { rows, ignored } = read(
+      [
+        "Date added,REASON,Approved by,Domain,Allow/Deny,Valid until,Ticket-Number,Requested by,Verdict scope,Accept risk",
+        "2026-01-01,Contract 7,Tomas,partner.example,Allowed,31.03.2027,INC-7,Dana,graymail,They write",
+        "2026-01-02,,,evil.example,BLOCK,,,,,",
+      ].join("\n"),
+    );
+    expect(rows).toEqual([
+      [
+        2,
+        "allow",
+        {
+          value: "partner.example",
+          comment: "Contract 7",
+          ticket: "INC-7",
+          owner: "Dana",
+          approvedBy: "Tomas",
+          expires: "2027-03-31",
+          scope: "graymail",
+          acceptRisk: "They write",
+        },
+      ],
+      [3, "deny", EVIL],
+    ]);
+    expect(ignored).toEqual(["Date added"]);
+  });
+
+  it.each([
+    ["commas", "value,list\nevil.example,deny\n"],
+    ["semicolons", "value;list\nevil.example;deny\n"],
+    ["tabs", "value\tlist\nevil.example\tdeny\n"],
+    ["bars", "value|list\nevil.example|deny\n"],
+    ["a byte order mark", "\uFEFFvalue,list\nevil.example,deny\n"],
+    ["Excel's own line", "sep=;\r\nvalue;list\r\nevil.example;deny\r\n"],
+    ["both", "\uFEFFsep=,\r\nvalue,list\r\nevil.example,deny\r\n"],
+    ["Windows' line ends", 'value,list\r\n"evil.example","deny"\r\n'],
+    ["a Macintosh's of old", "value,list\revil.example,deny\r"],
+    ["no line end", "value,list\nevil.example,deny"],
+    ["white space", " value , list \n evil.example , deny \n"],
+    ["Excel's Unicode text", Buffer.from("\uFEFFvalue\tlist\r\nevil.example\tdeny\r\n", "utf16le")],
+  ])("with %s", (_what, text) => {
+    expect(read(text).rows).toEqual([[2, "deny", EVIL]]);
+  });
+
+  it("of values alone, with or without a header, for the list that is asked for", () => {
+    expect(read("evil.example\n192.0.2.7\n", { list: "deny" }).rows).toEqual([
+      [1, "deny", EVIL],
+      [2, "deny", { value: "192.0.2.7" }],
+    ]);
+    expect(read("E-Mail\nceo@acme.example\n", { list: "vips" }).rows).toEqual([
+      [2, "vips", { email: "ceo@acme.example" }],
+    ]);
+  });
+
+  it("with VIPs among entries, and a column each for domains and mailboxes", () => {
+    const { rows } = read(
+      'domain,email,list,vip,comment\nevil.example,,deny,,\n,x@bad.example,deny,no,"a, ""b""\nand c"\n,ceo@acme.example,,x,Board\n,cfo@acme.example,VIP,yes,\n',
+    );
+    expect(rows).toEqual([
+      [2, "deny", EVIL],
+      [3, "deny", { value: "x@bad.example", comment: 'a, "b"\nand c' }],
+      [4, "vips", { email: "ceo@acme.example", comment: "Board" }],
+      [5, "vips", { email: "cfo@acme.example" }],
+    ]);
+  });
+
+  it("whose type says what the list is, or what the value is", () => {
+    expect(read("value,type\nevil.example,Blocked\n").rows).toEqual([[2, "deny", EVIL]]);
+    expect(
+      read("value,list,type\nevil.example,deny,Domain\n192.0.2.7,deny,IP address\na@b.example,deny,email\n").rows,
+    ).toEqual([
+      [2, "deny", { ...EVIL, type: "domain" }],
+      [3, "deny", { value: "192.0.2.7", type: "ip" }],
+      [4, "deny", { value: "a@b.example", type: "email_address" }],
+    ]);
+  });
+
+  it.each([
+    ["2027-03-31", "2027-03-31"],
+    ["2027-03-31 00:00:00", "2027-03-31"],
+    ["2027-03-31T00:00:00Z", "2027-03-31"],
+    ["2027/3/31", "2027-03-31"],
+    ["1.3.2027", "2027-03-01"],
+    ["Never", "never"],
+  ])("with the day %s", (written, expires) => {
+    expect(read(`value,expires\nevil.example,${written}\n`, { list: "deny" }).rows).toEqual([
+      [2, "deny", { ...EVIL, expires }],
+    ]);
+  });
+
+  it("with blank rows, which are counted, and blank cells behind", () => {
+    expect(read("\n,,\nvalue,list,\n\nevil.example,deny,\n,,\n").rows).toEqual([[5, "deny", EVIL]]);
+  });
+});
+
+describe("mistakes", () => {
+  it("are told all at once, each with its row and the column as it is titled", () => {
+    expect(
+      mistakes(
+        [
+          "Domain;List;Valid until;Owner;VIP",
+          "https://evil.example/x;deny;;;",
+          "evil.example;perhaps;;;",
+          "good.example;deny;3/4/2027;;",
+          "bad.example;deny;;a\u202eb;",
+          ";deny;;Dana;",
+          "worse.example;;;;",
+          "worst.example;deny;2027-02-30;;maybe",
+          "a.example;deny;;;;b.example",
+          "ceo@acme.example;deny;;;yes",
+        ].join("\n"),
+      ),
+    ).toEqual([
+      '2 Domain: "https://evil.example/x" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
+      '3 List: is "perhaps"; write allow, deny or vip',
+      '4 Valid until: is "3/4/2027"; write a date as 2027-03-31, or never',
+      expect.stringMatching(/^5 Owner: holds what a terminal/),
+      "6 -: has no value, and yet something beside it",
+      "7 -: does not say which list it is for; write allow, deny or vip, or give --list",
+      '8 VIP: is "maybe"; write yes or no',
+      '9 -: has more cells than the header ("b.example"); a cell that holds what stands between cells needs quotes around it',
+      "10 -: is said to be for deny and for vips; keep one",
+    ]);
+  });
+
+  it("of several rows together", () => {
+    expect(
+      mistakes(
+        "value,list,scope\nevil.example,deny,\nother.example,deny,\nEVIL.example.,deny,Global\nother.example,allow,\nevil.example,deny,graymail\n",
+      ),
+    ).toEqual([
+      '4 -: "EVIL.example." is there twice, in row 2; keep one of the two',
+      '5 -: "other.example" is also for deny, in row 3; keep one of the two',
+    ]);
+  });
+
+  it.each([
+    ["", "- -: is empty"],
+    ["\n,,\n", "- -: is empty"],
+    [
+      "name,reason\nevil.example,x\n",
+      '1 -: has no column for the value: write value, domain or email above it. The first row is "name", "reason"',
+    ],
+    [
+      "value,list,comment,Reason\nevil.example,deny,a,b\n",
+      '1 -: has 2 columns for comment: "comment" and "Reason"; keep one',
+    ],
+    [
+      "domain,email,list\nevil.example,a@b.example,deny\n",
+      '2 email: is "a@b.example", and "domain" is "evil.example"; a row holds one value',
+    ],
+    ["value,list,type\nevil.example,deny,ip\n", '2 type: is "ip", and "evil.example" is none; leave it out'],
+    ["value,list,type\nevil.example,deny,host\n", expect.stringMatching(/^2 type: must be one of/)],
+    ["email,list,scope\nceo@acme.example,vip,graymail\n", '2 scope: is "graymail", and a VIP has none'],
+    [
+      'value,list\n"evil.example,deny\n',
+      '2 -: has a quote (") without its partner; a quote within quotes is written twice',
+    ],
+    [
+      Buffer.from("value,comment\nevil.example,für uns\n", "latin1"),
+      '- -: holds bytes that are no UTF-8, first in line 2 of the file; save it as "CSV UTF-8"',
+    ],
+  ])("%j", (text, mistake) => {
+    expect(mistakes(text)).toEqual([mistake]);
+  });
+
+  it("are printed with their places, and as text", () => {
+    expect(() => readCsv(Buffer.from("Domain,list\n\u001b[31m,deny\n"))).toThrow(
+      expect.objectContaining({
+        code: "ERR_CSV",
+        message:
+          'The table can\'t be used: it has a mistake, and nothing was written.\n  row 2, column "Domain": "\\u{1b}[31m" holds an invisible character',
+      }),
+    );
+  });
+});
+
+describe("what is written", () => {
+  it("holds no formula, and is read back as it was", () => {
+    using folder = new LintedFolder({
+      "a.yaml": `version: 1\nvips:\n  - { email: +ceo@acme.example, comment: "@here" }\ndeny:\n  - { value: evil.example, comment: "=1+1", owner: "-Dana", ticket: "'=x", scope: graymail }\n`,
+    });
+    const text = formatCsv(readSettings(folder.path("a.yaml")));
+    expect(text.split("\r\n")).toEqual([
+      '\uFEFF"list","value","scope","comment","ticket","owner","approved by","expires","accept risk"',
+      `"vip","'+ceo@acme.example","","'@here","","","","",""`,
+      `"deny","evil.example","graymail","'=1+1","''=x","'-Dana","","",""`,
+      "",
+    ]);
+    expect(read(text).rows).toEqual([
+      [2, "vips", { email: "+ceo@acme.example", comment: "@here" }],
+      [3, "deny", { ...EVIL, scope: "graymail", comment: "=1+1", owner: "-Dana", ticket: "'=x" }],
+    ]);
+  });
+
+  const word = fc
+    .stringMatching(/^['=+\-@＝,;"|a-z0-9 \n]{0,12}[a-zé0-9][,;"|'= ]{0,3}$/)
+    .map((text) => text.trim().replace(/ *\n */g, "\n"))
+    .filter((text) => /[a-zé0-9]/.test(text));
+  const line = word.map((text) => text.replaceAll("\n", " "));
+  const about = {
+    comment: fc.option(word, { nil: undefined }),
+    ticket: fc.option(line, { nil: undefined }),
+    owner: fc.option(line, { nil: undefined }),
+    approvedBy: fc.option(line, { nil: undefined }),
+    expires: fc.constantFrom(undefined, "never", "2099-12-31"),
+  };
+  const entry = fc.record({
+    ...about,
+    section: fc.constantFrom("allow" as const, "deny" as const),
+    scope: fc.constantFrom(undefined, "graymail"),
+    acceptRisk: fc.option(word, { nil: undefined }),
+  });
+  const vip = fc.record({ ...about, section: fc.constant("vips" as const) });
+
+  it.each([",", ";", "\t"])("whatever it is, with %j between", (delimiter) => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(entry, vip), { maxLength: 8 }), (ones) => {
+        const edits = ones.map(({ section, ...rest }, at) => {
+          const key = section === "vips" ? { email: `-p${at}@acme.example` } : { value: `d${at}.example` };
+          const given = Object.entries(rest).filter((pair): pair is [string, string] => pair[1] !== undefined);
+          return { action: "add" as const, section, element: { ...key, ...Object.fromEntries(given) } };
+        });
+        using folder = new LintedFolder({ "a.yaml": editSettings("version: 1\n", edits) });
+        const settings = readSettings(folder.path("a.yaml"), { today: "2026-11-21" });
+        const { rows, ignoredColumns } = readCsv(Buffer.from(formatCsv(settings, delimiter)));
+        expect(ignoredColumns).toEqual([]);
+        const again = rows.map(({ section, element }) => ({ action: "add" as const, section, element }));
+        folder.write("b.yaml", editSettings("version: 1\n", again));
+        const { entries, vips } = readSettings(folder.path("b.yaml"), { today: "2026-11-21" });
+        const told = (list: readonly object[]): object[] => list.map((one) => ({ ...one, location: 0, isShort: 0 }));
+        expect(told(entries)).toEqual(told(settings.entries));
+        expect(told(vips)).toEqual(told(settings.vips));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+it.each(["lines", "JSON"])("an import into a list in %s takes steps in proportion to its rows", (layout) => {
+  const stepsOf = (scale: number): number => {
+    const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
+    const text =
+      layout === "JSON"
+        ? JSON.stringify({ version: 1, deny: hosts }, null, 2)
+        : `version: 1\ndeny:\n${hosts.map((host) => `  - ${host}\n`).join("")}`;
+    using folder = settingsFolder({ "settings.yaml": text });
+    // In reverse order, each goes before those that were added so far.
+    const rows = hosts.map((host) => `deny,a-${host},why`).toReversed();
+    const table = Buffer.from(["list,value,comment", ...rows].join("\n"));
+    let added = 0;
+    const steps = countSteps(() => {
+      added = importCsv(table, folder.at("settings.yaml")).added.length;
+    });
+    expect(added).toBe(hosts.length);
+    return steps;
+  };
+  // Looking at all elements for each row takes 16 times the steps.
+  expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
+});

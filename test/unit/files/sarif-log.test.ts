@@ -1,0 +1,167 @@
+import { createRequire } from "node:module";
+import Ajv from "ajv-draft-04";
+import addFormats from "ajv-formats";
+import { describe, expect, it } from "vitest";
+import type { Finding } from "../../../provider/files/finding";
+import { FINDING_RULES } from "../../../provider/files/finding-rules";
+import { lintSettings } from "../../../provider/files/lint";
+import { buildSarifLog } from "../../../provider/files/sarif-log";
+import { RISKS } from "../../../provider/settings/risk";
+import { LintedFolder } from "../../support/linted-folder";
+
+// OASIS' own schema. One of its patterns is no expression with the flag "u".
+const require = createRequire(__filename);
+const schema = require("@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json");
+const ajv = new Ajv({ strict: false, allErrors: true, unicodeRegExp: false });
+addFormats(ajv);
+const isSarif = ajv.compile(schema);
+
+interface Result {
+  ruleId: string;
+  ruleIndex: number;
+  level: string;
+  message: { text: string };
+  locations: { physicalLocation: { artifactLocation: object; region: object } }[];
+  partialFingerprints: Record<string, string>;
+}
+
+interface Run {
+  tool: {
+    driver: { rules: { id: string; help: { text: string }; defaultConfiguration: { level: string } }[] };
+  };
+  invocations: { toolExecutionNotifications: { message: { text: string } }[] }[];
+  results: Result[];
+}
+
+function runOf(findings: readonly Finding[], root = "/repo", directory = "/repo"): Run {
+  const log = buildSarifLog(findings, { version: "1.2.3", root, directory });
+  expect(isSarif(log), JSON.stringify(isSarif.errors?.slice(0, 5))).toBe(true);
+  return (log["runs"] as Run[])[0] as Run;
+}
+
+function findingsOf(content: string): readonly Finding[] {
+  using folder = new LintedFolder({ "settings/tenant.yaml": content });
+  const { findings } = lintSettings(folder.path("settings/tenant.yaml"), { today: "2026-11-21" });
+  return findings.map((finding) => ({
+    ...finding,
+    message: finding.message.replaceAll(`${folder.folder}/`, ""),
+    place: finding.place && { ...finding.place, file: "settings/tenant.yaml" },
+  })) as Finding[];
+}
+
+const TENANT = `version: 1
+policy: { requireTicket: [allow] }
+allow:
+  - gmail.com
+  - value: ok.evil.example
+    ticket: INC-7
+deny:
+  - evil.example
+  - mail.evil.example
+`;
+
+describe("a log", () => {
+  it("holds each finding with its rule, level and region, by the schema of the standard", () => {
+    const run = runOf(findingsOf(TENANT));
+    const { rules } = run.tool.driver;
+    expect(
+      run.results.map(({ ruleId, ruleIndex, level, locations }) => [
+        ruleId,
+        rules[ruleIndex]?.id,
+        level,
+        locations[0]?.physicalLocation.region,
+      ]),
+    ).toEqual([
+      ["allow-free-mail", "allow-free-mail", "error", { startLine: 4, startColumn: 5, endLine: 4, endColumn: 14 }],
+      ["policy-ticket", "policy-ticket", "error", { startLine: 4, startColumn: 5, endLine: 4, endColumn: 14 }],
+      ["contradicted", "contradicted", "note", { startLine: 5, startColumn: 12, endLine: 5, endColumn: 27 }],
+      ["shadowed", "shadowed", "warning", { startLine: 9, startColumn: 5, endLine: 9, endColumn: 22 }],
+    ]);
+    expect(rules.find(({ id }) => id === "allow-free-mail")?.help.text).toContain(RISKS["allow-free-mail"].why);
+  });
+
+  it("of nothing is one, too; and what is no log is refused by the schema here", () => {
+    expect(runOf([]).results).toEqual([]);
+    expect(isSarif({ ...buildSarifLog([], { version: "1.2.3", root: "/repo" }), version: "2.0.0" })).toBe(false);
+  });
+
+  it("has a rule with help for every kind of finding", () => {
+    for (const [code, { title, help, level }] of FINDING_RULES) {
+      expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+      expect(title.length, code).toBeGreaterThan(5);
+      expect(help, code).toMatch(/\.$/);
+      const [result] = runOf([{ code, level, message: "…" }]).results;
+      expect(result?.locations).toEqual([]);
+    }
+  });
+
+  it("does not make links or commands of what people wrote", () => {
+    const [finding] = findingsOf(
+      'version: 1\nallow:\n  - value: gmail.com\n    acceptRisk: "see [here](https://evil.example)"\n',
+    );
+    const [result] = runOf([finding as Finding]).results;
+    expect(result?.message.text).toContain("see [here] (https://evil.example)");
+  });
+});
+
+describe("a file", () => {
+  const uriOf = (file: string, root: string, folder: string): unknown => {
+    const place = { file, line: 1, column: 1 };
+    const [result] = runOf([{ code: "shadowed", level: "warning", message: "…", place }], root, folder).results;
+    return result?.locations[0]?.physicalLocation.artifactLocation;
+  };
+
+  it.each([
+    ["settings/tenant.yaml", "/repo", "settings/tenant.yaml"],
+    ["tenant.yaml", "/repo/sub/folder", "sub/folder/tenant.yaml"],
+    ["../baseline.yaml", "/repo/sub", "baseline.yaml"],
+    ["a b/ü#?%/[x]:y.yaml", "/repo", "a%20b/%C3%BC%23%3F%25/%5Bx%5D%3Ay.yaml"],
+    ["half\ud800.yaml", "/repo", "half%EF%BF%BD.yaml"],
+    ["..settings/x.yaml", "/repo", "..settings/x.yaml"],
+  ])("%j in %s is told from the top of the repository", (file, folder, uri) => {
+    expect(uriOf(file, "/repo", folder)).toEqual({ uri, uriBaseId: "%SRCROOT%" });
+  });
+
+  it("outside of the repository is told by its own address", () => {
+    expect(uriOf("../other/a b.yaml", "/repo", "/repo")).toEqual({ uri: "file:///other/a%20b.yaml" });
+  });
+});
+
+describe("a fingerprint", () => {
+  const prints = (content: string): string[] =>
+    runOf(findingsOf(content)).results.map(
+      ({ partialFingerprints }) => partialFingerprints["emailSecurityFinding/v1"] as string,
+    );
+
+  it("is the same when lines are added above, and one of its own a finding", () => {
+    const before = prints(TENANT);
+    const moved = TENANT.replace("allow:\n", "# Who may write\n\nallow:\n  - value: 192.0.2.7\n    ticket: CHG-1\n");
+    expect(prints(moved)).toEqual(before);
+    expect(new Set(before).size).toBe(4);
+  });
+
+  it("is the same for what is about no entry, where the message names a line", () => {
+    const twice = (above: string): string[] =>
+      prints(`version: 1\n${above}deny:\n  - evil.example\n  - Evil.example\n`);
+    expect(twice("# one\n# two\n")).toEqual(twice(""));
+    expect(twice("")).toHaveLength(1);
+  });
+
+  it("tells several alike apart", () => {
+    const bad = { code: "yaml-tab", level: "error", message: "is indented with a tab" } as const;
+    const results = runOf([1, 2].map((line) => ({ ...bad, place: { file: "a.yaml", line, column: 1 } }))).results;
+    const [one, two] = results.map(({ partialFingerprints }) => Object.values(partialFingerprints)[0]);
+    expect(one?.replace(/:1$/, ":2")).toBe(two);
+  });
+});
+
+it("of more findings than code scanning takes, the serious ones stay, and the log says how many are left out", () => {
+  const many = Array.from({ length: 25_010 }, (_one, at): Finding => {
+    const level = at < 20 ? "note" : at % 2 === 0 ? "warning" : "error";
+    return { code: "shadowed", level, message: "…", place: { file: "a.yaml", line: at + 1, column: 1 } };
+  });
+  const { results, invocations } = runOf(many);
+  expect(results).toHaveLength(25_000);
+  expect(results.filter(({ level }) => level === "note")).toHaveLength(10);
+  expect(invocations[0]?.toolExecutionNotifications[0]?.message.text).toMatch(/^10 less serious findings/);
+});

@@ -1,0 +1,214 @@
+import { describe, expect, it } from "vitest";
+import { type Edit, editSettings } from "../../../provider/files/settings-editor";
+
+const FILE = `version: 1
+# Who signs payments
+vips:
+  - ceo@acme.example   # boss
+
+allow: [a.example, { value: b.example, comment: hi }] # two
+deny: # mine
+  # lead
+  - a.example # t
+  # about b
+  - value: b.example
+    # inner
+    comment: |
+      x
+      y
+    # after b
+
+  # detached
+
+  - { value: c.example, comment: d }
+  - value: e.example
+    ticket: q
+
+# the end`;
+
+/** What of the lines went and came, as a difference shows it. */
+function changes(before: string, edits: readonly Edit[]): string[] {
+  const [old, now] = [before.split("\n"), editSettings(before, edits).split("\n")];
+  let [start, end] = [0, 0];
+  while (start < Math.min(old.length, now.length) && old[start] === now[start]) start += 1;
+  while (end < Math.min(old.length, now.length) - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
+  return [
+    ...old.slice(start, old.length - end).map((line) => `-${line}`),
+    ...now.slice(start, now.length - end).map((line) => `+${line}`),
+  ];
+}
+
+describe("editSettings", () => {
+  it("puts a new element at its sorted place, as its neighbours are written, with its note above", () => {
+    const element = { value: "bb.example", comment: "no: yes" };
+    expect(changes(FILE, [{ action: "add", section: "deny", element, note: "seen\nin May" }])).toEqual([
+      "+  # seen",
+      "+  # in May",
+      "+  - value: bb.example",
+      '+    comment: "no: yes"',
+    ]);
+    expect(changes(FILE, [{ action: "add", section: "vips", element: { email: "zed@acme.example" } }])).toEqual([
+      "+  - zed@acme.example",
+    ]);
+  });
+
+  it("adds between brackets, the note above the section", () => {
+    const element = { value: "2001:db8::1", comment: "a, b" };
+    expect(changes(FILE, [{ action: "add", section: "allow", element, note: "why" }])).toEqual([
+      "-allow: [a.example, { value: b.example, comment: hi }] # two",
+      "+# why",
+      '+allow: [{ value: "2001:db8::1", comment: "a, b" }, a.example, { value: b.example, comment: hi }] # two',
+    ]);
+  });
+
+  it("removes an element with its own comments, and leaves [] where it was the last", () => {
+    expect(changes(FILE, [{ action: "remove", section: "deny", value: "B.example" }])).toEqual([
+      "-  # about b",
+      "-  - value: b.example",
+      "-    # inner",
+      "-    comment: |",
+      "-      x",
+      "-      y",
+      "-    # after b",
+    ]);
+    expect(changes(FILE, [{ action: "remove", section: "vips", value: "ceo@acme.example" }])).toEqual([
+      "-vips:",
+      "-  - ceo@acme.example   # boss",
+      "+vips: []",
+    ]);
+  });
+
+  it("sets what an element says, and takes it away", () => {
+    const set = (value: string, key: "comment" | "owner" | "ticket", to: string | undefined) =>
+      changes(FILE, [{ action: "set", section: "deny", value, key, to }]);
+    expect(set("a.example", "comment", "010")).toEqual([
+      "-  - a.example # t",
+      "+  - value: a.example # t",
+      '+    comment: "010"',
+    ]);
+    expect(set("b.example", "owner", "Dana Reyes")).toEqual(["+    owner: Dana Reyes"]);
+    expect(set("b.example", "comment", "one\ntwo")).toEqual([
+      "-    comment: |",
+      "-      x",
+      "-      y",
+      '+    comment: "one\\ntwo"',
+    ]);
+    expect(set("c.example", "comment", undefined)).toEqual([
+      "-  - { value: c.example, comment: d }",
+      "+  - { value: c.example }",
+    ]);
+    expect(set("e.example", "ticket", undefined)).toEqual(["-    ticket: q"]);
+  });
+
+  it("adds a section that is missing where it is looked for", () => {
+    const result = editSettings("version: 1\n# before\nallow: [x.example]\n# after\n", [
+      { action: "add", section: "deny", element: { value: "b.example" } },
+      { action: "add", section: "vips", element: { email: "b@acme.example", comment: "x" } },
+    ]);
+    expect(result).toBe(
+      "version: 1\nvips:\n  - email: b@acme.example\n    comment: x\n\n# before\nallow: [x.example]\n\ndeny:\n  - b.example\n# after\n",
+    );
+    const json = '{"version": 1,\n "deny": ["a.example"]}';
+    expect(editSettings(json, [{ action: "add", section: "vips", element: { email: "b@a.example" } }])).toBe(
+      '{"version": 1,\n "deny": ["a.example"],\n "vips": ["b@a.example"]}',
+    );
+  });
+
+  it("makes a block of an empty section, indented as the others are", () => {
+    const edits: Edit[] = [{ action: "add", section: "allow", element: { value: "b.example", comment: "x" } }];
+    expect(editSettings("version: 1\nallow: [] # none\ndeny:\n- x.example\n", edits)).toBe(
+      "version: 1\nallow: # none\n- value: b.example\n  comment: x\ndeny:\n- x.example\n",
+    );
+  });
+
+  it("keeps the lines between brackets that have several", () => {
+    const file = "version: 1\ndeny: [\n  a.example, # a\n  # of b\n  b.example # b\n]\n";
+    const element = { value: "bb.example" };
+    expect(editSettings(file, [{ action: "add", section: "deny", element, note: "new" }])).toBe(
+      "version: 1\ndeny: [\n  a.example, # a\n  # of b\n  b.example, # b\n  # new\n  bb.example\n]\n",
+    );
+    expect(editSettings(file, [{ action: "remove", section: "deny", value: "b.example" }])).toBe(
+      "version: 1\ndeny: [\n  a.example # a\n]\n",
+    );
+    expect(editSettings(file, [{ action: "remove", section: "deny", value: "a.example" }])).toBe(
+      "version: 1\ndeny: [\n  # of b\n  b.example # b\n]\n",
+    );
+  });
+
+  it("tells two scopes of one value apart", () => {
+    const file = "version: 1\ndeny:\n  - x.example\n  - { value: x.example, scope: graymail }\n";
+    const remove = { action: "remove", section: "deny", value: "x.example" } as const;
+    expect(() => editSettings(file, [remove])).toThrow(/more than once/);
+    expect(editSettings(file, [{ ...remove, scope: "global" }])).toBe(
+      "version: 1\ndeny:\n  - { value: x.example, scope: graymail }\n",
+    );
+  });
+
+  it.each<[what: string, text: string, edit: Edit, reason: RegExp]>([
+    [
+      "what is not there",
+      FILE,
+      { action: "remove", section: "deny", value: "zz.example" },
+      /"zz.example" is not in its deny/,
+    ],
+    [
+      "a section that is not there",
+      "version: 1\n",
+      { action: "remove", section: "deny", value: "zz.example" },
+      /not in its deny/,
+    ],
+    [
+      "what is there already",
+      FILE,
+      { action: "add", section: "deny", element: { value: "A.example" } },
+      /in its deny already/,
+    ],
+    ["an element without a value", FILE, { action: "add", section: "deny", element: { comment: "x" } }, /has no value/],
+    [
+      "a file that is no YAML",
+      "version: [",
+      { action: "remove", section: "deny", value: "x" },
+      /can't be read: .*yaml-syntax/,
+    ],
+    [
+      "a file with a trap",
+      "version: 1\ndeny: [no]\n",
+      { action: "remove", section: "deny", value: "no" },
+      /yaml-boolean/,
+    ],
+    [
+      "a file that is a list",
+      "- a\n",
+      { action: "add", section: "deny", element: { value: "x.example" } },
+      /no mapping/,
+    ],
+    [
+      "a section that is no list",
+      "deny: x\n",
+      { action: "add", section: "deny", element: { value: "x.example" } },
+      /its deny is no list/,
+    ],
+    [
+      "keys of another style",
+      "? deny\n: - a.example\n",
+      { action: "remove", section: "deny", value: "a.example" },
+      /can't be changed line by line/,
+    ],
+  ])("refuses %s, with what is wrong", (_what, text, edit, reason) => {
+    expect(() => editSettings(text, [edit])).toThrow(
+      expect.objectContaining({ code: "ERR_SETTINGS_EDIT", message: expect.stringMatching(reason) }),
+    );
+  });
+
+  it("edits a file of thousands at once", () => {
+    const values = Array.from({ length: 5_000 }, (_, at) => `host${String(at).padStart(5, "0")}.example`);
+    const file = `version: 1\ndeny:\n${values.map((value) => `  - ${value}\n`).join("")}`;
+    const edits = values.flatMap((value, at): Edit[] => {
+      if (at % 5 === 0) return [{ action: "remove", section: "deny", value }];
+      return at % 5 === 1 ? [{ action: "add", section: "deny", element: { value: `x${value}` } }] : [];
+    });
+    const lines = editSettings(file, edits).split("\n");
+    expect(lines).toHaveLength(values.length + 3);
+    expect(lines.slice(2, -1)).toEqual(lines.slice(2, -1).toSorted());
+  });
+});

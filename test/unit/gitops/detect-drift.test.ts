@@ -1,0 +1,285 @@
+import { describe, expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
+import { adoptDrift } from "../../../provider/commands/drift/adopt-drift";
+import { buildAdoptionMessage } from "../../../provider/commands/drift/adoption-message";
+import { renderDriftMarkdown, renderDriftText } from "../../../provider/commands/drift/drift-report";
+import { buildRevertCommands } from "../../../provider/commands/drift/revert-commands";
+import { buildPulumiImportFile } from "../../../provider/commands/export/pulumi-import-file";
+import { suggest } from "../../../provider/commands/suggest/suggest";
+import { readSettings } from "../../../provider/files/read-settings";
+import { detectDrift } from "../../../provider/gitops/detect-drift";
+import type { Drift } from "../../../provider/gitops/drift-schema";
+import { exportSettings } from "../../../provider/gitops/export-settings";
+import { buildDesiredState, type StackList } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../provider/plan/make-plan";
+import { buildObservedState } from "../../../provider/plan/observed-state";
+import { HOSTILE } from "../../support/hostile-text";
+
+const TOP = `version: 1
+include: [deny.yaml, ../baseline.yaml]
+ownDomains: [acme.example] # ours
+vips: [ceo@acme.example]
+`;
+const DENY = `version: 1
+deny:
+  # kept as it is
+  - bad.example   # INC-7
+  - value: worse.example
+`;
+const FILES: Record<string, string> = {
+  "acme/settings.yaml": TOP,
+  "acme/deny.yaml": DENY,
+  "baseline.yaml": "version: 1\nallow: [partner.example]\n",
+};
+const readFile = (path: string): string => FILES[path] ?? "";
+
+const NO_MAIL = { days: 30, threats: 0, reports: 0, until: "", complete: false, missing: [] };
+
+let count = 0;
+function row(list: string, value: string, comment?: string): AllowDenyEntryRow {
+  count += 1;
+  const entry_type = value.includes("@") ? "email_address" : "domain";
+  const made = { created_by: "Dana", created_at: "2026-11-20T10:00:00Z" };
+  return { id: `id-${count}`, list, entry_type, value, verdict_scope: "global", comment, ...made };
+}
+function vip(email: string, more: Partial<VipEmployeeRow> = {}): VipEmployeeRow {
+  const { full_name, job_title, department, comment, added_by, date_added, updated_at, source } = more;
+  return { email, full_name, job_title, department, comment, added_by, date_added, updated_at, source };
+}
+
+const settings = () => readSettings("acme/settings.yaml", { today: "2026-11-21", readFile });
+const drift = (rows: readonly AllowDenyEntryRow[], vips: readonly VipEmployeeRow[]): Drift =>
+  detectDrift(settings(), buildObservedState("2026-11-21T00:00:00.000Z", rows, vips), "host");
+
+const asDeclared = [row("deny", "bad.example"), row("deny", "worse.example"), row("allow", "partner.example")];
+
+describe("drift", () => {
+  it("is none where the tenant is as declared, whatever automatic detection holds", () => {
+    expect(drift(asDeclared, [vip("ceo@acme.example"), vip("cfo@acme.example", { source: "auto" })]).items).toEqual([]);
+  });
+
+  it.each(["", "  ", "\u200b"])("names nobody where the service tells none: %j", (nothing) => {
+    const nobody = { ...row("deny", "clicked.example"), created_by: nothing, created_at: nothing };
+    const [item] = drift([...asDeclared, nobody], [vip("ceo@acme.example")]).items;
+    expect(item?.there).toEqual({ list: "deny" });
+  });
+
+  it("tells what was added, changed and is missing, by whom and when", () => {
+    const { items } = drift(
+      [
+        row("allow", "bad.example"),
+        row("deny", "clicked.example", "c"),
+        row("allow", "partner.example", "now with a comment"),
+      ],
+      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas", date_added: "2026-11-19" })],
+    );
+    expect(items.map(({ what, key, there, declared }) => [what, key, there, declared])).toEqual([
+      ["added", "clicked.example", { list: "deny", comment: "c", by: "Dana", at: "2026-11-20T10:00:00Z" }, undefined],
+      ["added", "pay@acme.example", { by: "Tomas", at: "2026-11-19" }, undefined],
+      ["changed", "bad.example", { list: "allow", by: "Dana", at: "2026-11-20T10:00:00Z" }, { list: "deny" }],
+      ["changed", "partner.example", expect.objectContaining({ comment: "now with a comment" }), { list: "allow" }],
+      ["missing", "worse.example", undefined, { list: "deny" }],
+    ]);
+  });
+});
+
+describe("another tenant", () => {
+  const OTHER = "ERR_OTHER_TENANT";
+  const code = (work: () => unknown): unknown => {
+    try {
+      work();
+      return undefined;
+    } catch (error) {
+      return (error as { code?: string }).code;
+    }
+  };
+
+  it("is known by its people, where the files name own domains", () => {
+    expect(code(() => drift(asDeclared, [vip("ceo@globex.example")]))).toBe(OTHER);
+    expect(code(() => drift([], [vip("ceo@globex.example"), vip("ceo@mail.acme.example")]))).toBe(undefined);
+  });
+
+  it("is exported and suggested from for nobody who names other domains", () => {
+    const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+    const ownDomains = ["acme.example"];
+    expect(code(() => exportSettings(theirs, { host: "host", ownDomains }))).toBe(OTHER);
+    expect(code(() => buildPulumiImportFile(theirs, { ownDomains }))).toBe(OTHER);
+    const base = { summary: NO_MAIL, threats: undefined, reports: undefined, vips: new Set<string>() };
+    expect(code(() => suggest(settings(), theirs, base))).toBe(OTHER);
+  });
+
+  it("is told from the tenant that is meant by own domains, which an export names where nobody does", () => {
+    const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+    const ofNobody = exportSettings(theirs, { host: "host" });
+    expect(ofNobody.files.get("settings.yaml")).toMatch(
+      /^# The domains that its VIPs.*\n(?:#.*\n)+ownDomains:\n {2}- globex\.example\n/m,
+    );
+    expect(ofNobody.likelyOwnDomains).toEqual(["globex.example"]);
+    const named = exportSettings(theirs, { host: "host", ownDomains: ["globex.example", "g.example"] });
+    expect(named.files.get("settings.yaml")).toContain("\n\nownDomains:\n  - globex.example\n  - g.example\n");
+    expect(
+      exportSettings(buildObservedState("2026-11-21T00:00:00.000Z", [], []), { host: "host" }).files.get(
+        "settings.yaml",
+      ),
+    ).not.toContain("ownDomains");
+  });
+
+  it("would be told by nothing on a first run without own domains, which the plan says", () => {
+    const told = (
+      text: string,
+      known: Partial<StackList>,
+      others: { ownDomains?: string[]; fingerprints?: string[] } = {},
+    ) => {
+      const declared = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
+      const observed = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+      const list = { content: {}, exists: false, ...known };
+      const { findings } = makePlan({
+        desired: buildDesiredState(declared, { entries: list, vips: list }),
+        observed,
+        tenant: { host: "host", name: "x" },
+        source: { kind: "files", files: ["x.yaml"], stack: "x" },
+        mail: buildEmptyEvidence(observed.readAt, "not asked"),
+        ...others,
+      });
+      return findings.filter(({ code }) => code === "own-domains-missing").map(({ message }) => message);
+    };
+    const bare = "version: 1\ndeny: [evil.example]\n";
+    expect(told(bare, {})).toEqual([
+      expect.stringContaining('Its VIPs have mailboxes of "globex.example"; are these your own people?'),
+    ]);
+    expect(told(`${bare}ownDomains: [globex.example]\n`, {})).toEqual([]);
+    expect(told(bare, {}, { ownDomains: ["globex.example"] })).toEqual([]);
+    expect(told(bare, {}, { fingerprints: ["abcdefg"] })).toEqual([]);
+    expect(told(bare, { exists: true })).toEqual([]);
+  });
+
+  it("is none to adopt from, where nothing of what the files declare is there", () => {
+    const theirs = [row("deny", "theirs.example")];
+    const text = `version: 1\ndeny: [${["a", "b", "c", "d", "e"].map((one) => `${one}.example`).join(", ")}]\n`;
+    const declared = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
+    const found = (rows: readonly AllowDenyEntryRow[]) =>
+      detectDrift(declared, buildObservedState("2026-11-21T00:00:00.000Z", rows, []), "host");
+    expect(code(() => adoptDrift(found(theirs), declared, () => text))).toBe(OTHER);
+    expect(adoptDrift(found([...theirs, row("deny", "c.example")]), declared, () => text).steps).toHaveLength(1);
+  });
+});
+
+describe("adopting", () => {
+  it("adds to the tenant's own file that has the section, not to a baseline of others, and keeps all else", () => {
+    const found = drift(
+      [...asDeclared, row("deny", "clicked.example", "saw: it"), row("allow", "new.example")],
+      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas" })],
+    );
+    const { files, unadopted } = adoptDrift(found, settings(), readFile);
+    expect(unadopted).toEqual([]);
+    expect(files.map(({ file }) => file).sort()).toEqual(["acme/deny.yaml", "acme/settings.yaml"]);
+    const denied = files.find(({ file }) => file === "acme/deny.yaml")?.after ?? "";
+    for (const line of DENY.trimEnd().split("\n")) expect(denied.split("\n")).toContain(line);
+    expect(denied).toContain("added at the tenant by Dana on 2026-11-20");
+    const top = files.find(({ file }) => file === "acme/settings.yaml")?.after ?? "";
+    expect(top).toContain("ownDomains: [acme.example] # ours");
+    const after = new Map(files.map((one) => [one.file, one.after]));
+    const again = readSettings("acme/settings.yaml", {
+      today: "2026-11-21",
+      readFile: (path) => after.get(path) ?? readFile(path),
+    });
+    const observed = buildObservedState(
+      "2026-11-21T00:00:00.000Z",
+      [...asDeclared, row("deny", "clicked.example", "saw: it"), row("allow", "new.example")],
+      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas" })],
+    );
+    expect(detectDrift(again, observed, "host").items).toEqual([]);
+  });
+
+  it("leaves what the files declare until a day that is past, and adopts the others", () => {
+    const files = { ...FILES, "acme/deny.yaml": `${DENY}  - { value: past.example, expires: 2026-11-20 }\n` };
+    const read = (path: string): string => files[path as keyof typeof files] ?? "";
+    const late = readSettings("acme/settings.yaml", { today: "2026-11-21", readFile: read });
+    const rows = [...asDeclared, row("allow", "past.example"), row("deny", "other.example")];
+    const found = detectDrift(
+      late,
+      buildObservedState("2026-11-21T00:00:00.000Z", rows, [vip("ceo@acme.example")]),
+      "host",
+    );
+    const { steps, unadopted } = adoptDrift(found, late, read);
+    expect(steps.map(({ items }) => items[0]?.key)).toEqual(["other.example"]);
+    expect(unadopted.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining("is declared until 2026-11-20, which is past, in acme/deny.yaml:6"),
+    ]);
+  });
+
+  it("leaves what is risky, or contradicts what is declared, to a person", () => {
+    const found = drift(
+      [...asDeclared, row("allow", "gmail.com"), row("allow", "acme-login.example"), row("allow", "ok.example")],
+      [vip("ceo@acme.example")],
+    );
+    const { steps, unadopted } = adoptDrift(found, settings(), readFile);
+    expect(steps.map(({ items }) => items[0]?.key)).toEqual(["ok.example"]);
+    expect(unadopted.map(({ item, reason }) => `${item.key}: ${reason}`)).toEqual([
+      expect.stringContaining("acme-login.example: it allows a look-alike of your own domain (allow-look-alike)"),
+      expect.stringContaining("gmail.com: it allows a whole free-mail domain (allow-free-mail)"),
+    ]);
+  });
+
+  it.each(["allow", "deny"])("shows dangerous drift in Markdown among 3,000 additions to %s", (list) => {
+    const long = "c".repeat(300);
+    const found = drift(
+      [
+        row("allow", "bad.example"),
+        row("allow", "partner.example"),
+        ...Array.from({ length: 3_000 }, (_, index) => row(list, `added-${index}.example`, long)),
+        row("allow", "zz-attacker.example"),
+      ],
+      [],
+    );
+    const markdown = renderDriftMarkdown(found);
+    expect(Buffer.byteLength(markdown)).toBeLessThan(61_000);
+    expect(markdown).toContain("- `allow bad.example`");
+    expect(markdown).toContain("- `deny worse.example`");
+    expect(markdown).toContain("- `VIP ceo@acme.example`");
+    if (list === "deny") expect(markdown).toContain("- `allow zz-attacker.example`");
+    expect(markdown).toMatch(
+      list === "deny"
+        ? /more, none of them a new allow, a removed deny or a removed VIP; `email-security drift` shows all/
+        : /… and 2,\d+ more, among them 2,\d+ new allows; `email-security drift` shows all of them/,
+    );
+    expect(markdown.indexOf("### Changed")).toBeLessThan(markdown.indexOf("### Added"));
+  });
+
+  it("names the dangerous ones first in the message of a long commit", () => {
+    const found = drift(
+      [
+        ...asDeclared,
+        ...Array.from({ length: 150 }, (_, index) => row("deny", `added-${index}.example`)),
+        row("allow", "zz.example"),
+      ],
+      [vip("ceo@acme.example")],
+    );
+    const { body } = buildAdoptionMessage(adoptDrift(found, settings(), readFile).steps);
+    const lines = body.split("\n");
+    expect(lines[0]).toMatch(/^- added allow zz\.example, made by Dana/);
+    expect(lines.slice(100)).toEqual([
+      "- and 51 more, none of them a new allow, a removed deny or a removed VIP; the diff shows all of them",
+    ]);
+  });
+
+  it.each(Object.entries(HOSTILE))("takes %s for text, in files, commands and reports", (_what, text) => {
+    const found = drift(
+      [...asDeclared, { ...row("deny", "evil.example", text), created_by: text, id: `a'b$(c)${text.slice(0, 5)}` }],
+      [vip("ceo@acme.example")],
+    );
+    const [file] = adoptDrift(found, settings(), readFile).files;
+    expect(file?.after).toContain("evil.example");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
+    const harm = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]|^::|##vso/m;
+    for (const shown of [
+      renderDriftText(found),
+      renderDriftMarkdown(found),
+      buildRevertCommands(found, "pulumi up").join("\n"),
+      file?.after ?? "",
+    ]) {
+      expect(shown).not.toMatch(harm);
+    }
+  });
+});

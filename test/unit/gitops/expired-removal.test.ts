@@ -1,0 +1,129 @@
+import { expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
+import { readSettings } from "../../../provider/files/read-settings";
+import { buildExpiredRemoval, type ExpiredRemoval } from "../../../provider/gitops/expired-removal";
+import { buildDesiredState, type StackLists } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../provider/plan/make-plan";
+import { buildObservedState } from "../../../provider/plan/observed-state";
+import { hashChanges, parsePlanDigest } from "../../../provider/settings/plan-digest";
+
+const PAST = "expires: 2026-01-02";
+const FILE = `version: 1
+deny:
+  - value: stays.example
+  - { value: gone.example, ${PAST} }
+  - { value: missing.example, ${PAST} }
+  - { value: never-ours.example, ${PAST} }
+  - { value: moved.example, ${PAST} }
+  - { value: shown.example, ${PAST} }
+  - new.example
+vips:
+  - { email: ceo@acme.example, ${PAST} }
+  - { email: cfo@acme.example, comment: Pays }
+`;
+
+const ENTRIES = {
+  "stays.example": "deny: as before",
+  "gone.example": "deny",
+  "missing.example": "deny",
+  "moved.example": "deny",
+  "shown.example": "(unmanaged) deny",
+  "dropped.example": "deny",
+};
+const VIPS = { "ceo@acme.example": "", "cfo@acme.example": "Pays" };
+
+const row = (value: string, list = "deny", comment?: string): AllowDenyEntryRow => ({
+  id: value,
+  list,
+  entry_type: "domain",
+  value,
+  verdict_scope: "global",
+  comment,
+  created_by: "Dana",
+  created_at: "2026-01-01",
+});
+const ROWS = [
+  row("stays.example", "deny", "edited by hand"),
+  row("gone.example", "deny", "edited too"),
+  row("never-ours.example"),
+  row("moved.example", "allow"),
+  row("shown.example"),
+  row("dropped.example"),
+  row("console.example"),
+];
+const vip = (email: string, comment = ""): VipEmployeeRow => ({ email, comment, source: "manual" }) as VipEmployeeRow;
+
+function made(
+  text = FILE,
+  options: { entries?: object; vips?: object; content?: Record<string, string> } = {},
+): ExpiredRemoval {
+  const settings = readSettings("acme.yaml", { today: "2026-11-21", readFile: () => text });
+  const known = {
+    entries: { content: options.content ?? ENTRIES, urn: "urn:entries", options: options.entries ?? {} },
+    vips: { content: VIPS, urn: "urn:vips", options: options.vips ?? {} },
+  } as StackLists;
+  const vips = [vip("ceo@acme.example"), vip("cfo@acme.example", "Pays")];
+  const observed = buildObservedState("2026-11-21T00:00:00.000Z", ROWS, vips);
+  const whole = makePlan({
+    desired: buildDesiredState(settings, known),
+    observed,
+    tenant: { host: "host", name: "acme" },
+    source: { kind: "files", files: ["acme.yaml"], stack: "dev" },
+    mail: buildEmptyEvidence("", "not asked"),
+  });
+  return buildExpiredRemoval(whole, settings, known);
+}
+
+it("is what has lapsed, and was declared by this stack, as it stands", () => {
+  const { plan, only, retained, targets, pending } = made();
+  expect(plan.guards).toEqual([]);
+  expect(plan.changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
+    "remove ceo@acme.example",
+    "remove gone.example",
+  ]);
+  // What the console removed already is only forgotten.
+  expect(only.removes.map(({ key }) => key).sort()).toEqual(["ceo@acme.example", "gone.example", "missing.example"]);
+  // What the tenant has and this stack never had stays, and is told.
+  const reason =
+    "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
+  expect(retained).toEqual([
+    { key: "never-ours.example", kind: "entry", list: "deny", reason },
+    {
+      key: "moved.example",
+      kind: "entry",
+      list: "allow",
+      reason: "it was put on the allow list in the console",
+    },
+    { key: "shown.example", kind: "entry", list: "deny", reason },
+  ]);
+  expect(targets).toEqual(["urn:entries", "urn:vips"]);
+  // stays.example, new.example, dropped.example, moved.example
+  expect(pending).toBe(4);
+  expect(parsePlanDigest(plan.digest)?.observed).toBe(hashChanges(plan.changes));
+});
+
+it("leaves what an exclusive list would remove, and VIPs that are kept", () => {
+  const { plan, retained, targets } = made(FILE, {
+    entries: { mode: "exclusive" },
+    vips: { onDelete: "keep" },
+  });
+  expect(plan.changes.map(({ key }) => key)).toEqual(["gone.example"]);
+  expect(retained.map(({ reason }) => reason)).toContain("lists.vips.onDelete is keep");
+  expect(targets).toEqual(["urn:entries"]);
+});
+
+it("is held by the guard of the last run, and by that of the files", () => {
+  const [byState, more] = made(FILE, { entries: { maxRemovals: 0 } }).plan.guards;
+  expect(byState?.message).toContain("At most 0 may go in one run (maxRemovals).");
+  expect(more).toBeUndefined();
+  const byFiles = made(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.guards;
+  expect(byFiles.map(({ message }) => message).join()).toContain("At most 1 may go in one run (maxRemovals).");
+});
+
+it("is nothing where nothing that has lapsed is this stack's", () => {
+  const { plan, targets } = made(FILE.replace(/ {2}- \{ email: ceo.*\n/, ""), {
+    content: { "stays.example": "deny" },
+  });
+  expect([plan.changes, targets]).toEqual([[], []]);
+});

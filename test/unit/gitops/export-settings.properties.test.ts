@@ -1,0 +1,150 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { CST, Lexer } from "yaml";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
+import { readSettings } from "../../../provider/files/read-settings";
+import type { Settings } from "../../../provider/files/settings";
+import { exportSettings, type SettingsExport } from "../../../provider/gitops/export-settings";
+import { buildDesiredState } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../provider/plan/make-plan";
+import { buildObservedState } from "../../../provider/plan/observed-state";
+import { encodeRowKey } from "../../../provider/resources/lifecycle/entry-match";
+import { encodeEntry } from "../../../provider/settings/encoded-list";
+import { canonicalizeValue } from "../../../provider/settings/entry-value";
+import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
+import { parseValidPatterns } from "../../../provider/settings/list-safeguards";
+import type { PatternTarget } from "../../../provider/settings/pattern";
+import { canonicalizeComment } from "../../../provider/settings/text";
+import { anyEntry, anyVip } from "../../support/any-rows";
+import { commandsIn } from "../../support/hostile-text";
+
+const AT = "2026-11-21T20:00:00.000Z";
+
+const OWN: VipEmployeeRow = {
+  email: "ceo@acme.example",
+  full_name: "",
+  job_title: "",
+  department: "",
+  comment: "",
+  added_by: "Dana",
+  date_added: "",
+  updated_at: "",
+  source: "manual",
+};
+
+const tenant = fc.record({
+  entries: fc.array(anyEntry, { maxLength: 12 }).map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` }))),
+  // Of a tenant of nothing but strangers, no file is made.
+  vips: fc.array(anyVip, { maxLength: 6 }).map((vips) => [...vips, OWN]),
+  includeAutomatic: fc.boolean(),
+  ownDomains: fc.constantFrom([], ["acme.example"]),
+});
+
+/** What the lists hold a pattern against. */
+function targetOf(row: AllowDenyEntryRow): PatternTarget {
+  return ENTRY_LIST_KIND.getPatternTarget(encodeRowKey(row), encodeEntry(row));
+}
+
+/** A file without its texts in quotes, as YAML's own lexer finds them: a quote in a comment begins none. */
+function besideQuoted(text: string): string {
+  const marks = new Set<string>([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR]);
+  return [...new Lexer().lex(text)].filter((token) => !marks.has(token) && !/^["']/.test(token)).join("");
+}
+
+function readBack({ files }: SettingsExport): Settings {
+  return readSettings("settings.yaml", {
+    today: AT.slice(0, 10),
+    readFile: (path) => {
+      const file = files.get(path);
+      if (file === undefined) throw new Error(`there is no ${path}`);
+      return file;
+    },
+  });
+}
+
+describe("exportSettings, of any tenant", () => {
+  it("declares what the tenant holds with the very same texts, or says of it that no file can", () => {
+    fc.assert(
+      fc.property(tenant, ({ entries, vips, includeAutomatic, ownDomains }) => {
+        const observed = buildObservedState(AT, entries, vips);
+        const exported = exportSettings(observed, { host: "mail.example", ownDomains, includeAutomatic });
+        const settings = readBack(exported);
+        const plan = makePlan({
+          desired: buildDesiredState(settings, undefined),
+          observed,
+          tenant: { host: "mail.example", name: "acme" },
+          source: { kind: "files", files: settings.files },
+          mail: buildEmptyEvidence(observed.readAt, "not asked"),
+        });
+        expect([plan.changes, plan.guards]).toEqual([[], []]);
+        const everything = [...exported.files.values()].join("\n");
+
+        for (const one of settings.entries) {
+          // The row that a run would find for it is as declared, so nothing is written.
+          const ofValue = entries.filter(
+            (row) =>
+              row.entry_type === one.entryType && canonicalizeValue(row.value) === one.value && row.list === one.list,
+          );
+          // A row whose scope is not told stands for one of another scope only where no row tells that scope.
+          const ofScope = ofValue.filter((row) => (row.verdict_scope ?? "global") === one.verdictScope);
+          const alike = ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
+          const found = alike.find((row) => row.value === one.value) ?? alike[0];
+          expect(found, one.key).toBeDefined();
+          expect(canonicalizeComment(found?.comment)).toBe(one.comment ?? "");
+        }
+        for (const one of settings.vips) {
+          const rows = vips.filter(({ email }) => email !== undefined && email.trim().toLowerCase() === one.email);
+          expect(
+            rows.some((row) => canonicalizeComment(row.comment) === (one.comment ?? "")),
+            one.key,
+          ).toBe(true);
+        }
+        // Each row is declared, stands beside one that is, or is told of.
+        const declared = new Set(settings.entries.map((one) => `${one.list} ${one.value}`));
+        const isTold = ({ list, value }: AllowDenyEntryRow): boolean =>
+          exported.undeclarable.some((line) => line.startsWith(`${JSON.stringify(list)} `)) || value === "";
+        for (const row of entries) {
+          expect(declared.has(`${row.list} ${canonicalizeValue(row.value)}`) || isTold(row), row.id).toBe(true);
+        }
+        expect(exported.entries).toBe(settings.entries.length);
+        expect(exported.vips).toBe(settings.vips.length);
+        const named = new Set(vips.map(({ email }) => email?.trim().toLowerCase()));
+        named.delete(undefined);
+        const nameless = vips.filter(({ email }) => email === undefined).length;
+        const leftVips = exported.undeclarable.filter((line) => line.startsWith("VIP ")).length;
+        expect(exported.vips + exported.automatic + leftVips).toBe(named.size + nameless);
+        for (const line of exported.undeclarable) {
+          expect(commandsIn(line)).toEqual([]);
+          expect(everything).toContain(
+            line
+              .replace(/ \(the list ignores it\)$/, "")
+              .replaceAll("\uFFFE", "\\ufffe")
+              .replaceAll("\uFFFF", "\\uffff"),
+          );
+        }
+        for (const text of exported.files.values()) expect(commandsIn(besideQuoted(text))).toEqual([]);
+      }),
+      { numRuns: 250 },
+    );
+  });
+
+  it("ignores what it says it ignores, and nothing that it declares", () => {
+    fc.assert(
+      fc.property(tenant, ({ entries, vips, includeAutomatic, ownDomains }) => {
+        const observed = buildObservedState(AT, entries, vips);
+        const exported = exportSettings(observed, { host: "mail.example", ownDomains, includeAutomatic });
+        const { lists, entries: declared } = readBack(exported);
+        const patterns = parseValidPatterns(lists.entries?.ignore);
+        for (const one of declared) expect(patterns.some((pattern) => pattern.matches(one))).toBe(false);
+        const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(targetOf(row))));
+        const told = exported.undeclarable.filter((line) => /^"(?:allow|deny)" .*\(the list ignores it\)$/s.test(line));
+        expect(ignored.length).toBeGreaterThanOrEqual(told.length);
+        expect(told.length > 0).toBe(patterns.length > 0);
+        // A pattern of nothing but any characters would name all that comes later too.
+        for (const { text } of patterns) expect(text).toMatch(/[\p{L}\p{N}]{2}/u);
+        for (const { text } of patterns) expect(["allow:*", "deny:*", "*"]).not.toContain(text);
+      }),
+    );
+  });
+});

@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+const MODULE = resolve("provider/dist/machine/cli-gc-tuning.js");
+
+/** What survives for a while makes the part for new objects grow. */
+const PROGRAM = `
+  const held = [];
+  for (let at = 0; at < 1_000_000; at += 1) held[at % 200_000] = { at };
+  const spaces = require("node:v8").getHeapSpaceStatistics();
+  const { space_size } = spaces.find((one) => one.space_name === "new_space");
+  console.log(space_size <= 4 * 1024 * 1024 ? "small" : "grown");
+`;
+
+it("keeps the part of the heap for new objects small, which grows otherwise, and says nothing", async () => {
+  expect(await outcomeOf(`require(${JSON.stringify(MODULE)});${PROGRAM}`)).toEqual(["small\n", ""]);
+  expect(await outcomeOf(PROGRAM)).toEqual(["grown\n", ""]);
+});
+
+/** With no marking beside the program: on a busy machine it is late, and has the part grow over its size until it is through. */
+async function outcomeOf(program: string): Promise<readonly [stdout: string, stderr: string]> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--no-incremental-marking", "-e", program]);
+  return [stdout, stderr];
+}

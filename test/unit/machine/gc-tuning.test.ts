@@ -1,0 +1,16 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+const MODULE = resolve("provider/dist/machine/gc-tuning.js");
+
+it("asks V8 for what it knows: of another flag it would say on standard error that there is none", async () => {
+  const program = (call: string): string => `const { setFlagsFromString } = require("node:v8"); ${call}`;
+  expect(await errorsOf(program(`require(${JSON.stringify(MODULE)}).limitHeapGrowth()`))).toBe("");
+  expect(await errorsOf(program('setFlagsFromString("--heap-growing-percentage=100")'))).toContain("unrecognized flag");
+});
+
+async function errorsOf(program: string): Promise<string> {
+  return (await promisify(execFile)(process.execPath, ["-e", program])).stderr;
+}

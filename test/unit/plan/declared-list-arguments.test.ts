@@ -1,0 +1,41 @@
+import { writeFileSync } from "node:fs";
+import { afterEach, expect, it, vi } from "vitest";
+import { readSettings } from "../../../provider/files/read-settings";
+import { readDeclaredListArguments } from "../../../provider/plan/declared-list-arguments";
+import { buildDesiredState } from "../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../provider/plan/make-plan";
+import { buildObservedState } from "../../../provider/plan/observed-state";
+import { formatPlanJson } from "../../../provider/plan/render/plan-json";
+import { settingsFolder } from "../../support/settings-folder";
+
+afterEach(() => vi.unstubAllEnvs());
+
+it("says where the program reads another file than the plan is of, and lets one that declares the same be", () => {
+  using folder = settingsFolder({
+    "acme.yaml": "version: 1\ndeny: [a.example]\n",
+    "globex.yaml": "version: 1\ndeny: [b.example]\n",
+    "same.yaml": "version: 1\ndeny: [a.example]\n",
+  });
+  const today = "2026-11-21";
+  const at = "2026-11-21T00:00:00.000Z";
+  const plan = makePlan({
+    desired: buildDesiredState(readSettings(folder.at("acme.yaml"), { today }), undefined),
+    observed: buildObservedState(at, [], []),
+    tenant: { host: "host", name: "acme" },
+    source: { kind: "files", files: [folder.at("acme.yaml")], resource: "acme" },
+    mail: buildEmptyEvidence(at, "not asked"),
+  });
+  writeFileSync(folder.at("plan.json"), formatPlanJson(plan));
+  vi.stubEnv("EMAIL_SECURITY_PLAN", folder.at("plan.json"));
+  const read = (file: string) => readDeclaredListArguments("acme", "dev", { file: folder.at(file), today });
+
+  expect(read("acme.yaml").entries.entries).toHaveLength(1);
+  expect(read("same.yaml").entries.entries).toHaveLength(1);
+  expect(() => read("globex.yaml")).toThrow(
+    `"${folder.at("globex.yaml")}", which TenantSettings "acme" of the program reads, does not declare what was reviewed: the plan is of "${folder.at("acme.yaml")}". Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
+  );
+  // What moved is told as that.
+  folder.write("acme.yaml", "version: 1\ndeny: [c.example]\n");
+  expect(() => read("acme.yaml")).toThrow("it changed since, something in it has expired");
+});

@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
+import { estimateEntryRemoval } from "../../../provider/plan/entry-removal-estimate";
+import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
+
+function entry(list: "allow" | "deny", value: string): ProposedEntry {
+  return { key: `${list} ${value}`, list, value, entryType: "domain", verdictScope: "global" };
+}
+
+function mail(sender: string, action_taken: string, verdict = "malicious"): ThreatFields {
+  return { sender_email: sender, recipient_email: "jo@own.example", action_taken, verdict };
+}
+
+it("tells of a deny what another entry would let through, and what the service alone would judge", () => {
+  const base = evidenceBaseOf({
+    threats: [
+      mail("a@evil.partner.example", "quarantined"),
+      mail("a@evil.partner.example", "quarantined", "safe"),
+      mail("a@evil.partner.example", "none"),
+      mail("a@elsewhere.example", "quarantined"),
+    ],
+    vips: ["jo@own.example"],
+  });
+  const deny = entry("deny", "evil.partner.example");
+  expect(estimateEntryRemoval(base, [deny, entry("allow", "partner.example")], deny.key)).toMatchObject({
+    decided: 3,
+    otherwise: 1,
+    notKnown: 0,
+    recipients: [{ email: "jo@own.example", isVip: true, count: 1 }],
+  });
+  expect(estimateEntryRemoval(base, [deny], deny.key)).toMatchObject({
+    decided: 3,
+    otherwise: 0,
+    notKnown: 1,
+  });
+  expect(estimateEntryRemoval(base, [deny, entry("deny", "partner.example")], deny.key)).toMatchObject({
+    decided: 3,
+    otherwise: 0,
+    notKnown: 0,
+  });
+});
+
+it("tells of an allow what another entry would stop", () => {
+  const base = evidenceBaseOf({
+    threats: [mail("a@good.evil.example", "none"), mail("a@good.evil.example", "moved_to_spam")],
+  });
+  const allow = entry("allow", "good.evil.example");
+  expect(estimateEntryRemoval(base, [allow, entry("deny", "evil.example")], allow.key)).toMatchObject({
+    decided: 2,
+    otherwise: 1,
+    notKnown: 0,
+    recipientCount: 1,
+  });
+});
+
+it("takes mail that was denied for what a deny of any scope stopped: its verdict tells no more", () => {
+  const base = evidenceBaseOf({
+    threats: [mail("a@deals.example", "quarantined", "denied"), mail("a@deals.example", "none", "spam")],
+  });
+  const deny: ProposedEntry = { ...entry("deny", "deals.example"), verdictScope: "graymail" };
+  expect(estimateEntryRemoval(base, [deny], deny.key)).toMatchObject({ decided: 1, notKnown: 1 });
+});
+
+it("tells nothing of an IP address, of what is not there, and without threats", () => {
+  const base = evidenceBaseOf({ threats: [] });
+  const ip: ProposedEntry = { ...entry("deny", "192.0.2.1"), entryType: "ip" };
+  expect(estimateEntryRemoval(base, [ip], ip.key)).toBeUndefined();
+  expect(estimateEntryRemoval(base, [ip], "deny other.example")).toBeUndefined();
+  expect(
+    estimateEntryRemoval({ ...base, threats: undefined }, [entry("deny", "a.example")], "deny a.example"),
+  ).toBeUndefined();
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
+import { readSettings } from "../../../provider/files/read-settings";
+import { buildDesiredState } from "../../../provider/plan/desired-state";
+import { describeExternalChange } from "../../../provider/plan/last-applied-state";
+import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../provider/plan/make-plan";
+import { buildObservedState } from "../../../provider/plan/observed-state";
+import { renderPlanText } from "../../../provider/plan/render/plan-text";
+
+const UNTOLD = "by whom, the service does not tell";
+
+const entry = (list: string, comment?: string): AllowDenyEntryRow =>
+  ({ id: "1", list, entry_type: "domain", value: "bad.example", comment, created_by: "ci" }) as never;
+const vip = (fields: Partial<VipEmployeeRow>): VipEmployeeRow =>
+  ({ email: "ceo@acme.example", ...fields }) as VipEmployeeRow;
+const ofEntry = (text: string | undefined, row: AllowDenyEntryRow | undefined) =>
+  describeExternalChange(
+    { kind: "entry", stackContent: text === undefined ? {} : { "bad.example": text } },
+    "bad.example",
+    row,
+  );
+const ofVip = (text: string, row: VipEmployeeRow | undefined) =>
+  describeExternalChange({ kind: "vip", stackContent: { "ceo@acme.example": text } }, "ceo@acme.example", row);
+
+describe("what was done at the tenant since the last run", () => {
+  it("is nothing where it holds what that left, or nobody knows what that was", () => {
+    expect(ofEntry("deny: INC-7", entry("deny", " INC-7\r\n"))).toBe(undefined);
+    expect(ofEntry("deny (risk accepted: meant): INC-7", entry("deny", "INC-7"))).toBe(undefined);
+    expect(ofEntry(undefined, entry("deny", "INC-7"))).toBe(undefined);
+    expect(ofEntry("(unmanaged) deny: INC-7", entry("allow"))).toBe(undefined);
+    expect(ofEntry("(unmanaged) deny: INC-7", undefined)).toBe(undefined);
+    expect(describeExternalChange({ kind: "entry", stackContent: undefined }, "bad.example", undefined)).toBe(
+      undefined,
+    );
+    expect(describeExternalChange({ kind: "entry", stackContent: {} }, "constructor", undefined)).toBe(undefined);
+  });
+
+  it("names nobody who only made it", () => {
+    const changed = `changed at the tenant since the stack's last run; ${UNTOLD}`;
+    expect(ofEntry("deny: INC-7", entry("deny", "mine"))).toBe(changed);
+    expect(ofEntry("deny", entry("allow"))).toBe(changed);
+    expect(ofEntry("deny", undefined)).toBe(
+      "gone from the tenant since the stack's last run; who took it away, the service does not tell",
+    );
+  });
+
+  it("has the day of it, of a VIP alone and where it is a day", () => {
+    const day = (fields: Partial<VipEmployeeRow>) => /\(on (.*)\)/.exec(ofVip("Chief", vip(fields)) ?? "")?.[1];
+    const date_added = "2026-11-01T08:00:00Z";
+    expect(day({ date_added, updated_at: "2026-11-20T08:00:00Z" })).toBe("2026-11-20");
+    expect(day({ date_added, updated_at: date_added })).toBe(undefined);
+    expect(day({ updated_at: "\u001b[31m2026-11-20" })).toBe(undefined);
+    expect(day({})).toBe(undefined);
+    expect(ofVip("Chief", vip({ comment: "Chief", updated_at: "2026-11-20" }))).toBe(undefined);
+  });
+});
+
+describe("a plan", () => {
+  it("says of each change what was done at the tenant, beside who made what stands there", () => {
+    const today = "2026-11-21";
+    const text = "version: 1\ndeny: [bad.example, taken.example, mine.example]\n";
+    const settings = readSettings("x.yaml", { today, readFile: () => text });
+    const content = { "bad.example": "deny", "taken.example": "deny", "late.example": "deny" };
+    const rows = [
+      entry("deny", "wait for Tomas"),
+      { ...entry("allow"), id: "2", value: "late.example" },
+      { ...entry("deny", "theirs"), id: "3", value: "mine.example" },
+    ];
+    const plan = makePlan({
+      desired: buildDesiredState(settings, { entries: { content }, vips: { content: {} } }),
+      observed: buildObservedState(`${today}T00:00:00Z`, rows, []),
+      tenant: { host: "host", name: "x" },
+      source: { kind: "files", files: ["x.yaml"], stack: "x" },
+      mail: buildEmptyEvidence(today, "not asked"),
+    });
+    expect(plan.changes.map(({ key, sign, why }) => [key, sign, why]).sort()).toEqual([
+      ["bad.example", "change", `changed at the tenant since the stack's last run; ${UNTOLD}`],
+      ["late.example", "remove", `no longer declared; changed at the tenant since the stack's last run; ${UNTOLD}`],
+      // The stack has never declared it, so the service's word of who made it is all there is.
+      ["mine.example", "change", undefined],
+      [
+        "taken.example",
+        "add",
+        "gone from the tenant since the stack's last run; who took it away, the service does not tell",
+      ],
+    ]);
+    const shown = renderPlanText(plan, { width: 200 });
+    expect(shown).toContain(`changed at the tenant since the stack's last run; ${UNTOLD}`);
+    expect(shown).toContain("made by ci");
+  });
+});

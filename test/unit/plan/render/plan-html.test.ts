@@ -1,0 +1,129 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { renderPlanHtml } from "../../../../provider/plan/render/plan-html";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import {
+  calmPlan,
+  dangerousPlan,
+  emptyPlan,
+  hugePlan,
+  markupText,
+  planOf,
+  realisticPlan,
+} from "../../../support/plans";
+
+/** All tags with their attributes, in order. */
+function tagsOf(page: string): string[] {
+  const body = page.replace(/<style>.*?<\/style>/s, "<style></style>");
+  return [...body.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
+}
+
+/** As it is read: without tags, with what stands for a character as that. */
+function read(page: string): string {
+  return page
+    .replace(/<style>.*?<\/style>/s, "")
+    .replace(/<[^>]*>/g, "")
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+}
+
+describe("a plan as a page", () => {
+  test("tells refusals, then dangers, then the rest", () => {
+    const page = read(renderPlanHtml(dangerousPlan));
+    const order = [
+      "This run would be refused, by the guard against mass removal and what is protected.",
+      "entries would lose 120 of 212 entries (57 %), more than 30 %.\n    - a.example\n",
+      "supplier-portal.test",
+      "37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.",
+      "3 examples of the 31 that would have come through",
+      "Needs a look 1\n",
+      "deny → allow",
+      "Too many → Marketing reads it",
+      "Nothing speaks against 5",
+      "What this rests on",
+      dangerousPlan.digest,
+    ].map((told) => page.indexOf(told));
+    expect(order).not.toContain(-1);
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+  });
+
+  test("needs nothing else, asks nobody for anything, and runs nothing", () => {
+    for (const plan of [emptyPlan, calmPlan, dangerousPlan, hugePlan(300)]) {
+      const page = renderPlanHtml(plan);
+      expect(page).toContain(
+        `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
+      );
+      expect(page).not.toMatch(/<script|<link|<img|<iframe|<a\b|\ssrc=|\shref=|url\(|@import|\son\w+=/i);
+    }
+  });
+
+  test("every change is in it, and unfolds", () => {
+    const page = renderPlanHtml(hugePlan(1_000));
+    expect(page.match(/<li class="change /g)).toHaveLength(1_000);
+    expect(page.match(/<li class="change is-danger [^>]*><details open>/g)).toHaveLength(10);
+    expect(page.match(/<li class="change is-none [^>]*><details>/g)).toHaveLength(960);
+  });
+
+  test("is bounded, and says what it leaves out", () => {
+    const page = renderPlanHtml(hugePlan(20_000));
+    expect(Buffer.byteLength(page)).toBeLessThan(12_000_000);
+    expect(read(page)).toMatch(
+      /… and [\d,]+ more, which are not on this page: (?:[\d,]+ \w+ \w+(?:, )?)+\. `--format json` shows all of them\./,
+    );
+    // Dangers come whole, and what has no room unfolded is a line of its own.
+    expect(page.match(/<li class="change is-danger [^>]*><details/g)).toHaveLength(200);
+    expect(page).toMatch(/<li class="change is-none [^>]*><p class="line">/);
+  });
+
+  test("a folded change tells its evidence, who asked for it, and until when", () => {
+    const [, folded = ""] =
+      /<summary>((?:(?!<\/summary>).)*acme-login\.example.*?)<\/summary>/s.exec(renderPlanHtml(realisticPlan)) ?? [];
+    expect(read(folded)).toContain("INC-1042: look-alike of the login page");
+    expect(read(folded)).toContain(
+      "9 threats in 30 days, all malicious, last 2026-11-12; to 2 people, 1 of them a VIP.",
+    );
+    expect(read(folded)).toContain("ticket INC-1042, owner Dana Reyes, never expires");
+  });
+
+  test("a table names its cells where it has no room for columns", () => {
+    const labels = [...renderPlanHtml(realisticPlan).matchAll(/<td data-label="(\w+)">/g)].map(([, label]) => label);
+    expect(labels.slice(0, 5)).toEqual(["When", "From", "To", "Subject", "Verdict"]);
+  });
+
+  test("filters what there is, by how bad it is and by list", () => {
+    const labels = [...renderPlanHtml(realisticPlan).matchAll(/<label>.*?> (.*?)<\/label>/g)].map(([, label]) => label);
+    expect(labels).toEqual([
+      "All 7",
+      "Danger 1",
+      "Needs a look 1",
+      "Nothing against 5",
+      "All lists 7",
+      "Allow 3",
+      "Deny 3",
+      "VIP 2",
+    ]);
+    expect(renderPlanHtml(emptyPlan)).not.toContain("<label>");
+  });
+
+  test("has the same tags, whatever comes from outside", () => {
+    // What the service calls a verdict may be known; a text of several lines has breaks.
+    const tags = (text: string) =>
+      tagsOf(renderPlanHtml(planOf(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
+    const plain = tags("evil.example");
+    for (const text of Object.values(HOSTILE)) expect(tags(text)).toEqual(plain);
+    fc.assert(
+      fc.property(fc.tuple(markupText, fc.constantFrom("evil.example", "<b>")), ([text, end]) => {
+        expect(tags(text + end)).toEqual(plain);
+      }),
+      { endOnFailure: true },
+    );
+  });
+
+  test("is nothing but text where it is printed", () => {
+    fc.assert(
+      fc.property(markupText, (text) => {
+        expect(commandsIn(renderPlanHtml(planOf(text)))).toEqual([]);
+      }),
+      { endOnFailure: true },
+    );
+  });
+});

@@ -1,0 +1,197 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Plan, PlanChange } from "../../../../provider/plan/plan";
+import { PLAN_COMMENT_MARKER, renderPlanMarkdown } from "../../../../provider/plan/render/plan-markdown";
+import { escapeMarkdown, formatMarkdownBlock, formatMarkdownCode } from "../../../../provider/render/markdown-text";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { breakoutsIn } from "../../../support/markdown-breakouts";
+import {
+  blindPlan,
+  calmPlan,
+  dangerousPlan,
+  emptyPlan,
+  hostilePlan,
+  hugePlan,
+  markupText,
+  planOf,
+  realisticPlan,
+} from "../../../support/plans";
+
+describe("a plan as Markdown", () => {
+  test("begins with the mark by which a bot finds it, and ends with the digest", () => {
+    for (const plan of [emptyPlan, calmPlan, realisticPlan, dangerousPlan, hostilePlan]) {
+      const lines = renderPlanMarkdown(plan).trimEnd().split("\n");
+      expect(lines[0]).toBe("<!-- email-security-plan -->");
+      expect(lines[0]).toBe(PLAN_COMMENT_MARKER);
+      expect(lines.at(-1)).toMatch(/^Digest: `/);
+    }
+    expect(renderPlanMarkdown(emptyPlan)).toContain(`\nDigest: \`${emptyPlan.digest}\`\n`);
+  });
+
+  test("tells refusals, then dangers, then the rest", () => {
+    const text = renderPlanMarkdown(dangerousPlan);
+    const order = [
+      "> [!CAUTION]\n> **Refused.** This run would be refused, by the guard against mass removal and what is protected.",
+      "### Refused\n",
+      "### Danger (1)\n\n#### `+` add allow `supplier-portal.test` (domain)\n\n- **Mail:** **37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.**\n",
+      "### Needs a look (1)\n\n#### `~` change deny → allow `news.example.com` (domain, scope `graymail`)\n",
+      "- **Comment:** `Too many` → `Marketing reads it`\n",
+      "### Nothing speaks against (5)\n",
+      "<details><summary>Left alone: at the tenant, and nobody declares it (2)</summary>",
+      "<details><summary>What this rests on</summary>",
+    ].map((told) => text.indexOf(told));
+    expect(order).not.toContain(-1);
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+  });
+
+  test("without danger, without changes, without evidence", () => {
+    expect(renderPlanMarkdown(calmPlan)).toContain(
+      "> [!TIP]\n> **Looks fine.** 5 changes, and nothing speaks against them.",
+    );
+    expect(renderPlanMarkdown(emptyPlan)).toContain("> [!NOTE]\n> **Nothing to do.** `acme` holds what is declared.");
+    expect(renderPlanMarkdown(blindPlan)).toContain(
+      "- Missing: The key may not read threats `(403)`.".replace("`(403)`", "(403)"),
+    );
+  });
+
+  test("of 10,000 changes holds the most important, and says what is in the artifact", () => {
+    const text = renderPlanMarkdown(hugePlan(10_000), { artifact: "https://ci.example/jobs/7?a=1&b=2" });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+    expect(Buffer.byteLength(text)).toBeGreaterThan(50_000);
+    expect(text.match(/add allow `sender-/g)).toHaveLength(100);
+    expect(text).toContain("in [the artifact](<https://ci.example/jobs/7?a=1&amp;b=2>)");
+    // However they are told, all changes are accounted for.
+    const shown = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
+    const rest = [...text.matchAll(/^… and ([\d,]+) more in \[the artifact\]\(<[^>]*>\): /gm)].map(([, count]) =>
+      Number(count?.replace(",", "")),
+    );
+    expect(shown.length + rest.reduce((sum, count) => sum + count, 0)).toBe(10_000);
+    expect(text).toMatch(/^… and [\d,]+ more, in \[the artifact\]/m);
+  });
+
+  test("takes only a limit in which something can be said", () => {
+    expect(() => renderPlanMarkdown(emptyPlan, { limit: 1_000 })).toThrow(RangeError);
+    expect(() => renderPlanMarkdown(emptyPlan, { limit: Number.NaN })).toThrow(RangeError);
+  });
+
+  test("an artifact that is no https address is a name", () => {
+    for (const artifact of ["javascript:alert(1)", "http://evil.example", "plan.html", "](x) @all"]) {
+      const text = renderPlanMarkdown(hugePlan(2_000), { artifact });
+      expect(text).toContain(`in the artifact \`${artifact}\``);
+      expect(breakoutsIn(text)).toEqual([]);
+    }
+  });
+
+  test("is never over its limit, whatever comes from outside", () => {
+    const costly = fc.constantFrom("\u2028", "`", "``` ", "\u{e0001}", "日", "a b@c ", "|", "\n", "x", '"', "@");
+    const long = fc.tuple(costly, fc.integer({ min: 1, max: 5_000 })).map(([text, times]) => text.repeat(times));
+    fc.assert(
+      fc.property(
+        fc.oneof(long, markupText),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 32_768, max: 70_000 }),
+        fc.option(fc.webUrl(), { nil: undefined }),
+        (text, times, limit, artifact) => {
+          const shown = renderPlanMarkdown(repeated(planOf(text), times), {
+            limit,
+            ...(artifact !== undefined && { artifact }),
+          });
+          expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(limit);
+          expect(shown.length).toBeLessThanOrEqual(limit);
+          expect(shown).toMatch(/\nDigest: .*\n$/);
+          expect(breakoutsIn(shown.replaceAll(/\[the artifact\]\(<https:[^<>\\`\s]*>\)/g, ""))).toEqual([]);
+        },
+      ),
+      { numRuns: 25, endOnFailure: true },
+    );
+  });
+
+  test("is no markup, link, mention or command, whatever comes from outside", () => {
+    fc.assert(
+      fc.property(markupText, (text) => {
+        const shown = renderPlanMarkdown(planOf(text));
+        expect(breakoutsIn(shown)).toEqual([]);
+        expect(commandsIn(shown)).toEqual([]);
+      }),
+      { examples: [["www"], ["www."], ["mailto:"]] },
+    );
+  });
+
+  test("has the same parts, whatever comes from outside", () => {
+    const parts = (text: string) =>
+      renderPlanMarkdown(planOf(text))
+        .replace(/^(`{3,})text\n.*?\n\1$/gms, "")
+        .split("\n")
+        .filter((line) => /^(?:#|<|>|\|--|- \*\*|```)/.test(line))
+        .map((line) => /^(?:#+|<\/?\w+|>|\||- \*\*[\w ]+:\*\*|`{3})/.exec(line)?.[0]);
+    const plain = parts("2026-11-21");
+    for (const text of Object.values(HOSTILE)) expect(parts(text)).toEqual(plain);
+  });
+});
+
+/** With everything as often as given. */
+function repeated(plan: Plan, times: number): Plan {
+  const again = <T>(all: readonly T[]) => Array.from({ length: times }, () => all).flat();
+  const changes = again(plan.changes).map(
+    (change): PlanChange => ({
+      ...change,
+      overrides: again(change.overrides ?? []),
+      findings: again(change.findings),
+    }),
+  );
+  return {
+    ...plan,
+    changes,
+    guards: again(plan.guards),
+    unmanaged: again(plan.unmanaged),
+    expired: again(plan.expired),
+    findings: again(plan.findings),
+    source: { ...plan.source, files: again(plan.source.files) },
+    evidence: { ...plan.evidence, missing: again(plan.evidence.missing) },
+  };
+}
+
+describe("Markdown of what came from outside", () => {
+  test.each([
+    ["evil.example", "`evil.example`"],
+    ["a`b", "``a`b``"],
+    ["`a``", "``` `a`` ```"],
+    [" a ", "`  a  `"],
+    ["x\ny", "`x ⏎ y`"],
+    ["a\u200bb", "`a\\u{200b}b`"],
+    ["", "(empty)"],
+    ["  ", "(blank)"],
+  ])("%o as the code span %s", (text, shown) => {
+    expect(formatMarkdownCode(text)).toBe(shown);
+  });
+
+  test("is cut where it is too long", () => {
+    expect(formatMarkdownCode("abcdef", 3)).toBe("`abc…`");
+  });
+
+  test.each([
+    ["It is refused. Allow 1 mailbox, or two.", "It is refused. Allow 1 mailbox, or two."],
+    ['"a.example" is a domain', '"`a.example`" is a domain'],
+    ["write `expires: never`.", "write `expires: never`."],
+    ["ask @everyone (or #1)", "ask `@everyone` (or `#1`)"],
+    ["see www.evil.example, http://evil.example!", "see `www.evil.example`, `http://evil.example`!"],
+    ["a.b`c`", "`a.b` `c`"],
+    ["<b>bold</b> *it*", "`<b>bold</b>` `*it*`"],
+    ["commit deadbeef", "commit `deadbeef`"],
+    ["begins with www. or with mailto: alone", "begins with `www`. or with `mailto`: alone"],
+  ])("the sentence %o as %s", (text, shown) => {
+    expect(escapeMarkdown(text)).toBe(shown);
+  });
+
+  test("a sentence breaks out of nothing", () => {
+    fc.assert(
+      fc.property(markupText, (text) => {
+        expect(breakoutsIn(`- Said: ${escapeMarkdown(text)}`)).toEqual([]);
+      }),
+    );
+  });
+
+  test("lines as a block that nothing in them ends", () => {
+    expect(formatMarkdownBlock("a\n```\n::add-mask::x\n", 100)).toBe("````text\na\n```\n\\u{3a}:add-mask::x\n````\n");
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+import type { VipEmployeeRow } from "../../../provider/client";
+import { inspectSettings } from "../../../provider/files/read-settings";
+import type { Settings } from "../../../provider/files/settings";
+import { detectDrift } from "../../../provider/gitops/detect-drift";
+import { buildObservedState } from "../../../provider/plan/observed-state";
+import { OtherTenantError } from "../../../provider/resources/lifecycle/errors";
+
+/** The environment of one machine, which has settings files of both tenants. */
+const ENVIRONMENT = ["globex.example", "acme.example"];
+
+const inspect = (text: string) =>
+  inspectSettings("s.yaml", {
+    today: "2026-11-21",
+    ownDomains: ENVIRONMENT,
+    readFile: () => `version: 1\n${text}`,
+  });
+
+const drift = (text: string, mailbox: string) => {
+  const vips = Array.from({ length: 5 }, (_, at) => ({ email: `${at}.${mailbox}`, source: "manual" }));
+  const observed = buildObservedState("2026-11-21T00:00:00.000Z", [], vips as VipEmployeeRow[]);
+  return detectDrift(inspect(text).settings as Settings, observed, "host", undefined, {
+    ownDomains: ENVIRONMENT,
+  });
+};
+
+it("goes by the own domains of the files, and by the environment's only where these have none", () => {
+  expect(() => drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@globex.example")).toThrow(OtherTenantError);
+  const { items } = drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@acme.example");
+  expect(items.filter(({ kind }) => kind === "entry").map(({ what, value }) => [what, value])).toEqual([
+    ["missing", "a.example"],
+  ]);
+  expect(() => drift("deny: [a.example]\n", "x@globex.example")).not.toThrow();
+  expect(() => drift("deny: [a.example]\n", "x@hooli.example")).toThrow(OtherTenantError);
+});
+
+it("refuses what is risky by both", () => {
+  const codes = inspect("ownDomains: [acme.example]\nallow: [acme.example, globex.example]\n").findings;
+  expect(codes.map(({ code }) => code)).toEqual(["allow-own-domain", "allow-own-domain"]);
+});

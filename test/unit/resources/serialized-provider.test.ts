@@ -1,0 +1,51 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import manifest from "../../../provider/package.json";
+import { buildSerializedProvider, type HandlerName } from "../../../provider/resources/serialized-provider";
+import { built } from "../../support/built";
+
+/**
+ * Every handler that a release has ever had, and the very text that it left in people's state. Add to it; what a line
+ * says that is changed or taken away is still in state, and leads an update or a delete to nothing.
+ */
+const RELEASED = {
+  allowDenyEntry: 'exports.handler = () => require("pulumi-email-security/runtime").allowDenyEntry',
+  vipEmployee: 'exports.handler = () => require("pulumi-email-security/runtime").vipEmployee',
+  allowDenyList: 'exports.handler = () => require("pulumi-email-security/runtime").allowDenyList',
+  vipList: 'exports.handler = () => require("pulumi-email-security/runtime").vipList',
+} satisfies Record<HandlerName, string>;
+
+const RUNTIME = built("resources/runtime.js", () => import("../../../provider/resources/runtime.ts"));
+
+/** What of the runtime's handlers can be called. In a process of its own, since it has that end with an engine. */
+const callable: Record<string, string[]> = JSON.parse(
+  execFileSync(
+    process.execPath,
+    [
+      "-e",
+      `const functionsOf = (handler) => Object.keys(handler).filter((name) => typeof handler[name] === "function");
+      const handlers = Object.entries(require(${JSON.stringify(RUNTIME)}));
+      console.log(JSON.stringify(Object.fromEntries(handlers.map(([name, handler]) => [name, functionsOf(handler)]))));`,
+    ],
+    { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" },
+  ),
+);
+
+describe.each(Object.entries(RELEASED) as [HandlerName, string][])("the shell of %s", (handler, text) => {
+  it("is a constant", () => {
+    expect(buildSerializedProvider(handler)).toBe(text);
+  });
+
+  it("takes at most 250 bytes of a resource's state", () => {
+    expect(Buffer.byteLength(buildSerializedProvider(handler))).toBeLessThanOrEqual(250);
+  });
+
+  it("asks the runtime for a handler that is there", () => {
+    expect(callable[handler]).toEqual(expect.arrayContaining(["check", "delete"]));
+  });
+});
+
+it("asks for a path that the package exports, by the package's name", () => {
+  expect(manifest.name).toBe("pulumi-email-security");
+  expect(manifest.exports).toHaveProperty(["./runtime", "default"]);
+});

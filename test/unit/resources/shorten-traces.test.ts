@@ -1,0 +1,136 @@
+import { setImmediate as turn } from "node:timers/promises";
+import * as pulumi from "@pulumi/pulumi";
+import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
+import * as native from "pulumi-email-security/native";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+const own = { limit: Error.stackTraceLimit, prepare: Error.prepareStackTrace };
+
+beforeEach(() => {
+  pulumi.runtime.setMocks({
+    newResource: ({ name, inputs }) => ({ id: name, state: inputs }),
+    call: () => ({}),
+  });
+});
+
+afterEach(() => {
+  Error.stackTraceLimit = own.limit;
+  if (own.prepare === undefined) Reflect.deleteProperty(Error, "prepareStackTrace");
+  else Error.prepareStackTrace = own.prepare;
+  delete process.env["PULUMI_DEBUG_PROMISE_LEAKS"];
+});
+
+/** How many frames each trace has that is noted meanwhile, and read. */
+function tracesOf(work: () => unknown): number[] {
+  const counts: number[] = [];
+  Error.prepareStackTrace = (error, frames) => {
+    counts.push(frames.length);
+    return [String(error), ...frames.map((frame) => `    at ${frame}`)].join("\n");
+  };
+  work();
+  return counts;
+}
+
+const MADE: readonly [string, () => pulumi.Resource][] = [
+  ["AllowDenyEntry", () => new AllowDenyEntry("one", { list: "deny", value: "evil.example" })],
+  ["AllowDenyList", () => new AllowDenyList("one", { entries: { "evil.example": "deny" } })],
+  ["VipEmployee", () => new VipEmployee("one", { email: "ceo@acme.example" })],
+  ["VipList", () => new VipList("one", { members: { "ceo@acme.example": "" } })],
+  ["native AllowDenyEntry", () => new native.AllowDenyEntry("one", { list: "deny", value: "evil.example" })],
+  ["native AllowDenyList", () => new native.AllowDenyList("one", { entries: { "evil.example": "deny" } })],
+  ["native VipEmployee", () => new native.VipEmployee("one", { email: "ceo@acme.example" })],
+  ["native VipList", () => new native.VipList("one", { members: { "ceo@acme.example": "" } })],
+];
+
+describe("a resource in a program", () => {
+  it.each(MADE)("has the trace to its own place mapped to the source, and no other: %s", (_kind, make) => {
+    expect(tracesOf(make).filter((frames) => frames > 0)).toHaveLength(1);
+    expect(Error.stackTraceLimit).toBe(own.limit);
+  });
+
+  it.each([
+    ["vip-list.js", VipList],
+    ["vipList.js", native.VipList],
+  ])("tells the place with the program's own frames, and none of what runs it: %s", (file, Kind) => {
+    const places: (string | undefined)[][] = [];
+    Error.prepareStackTrace = (error, frames) => {
+      if (frames.length > 0) places.push(frames.map((frame) => frame.getFileName() ?? undefined));
+      return [String(error), ...frames.map((frame) => `    at ${frame}`)].join("\n");
+    };
+    const prepare = Error.prepareStackTrace;
+    const inFunction = (): unknown => new Kind("one", { members: {} });
+    inFunction();
+    const files = places[0]?.map((place) => place?.replace(/.*[\\/]/, ""));
+    const pulumis = Array.from({ length: 4 }, () => "resource.js");
+    expect(files?.slice(0, 7)).toEqual([...pulumis, file, "shorten-traces.test.ts", "shorten-traces.test.ts"]);
+    expect(places[0]?.filter((place) => place?.startsWith("node:") ?? true)).toEqual([]);
+    expect(Error.prepareStackTrace).toBe(prepare);
+  });
+
+  it("has those that Pulumi notes for each property where somebody looks for promises that never end", () => {
+    process.env["PULUMI_DEBUG_PROMISE_LEAKS"] = "true";
+    const [, make] = MADE[0] as (typeof MADE)[0];
+    expect(tracesOf(make).filter((frames) => frames > 0).length).toBeGreaterThan(40);
+  });
+
+  it("that can't be made fails with the trace to its place in the program", () => {
+    const parent = {} as pulumi.Resource;
+    const error = errorOf(() => new AllowDenyEntry("one", { list: "deny", value: "evil.example" }, { parent }));
+    expect(error.message).toContain("parent is not a valid Resource");
+    expect(error.stack).toContain("at new AllowDenyEntry");
+    expect(error.stack).toContain("shorten-traces.test.ts");
+    expect(Error.stackTraceLimit).toBe(own.limit);
+  });
+
+  it("tells where a transformation of the program failed", () => {
+    const failing = function ofTheProgram(): undefined {
+      throw new Error("no");
+    };
+    const error = errorOf(() => new VipList("one", { members: {} }, { transformations: [failing] }));
+    expect(error.stack).toMatch(/^Error: no\n {4}at (?:Object\.)?ofTheProgram /);
+    expect(Error.stackTraceLimit).toBe(own.limit);
+  });
+
+  it("that the engine refuses fails with the trace to its place in the program", async () => {
+    pulumi.runtime.setMocks({
+      newResource: () => {
+        throw new Error("no");
+      },
+      call: () => ({}),
+    });
+    const refused = Promise.withResolvers<Error>();
+    const heard = process.listeners("unhandledRejection");
+    process.removeAllListeners("unhandledRejection");
+    process.on("unhandledRejection", (error: Error) => refused.resolve(error));
+    try {
+      const inFunction = (): unknown => new VipList("one", { members: {} });
+      inFunction();
+      const { message, stack } = await refused.promise;
+      expect(message).toContain("failed to register new resource one");
+      expect(stack).toContain("shorten-traces.test.ts");
+      // Each of its outputs fails with it.
+      await turn();
+    } finally {
+      process.removeAllListeners("unhandledRejection");
+      for (const listener of heard) process.on("unhandledRejection", listener);
+    }
+  });
+
+  it("tells where a transformation that its parent has failed", () => {
+    const failing = function ofTheParent({ type }: pulumi.ResourceTransformationArgs): undefined {
+      if (type.includes("VipEmployee")) throw new Error("no");
+    };
+    const parent = new pulumi.ComponentResource("a:b:C", "c", {}, { transformations: [failing] });
+    const error = errorOf(() => new VipEmployee("one", { email: "ceo@acme.example" }, { parent }));
+    expect(error.stack).toMatch(/^Error: no\n {4}at (?:Object\.)?ofTheParent /);
+  });
+});
+
+function errorOf(work: () => unknown): Error {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error("nothing was thrown");
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import type { ResourceDeclaration, TenantList } from "../../../provider/resources/lifecycle/lifecycle";
+import { PLANNED_IDENTITY_VARIABLE, TenantVerifier } from "../../../provider/resources/tenant-verifier";
+import { collectMailDomains } from "../../../provider/settings/mail-domains";
+import { OwnDomains } from "../../../provider/settings/own-domains";
+import { buildTenantIdentity } from "../../../provider/settings/tenant-identity";
+import type { TenantCache } from "../../../provider/tenant";
+
+function declarationOf(key: string): ResourceDeclaration {
+  const thing = { key, name: key };
+  return {
+    isList: false,
+    getItems: () => [thing],
+    find: () => undefined,
+    has: () => true,
+  } as unknown as ResourceDeclaration;
+}
+
+it("takes what one resource has seen there for seen by all, also by those that have begun to look before", async () => {
+  const tenant = {
+    baseUrl: "https://api.example",
+    readMailDomains: async () => undefined,
+    hasAny: async (list: TenantList) => list === "entries",
+  } as unknown as TenantCache;
+  // While a new VIP waits for what else is asked about, entries of the state are.
+  const waitBriefly = async (): Promise<void> => {
+    for (let at = 0; at < 6; at += 1) guard.expect("entries", declarationOf(`e${at}`), undefined);
+    await guard.confirm("entries", tenant);
+  };
+  const guard = new TenantVerifier({
+    environment: {},
+    getInstanceName: () => undefined,
+    describeKeySource: () => "EMAIL_SECURITY_API_KEY",
+    getOwnDomains: () => new OwnDomains([]),
+    log: () => {},
+    waitBriefly,
+  });
+  await expect(guard.confirm("vips", tenant)).resolves.toBeUndefined();
+});
+
+it("goes by the own domains of the files, and by what is configured only where these name none", async () => {
+  const found = async (named: readonly string[]): Promise<unknown> => {
+    const tenant = {
+      baseUrl: "https://api.example",
+      readMailDomains: async () => collectMailDomains(["a@globex.example", "b@globex.example"], true),
+      hasAny: async () => true,
+    } as unknown as TenantCache;
+    const guard = new TenantVerifier({
+      environment: {},
+      getInstanceName: () => undefined,
+      describeKeySource: () => "EMAIL_SECURITY_API_KEY",
+      // Of a machine that has the files of both.
+      getOwnDomains: () => new OwnDomains(["acme.example", "globex.example"]),
+      log: () => {},
+      waitBriefly: async () => {},
+    });
+    guard.addOwnDomains(named);
+    return await guard.confirm("vips", tenant).catch((error: { code?: unknown }) => error.code);
+  };
+  expect(await found([])).toBeUndefined();
+  expect(await found(["globex.example"])).toBeUndefined();
+  expect(await found(["acme.example"])).toBe("ERR_OTHER_TENANT");
+});
+
+describe("a tenant that a rollout has planned", () => {
+  const rowsOf = (tenant: string) => [
+    {
+      id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-90e4c7d2a5f8`,
+      entry_type: "domain",
+      value: "evil.example",
+      created_at: "2026-11-02T09:00:00Z",
+    },
+  ];
+  /** Confirms a list of a tenant against a plan of acme; answers the error, if any, and the lists that were read for it. */
+  const confirmed = async (
+    list: TenantList,
+    there: { readonly rows: string; readonly mailboxes: readonly string[] },
+    planned: readonly string[] = [],
+  ) => {
+    const read: TenantList[] = [];
+    const at = "https://api.example";
+    const tenant = {
+      baseUrl: at,
+      readMailDomains: async () => undefined,
+      hasAny: async () => false,
+      readIdentity: async (one: TenantList) => {
+        read.push(one);
+        const rows = one === "vips" ? [] : rowsOf(there.rows);
+        return buildTenantIdentity(at, { rows, mailboxes: there.mailboxes });
+      },
+    } as unknown as TenantCache;
+    const guard = new TenantVerifier({
+      environment: {
+        [PLANNED_IDENTITY_VARIABLE]: JSON.stringify(
+          buildTenantIdentity(at, { rows: rowsOf("acme"), mailboxes: planned }),
+        ),
+      },
+      getInstanceName: () => undefined,
+      describeKeySource: () => "the environment variable ACME_KEY (tenants.yaml:7)",
+      getOwnDomains: () => new OwnDomains([]),
+      log: () => {},
+      waitBriefly: async () => {},
+    });
+    const error = await guard.confirm(list, tenant).then(
+      () => undefined,
+      ({ message }: Error) => message,
+    );
+    return { error, read };
+  };
+
+  it.each(["entries", "vips"] as const)("is refused by its %s where the key opens another one", async (list) => {
+    const { error } = await confirmed(list, { rows: "globex", mailboxes: [] });
+    expect(error).toContain("Check whose key the environment variable ACME_KEY (tenants.yaml:7) is");
+  });
+
+  it("is known again by the list that is read anyway", async () => {
+    const [rows, mailboxes] = ["acme", ["ceo@acme.example"]] as const;
+    const byEntries = await confirmed("entries", { rows, mailboxes }, mailboxes);
+    expect(byEntries).toEqual({ error: undefined, read: ["entries"] });
+    const byPeople = await confirmed("vips", { rows, mailboxes }, mailboxes);
+    expect(byPeople).toEqual({ error: undefined, read: ["vips"] });
+  });
+
+  it("is known again by its entries where it has no VIPs", async () => {
+    const { error, read } = await confirmed("vips", { rows: "acme", mailboxes: [] });
+    expect([error, read]).toEqual([undefined, ["vips", "entries"]]);
+  });
+});

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import type {
+  AppliedRollout,
+  LastAppliedRollouts,
+  PendingRollout,
+  StackRollouts,
+} from "../../../../provider/rollout/journal/last-applied";
+import { mergeLastApplied } from "../../../../provider/rollout/journal/merge-last-applied";
+
+function reachedBy(rollout: string, seq: number): AppliedRollout {
+  return {
+    rollout,
+    name: "acme",
+    order: { id: rollout, seq, startedAtMs: 0 },
+    wave: "all",
+    state: "done",
+    atMs: 0,
+    today: "2026-11-11",
+    settings: "settings/acme.yaml",
+  };
+}
+
+function notReachedBy(rollout: string, seq: number): PendingRollout {
+  const order = { id: rollout, seq, startedAtMs: 0 };
+  return {
+    rollout,
+    name: "acme",
+    order,
+    wave: "all",
+    state: "failed",
+    rolloutState: "stopped",
+    isStarted: true,
+  };
+}
+
+function journal(stacks: Readonly<Record<string, StackRollouts>>): LastAppliedRollouts {
+  return {
+    stacks: new Map(Object.entries(stacks)),
+    skips: new Map(),
+    rolloutCount: 1,
+    otherBackendCount: 2,
+    readEarlier: async () => [],
+    readFiles: async (rollout) => ({ bundle: new Map([[rollout, Buffer.from("")]]), folder: "." }),
+  };
+}
+
+test("keeps the stacks of each journal, and finds the files of their rollouts", async () => {
+  const merged = mergeLastApplied([
+    journal({ acme: { applied: reachedBy("in-eu", 1) } }),
+    journal({ globex: { applied: reachedBy("in-us", 1) } }),
+  ]);
+  expect([...merged.stacks].map(([stack, { applied }]) => [stack, applied?.rollout])).toEqual([
+    ["acme", "in-eu"],
+    ["globex", "in-us"],
+  ]);
+  expect([merged.rolloutCount, merged.otherBackendCount]).toEqual([2, 4]);
+  expect([...(await merged.readFiles("in-us")).bundle.keys()]).toEqual(["in-us"]);
+});
+
+test("takes the later rollout of a stack that two journals have changed, by sequence", () => {
+  const older = journal({ acme: { applied: reachedBy("z-older", 3), pending: notReachedBy("z-failed", 4) } });
+  const newer = journal({ acme: { applied: reachedBy("a-newer", 5), pending: notReachedBy("a-failed", 6) } });
+  for (const journals of [
+    [older, newer],
+    [newer, older],
+  ]) {
+    const { applied, pending } = mergeLastApplied(journals).stacks.get("acme") ?? {};
+    expect([applied?.rollout, pending?.rollout]).toEqual(["a-newer", "a-failed"]);
+  }
+});
+
+test("drops a failed rollout that another journal's later rollout supersedes", () => {
+  const failed = journal({ acme: { pending: notReachedBy("failed", 4) } });
+  const done = journal({ acme: { applied: reachedBy("done", 5) } });
+  expect(mergeLastApplied([failed, done]).stacks.get("acme")).toEqual({ applied: reachedBy("done", 5) });
+  const earlier = journal({ acme: { applied: reachedBy("earlier", 3) } });
+  expect(mergeLastApplied([failed, earlier]).stacks.get("acme")?.pending?.rollout).toBe("failed");
+});

@@ -1,0 +1,283 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, expect, it } from "vitest";
+import { openJournalDatabase } from "../../../../provider/rollout/database/open-database";
+import { runRollout } from "../../../../provider/rollout/execution/coordinator";
+import type { HealthContext } from "../../../../provider/rollout/execution/health";
+import { Journal } from "../../../../provider/rollout/journal/journal";
+import type { PlannedTenant, RolloutSpec } from "../../../../provider/rollout/journal/rollout-record";
+import { addUnreviewedTenants } from "../../../../provider/rollout/locks/add-unreviewed-tenants";
+import { parseLock, type RolloutLock, serializeLock } from "../../../../provider/rollout/locks/rollout-lock";
+import { type LockStore, RolloutLocks } from "../../../../provider/rollout/locks/rollout-locks";
+import type { Target } from "../../../../provider/rollout/model/target";
+import { LocalQueue } from "../../../../provider/rollout/queue/local-queue";
+
+/*
+ * Two clones of a repository over one state backend, each with a journal of its own that may be lost, or be brought back as it was
+ * before: nothing goes past a gate that nobody has opened for what the wave before it holds.
+ */
+
+const TENANTS = ["canary", "early", "rest"] as const;
+const PROJECT = "settings";
+const WAVES: RolloutSpec["waves"] = [
+  { name: "one", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: true, tenants: ["canary"] },
+  { name: "two", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: true, tenants: ["early"] },
+  { name: "three", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["rest"] },
+];
+
+const target = (name: string): Target => ({
+  name,
+  labels: {},
+  baseUrl: "https://mail-security.example",
+  key: { from: "environment", variable: "KEY" },
+  settings: `settings/${name}.yaml`,
+  stack: `stack-${name}`,
+  allowInsecureHttp: false,
+  place: { file: "tenants.yaml", line: 1, column: 1 },
+});
+
+interface Deed {
+  readonly kind: (typeof KINDS)[number];
+  readonly clone: 0 | 1;
+  /** What the settings files say then. */
+  readonly version: number;
+  /** After so many tenants the run is killed; undefined: it is not. */
+  readonly killAfter: number | undefined;
+}
+
+const KINDS = [
+  ...["run", "run", "run", "continue", "continue", "resume", "stop"],
+  ...["stop elsewhere", "lose", "keep a copy", "bring the copy back"],
+] as const;
+
+const deed: fc.Arbitrary<Deed> = fc.record({
+  kind: fc.constantFrom(...KINDS),
+  clone: fc.constantFrom(0 as const, 1 as const),
+  version: fc.integer({ min: 1, max: 3 }),
+  killAfter: fc.option(fc.integer({ min: 0, max: 2 }), { nil: undefined, freq: 3 }),
+});
+
+let folder = "";
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+it("lets nothing past a gate that nobody opened, whichever clone runs and whatever its journal remembers", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 14 }), async (deeds) => {
+      folder = mkdtempSync(join(tmpdir(), "email-security-marks-"));
+      const story = new Story(folder);
+      try {
+        for (const one of deeds) await story.do(one);
+      } finally {
+        await story.close();
+        rmSync(folder, { recursive: true, force: true });
+      }
+    }),
+    { numRuns: 20 },
+  );
+}, 120_000);
+
+it("stands open for a new rollout once what was left was looked at", async () => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-marks-"));
+  const story = new Story(folder);
+  const at = (kind: Deed["kind"], clone: 0 | 1 = 0): Deed => ({
+    kind,
+    clone,
+    version: 2,
+    killAfter: undefined,
+  });
+  await story.do(at("run"));
+  await story.do(at("stop elsewhere", 1));
+  await story.do(at("run", 1));
+  expect(story.held).toEqual({ canary: 2, early: 0, rest: 0 });
+  await story.do(at("continue", 1));
+  await story.do(at("continue", 1));
+  expect(story.held).toEqual({ canary: 2, early: 2, rest: 2 });
+  expect(story.store.kept.size).toBe(0);
+  await story.close();
+});
+
+class Story {
+  readonly held: Record<string, number> = { canary: 0, early: 0, rest: 0 };
+  readonly store = new MemoryMarks();
+  /** The rollouts that were begun and are neither through nor abandoned, with the tenants that each has not come to. */
+  readonly #live = new Map<string, Set<string>>();
+  /** Those of gated waves whose change nobody has let through. */
+  readonly #closed = new Set<string>();
+  readonly #journals: (Journal | undefined)[] = [undefined, undefined];
+  readonly #folder: string;
+
+  constructor(at: string) {
+    this.#folder = at;
+  }
+
+  async do({ kind, clone, version, killAfter }: Deed): Promise<void> {
+    const journal = await this.#journal(clone);
+    const newest = (await journal.listRollouts()).find(({ state }) => state !== "done" && state !== "abandoned");
+    const marks = new RolloutLocks(this.store, journal, `clone ${clone}`);
+    const refused = (error: unknown): undefined => {
+      if (!/ERR_ROLLOUT_(BUSY|JOURNAL_OLD)/.test(String((error as { code?: string }).code))) throw error;
+      return undefined;
+    };
+    switch (kind) {
+      case "run": {
+        const id = await this.#plan(journal, marks, version);
+        if (newest !== undefined && (await journal.findConflictingRollouts(id)).length > 0)
+          return await journal.deleteRollout(id);
+        return await this.#run(journal, marks, id, { retry: false, killAfter }).catch(async (error) => {
+          refused(error);
+          await journal.deleteRollout(id);
+        });
+      }
+      case "continue":
+        if (newest?.state !== "waiting") return;
+        return await this.#run(journal, marks, newest.id, { retry: false, killAfter }).catch(refused);
+      case "resume":
+        if (newest === undefined) return;
+        return await this.#run(journal, marks, newest.id, { retry: true, killAfter }).catch(refused);
+      case "stop":
+        if (newest === undefined) return;
+        await journal.abandon(newest.id, "A person abandoned it.");
+        this.#live.delete(newest.id);
+        return await marks.update(newest.id);
+      case "stop elsewhere": {
+        const [first] = await marks.listForeignLocks();
+        if (first === undefined) return;
+        await marks.abandonForeign(first.rollout);
+        this.#live.delete(first.rollout);
+        return;
+      }
+      default:
+        return await this.#withFiles(kind, clone);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const journal of this.#journals) await journal?.close();
+  }
+
+  async #journal(clone: number): Promise<Journal> {
+    const journal = this.#journals[clone] ?? (await Journal.open(await openJournalDatabase(this.#file(clone))));
+    this.#journals[clone] = journal;
+    return journal;
+  }
+
+  #file(clone: number, copy = ""): string {
+    return join(this.#folder, `${clone}${copy}.db`);
+  }
+
+  async #withFiles(kind: string, clone: number): Promise<void> {
+    await this.#journals[clone]?.close();
+    this.#journals[clone] = undefined;
+    const [file, copy] = [this.#file(clone), this.#file(clone, "-copy")];
+    if (kind === "keep a copy") copyFileSync(file, copy);
+    else rmSync(file);
+    if (kind === "bring the copy back" && existsSync(copy)) copyFileSync(copy, file);
+  }
+
+  async #plan(journal: Journal, marks: RolloutLocks, version: number): Promise<string> {
+    const targets = TENANTS.map(target);
+    const minded = await marks.summarize(PROJECT);
+    const spec: RolloutSpec = {
+      source: "tenants.yaml",
+      project: PROJECT,
+      today: "2026-11-22",
+      waves: addUnreviewedTenants(WAVES, targets, minded),
+      services: [],
+      backend: "one",
+    };
+    const id = await journal.create(spec, targets);
+    const planned = TENANTS.map(
+      (name): PlannedTenant => ({
+        name,
+        state: this.held[name] === version ? "unchanged" : "pending",
+        digest: `v1-${name}-${version}`,
+        summary: {
+          planned: { added: 1, changed: 0, removed: 0 },
+          changes: [],
+          alarms: { danger: 0, warning: 0 },
+          resource: name,
+          isStackThere: true,
+        },
+        plan: JSON.stringify({ version }),
+      }),
+    );
+    await journal.recordPlans(id, planned);
+    await journal.completePlanning(id, `r1-${version}`, { bundle: new Map(), folder: "." });
+    return id;
+  }
+
+  async #run(
+    journal: Journal,
+    marks: RolloutLocks,
+    id: string,
+    { retry, killAfter }: { readonly retry: boolean; readonly killAfter: number | undefined },
+  ): Promise<void> {
+    const record = await journal.getRollout(id);
+    const seq = await marks.begin(record, await journal.getNextSequence());
+    const pending = (await journal.listTenants(id)).filter(({ state }) => state !== "unchanged" && state !== "done");
+    for (const [other, left] of this.#live) {
+      if (other !== id)
+        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((one) => left.has(one))).toEqual([]);
+    }
+    this.#live.set(id, new Set(pending.map(({ name }) => name)));
+    const waiting = (await journal.listWaves(id)).findIndex(({ state }) => state === "gated");
+    // Whoever says "continue" has looked at the wave that waits.
+    if (!retry && waiting >= 0) for (const name of record.spec.waves[waiting]?.tenants ?? []) this.#closed.delete(name);
+    await journal.start(id, { retry, seq });
+    await journal.reclaim(id);
+    const killed = new AbortController();
+    let left = killAfter ?? Number.POSITIVE_INFINITY;
+    const queue = new LocalQueue(async (job) => {
+      if (left-- <= 0) return killed.abort();
+      const claimed = await journal.begin(job, "worker");
+      if (claimed === undefined) return;
+      const before = record.spec.waves.slice(0, job.wave).flatMap(({ tenants }) => tenants);
+      expect(before.filter((name) => this.#closed.has(name))).toEqual([]);
+      this.held[job.tenant] = (JSON.parse(claimed.plan) as { version: number }).version;
+      if (record.spec.waves[job.wave]?.gate === true) this.#closed.add(job.tenant);
+      await journal.finish(claimed, undefined);
+      this.#live.get(id)?.delete(job.tenant);
+    }, killed.signal);
+    await runRollout(id, {
+      journal,
+      queue,
+      capacity: 1,
+      health: { rollout: id, now: Date.now } as unknown as HealthContext,
+      beforeWave: marks.createWaveCheck(id),
+      onEvent: () => {},
+      stopping: new AbortController().signal,
+      aborted: killed.signal,
+      pollMs: 0,
+    });
+    if ((await journal.getRollout(id)).state === "done") this.#live.delete(id);
+    // Whoever is killed tells nobody.
+    if (!killed.signal.aborted) await marks.update(id);
+  }
+}
+
+class MemoryMarks implements LockStore {
+  readonly kept = new Map<string, string>();
+
+  async read(own?: string) {
+    const others = [...this.kept].filter(([id]) => id !== own).sort();
+    return others.map(([id, text]) => parseLock(id, JSON.parse(text)));
+  }
+
+  async get(rollout: string) {
+    const text = this.kept.get(rollout);
+    return text === undefined ? undefined : parseLock(rollout, JSON.parse(text));
+  }
+
+  async write(mark: RolloutLock) {
+    this.kept.set(mark.rollout, JSON.stringify(serializeLock(mark)));
+  }
+
+  async remove(rollout: string) {
+    this.kept.delete(rollout);
+  }
+
+  [Symbol.dispose](): void {}
+}

@@ -1,0 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
+
+/** The arguments that a shell makes of a command. */
+function read(command: string): string[] {
+  const program = command.replace(/^email-security /, "printf '%s\\n' ");
+  return execFileSync("sh", ["-c", program], { encoding: "utf8" }).split("\n").slice(0, -1);
+}
+
+it("are read by the shell as they were meant", () => {
+  const plain = new RolloutCommands();
+  expect(plain.resume("20261121-0800-abcdef")).toBe("email-security rollout resume 20261121-0800-abcdef");
+  for (const file of ["my tenants.yaml", "it's $HOME;`id`.yaml", "a/b*.yaml"]) {
+    expect(read(plain.plan(file, ["t0", "a.b"]))).toEqual(["rollout", file, "--only", "t0", "a.b"]);
+  }
+  expect(read(plain.plan("-x.yaml"))).toEqual(["rollout", "./-x.yaml"]);
+  expect(read(plain.rollback("r", "HEAD~1"))).toEqual(["rollout", "rollback", "r", "--to", "HEAD~1"]);
+});
+
+it("name the journal where it was named, and no password", () => {
+  const file = new RolloutCommands("my journal.db");
+  expect(read(file.abandon("r"))).toEqual(["rollout", "abandon", "r", "--database", "my journal.db"]);
+  const open = "postgres://operator@db.example:5432/rollouts";
+  expect(read(new RolloutCommands(open).status("r"))).toEqual(["rollout", "status", "r", "--database", open]);
+  for (const url of [
+    "postgres://operator:s3cret@db.example/rollouts",
+    "postgres://db.example/rollouts?user=operator&password=s3cret",
+  ]) {
+    const command = new RolloutCommands(url).resume("r");
+    expect(command).not.toContain("s3cret");
+    expect(command).toContain("PASSWORD");
+  }
+});

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { extractBundle } from "../../../../provider/rollout/planning/file-bundle";
+
+const given = process.env["TMPDIR"];
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-temporary-"));
+});
+
+afterEach(() => {
+  if (given === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = given;
+  rmSync(folder, { recursive: true });
+});
+
+it.each([
+  [
+    "that is not there",
+    "nowhere",
+    /nowhere", can't be used: it, or its folder, is not there\. .*TMPDIR names another\./,
+  ],
+  ["that is no folder", "file", /file", can't be used: a part of its path is no folder\. .*TMPDIR names another\./],
+])("says of a folder for temporary files %s what to do", (_, name, why) => {
+  writeFileSync(join(folder, "file"), "");
+  process.env["TMPDIR"] = join(folder, name);
+  expect(() => extractBundle({ bundle: new Map(), folder: "." }, "project", undefined)).toThrow(
+    expect.objectContaining({ code: "ERR_TEMPORARY_FOLDER", message: expect.stringMatching(why) }),
+  );
+});

@@ -1,0 +1,244 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Plan } from "../../../../provider/plan/plan";
+import { PLAN_COMMENT_MARKER } from "../../../../provider/plan/render/plan-markdown";
+import { renderCombinedPlanHtml } from "../../../../provider/rollout/plan-report/combined-plan-html";
+import { renderCombinedPlanMarkdown } from "../../../../provider/rollout/plan-report/combined-plan-markdown";
+import type { MailSearchResult } from "../../../../provider/rollout/planning/search-tenant-mail";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { dangerousPlan, emptyPlan, hugePlan, markupText, planOf } from "../../../support/plans";
+import { denies, shownOf } from "../../../support/whole-plans";
+
+/** How many tenants the fold of all tenants tells, by its lines. */
+function tenantsToldIn(markdown: string): number {
+  const [, fold = ""] = /<summary>Each tenant \([\d,]+\)<\/summary>\n\n(.*?)\n<\/details>/s.exec(markdown) ?? [];
+  return fold
+    .split("\n")
+    .filter((line) => line !== "")
+    .reduce((sum, line) => {
+      const many = /^(?:- `.` |… and )([\d,]+) (?:more )?tenants?,/.exec(line)?.[1];
+      const names = /^- `.` (.*?): /.exec(line)?.[1]?.match(/`t\d+`/g)?.length ?? 0;
+      return sum + (many === undefined ? names : Number(many.replace(",", "")));
+    }, 0);
+}
+
+const SEVERAL = 9;
+
+describe("the plan of all tenants as Markdown", () => {
+  test("tells a change of many once, with whose it is, its line and its ticket", () => {
+    const shared = denies("evil.example");
+    const plans = [...Array.from({ length: 40 }, () => shared), denies("evil.example", "own.example"), emptyPlan];
+    const text = renderCombinedPlanMarkdown(shownOf(plans));
+    expect(text.split("\n", 2)).toEqual([PLAN_COMMENT_MARKER, "## Email security plan of `tenants.yaml`"]);
+    expect(text).toContain("> **No finding.** 41 of 42 tenants would change, by 2 different changes.");
+    expect(text).toContain(
+      "**~41** tenants to change · **=1** as declared · **+42** added in all · **~0** changed · **-0** removed",
+    );
+    expect(text).toContain(
+      "| `+` add deny<br>`evil.example`<br>domain, in 41 of 42 tenants: group 1 | `Phishing` | ticket `INC-7`<br>`settings/baseline.yaml:2` |  |\n",
+    );
+    expect(text.match(/`evil\.example`/g)).toHaveLength(1);
+    expect(text).toContain("- `~` 40 tenants, group 2: +1 ~0 -0\n");
+    expect(text).toContain("- `~` `t40`: +2 ~0 -0; what not all get: `+` deny `own.example`\n");
+    expect(text).toContain("- `=` `t41`: as declared\n");
+    expect(text).toMatch(/<summary>Group 1: 41 tenants<\/summary>\n\n`t0`, `t1`, .*`t40`\n\n<\/details>/);
+    expect(text.endsWith("\nDigest: `sha256:5d3c0f6a`\n")).toBe(true);
+  });
+
+  test("of what nobody attends says what it is for, and of no tenant that it is as declared", () => {
+    const { report, ...shown } = shownOf([denies("old.example"), emptyPlan]);
+    const text = renderCombinedPlanMarkdown({ ...shown, report: { ...report, task: "only-expired" } });
+    expect(text).toContain(
+      "## Email security plan of `tenants.yaml`: it takes away what has ended, and nothing else\n",
+    );
+    expect(text).toContain("**=1** left as it is");
+    expect(text).toContain("- `=` `t1`: left as it is\n");
+    expect(text).not.toContain("as declared");
+  });
+
+  test("tells what tenants differ in of one change: two lines, and the risk that is one of some", () => {
+    const [change] = denies("evil.example").changes;
+    if (change === undefined) throw new Error("no change");
+    const risky: Plan = {
+      ...denies("evil.example"),
+      changes: [{ ...change, alarm: "danger", place: { file: "settings/t1.yaml", line: 9, column: 1 } }],
+    };
+    const text = renderCombinedPlanMarkdown(shownOf([denies("evil.example"), risky, denies("evil.example")]));
+    expect(text).toContain(
+      "### Danger (1)\n\n#### `+` add deny `evil.example` (domain, in all 3 tenants, a risk in 1 of them)\n",
+    );
+    expect(text).toContain("- **Declared:** `settings/baseline.yaml:2` (in `t0` and `t2`)\n");
+    expect(text).toContain("- **Declared:** `settings/t1.yaml:9` (in `t1`)\n");
+  });
+
+  test("tells nothing of a tenant that the key seems not to be of, but that", () => {
+    const stranger: Plan = {
+      ...denies("secret.example"),
+      guards: [{ code: "other-tenant", message: "The key of t1 is another tenant's." }],
+    };
+    const shown = shownOf([denies("evil.example"), stranger]);
+    for (const text of [renderCombinedPlanMarkdown(shown), renderCombinedPlanHtml(shown)]) {
+      expect(text).toContain("Refused");
+      expect(text).not.toContain("secret.example");
+    }
+    const text = renderCombinedPlanMarkdown(shown);
+    expect(text).toContain("```text\nt1:\nThe key of t1 is another tenant's.\n```\n");
+    expect(text).toContain("**+1** added in all");
+    expect(text).toContain("- `!` `t1`: refused\n");
+  });
+
+  test("tells what it is for, whom of the console it reverts what, and what it leaves", () => {
+    const shown = shownOf([denies("evil.example"), emptyPlan, emptyPlan]);
+    const left = ["1 other change that is pending"];
+    const tenants = shown.report.tenants.map((tenant, at) =>
+      at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, left },
+    );
+    const of = { ...shown, report: { ...shown.report, task: "revert-drift" as const, tenants } };
+    for (const text of [renderCombinedPlanMarkdown(of), renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")]) {
+      expect(text).toContain("it reverts what the console changed, and nothing else");
+      expect(text).toContain("Reverted");
+    }
+    const text = renderCombinedPlanMarkdown(of);
+    expect(text).toContain("### Reverted\n\n- `` deny evil.example: removed, by `@all` `` in `t0`\n");
+    expect(text).toContain("### Stays as it is\n\n- `1 other change that is pending` in `t1` and `t2`\n");
+    expect(text).toContain("- `=` `t1` and `t2`: left as it is\n");
+    expect(breakoutsIn(text)).toEqual([]);
+  });
+
+  test("tells the closed hours of a wave", () => {
+    const shown = shownOf([denies("evil.example")]);
+    const waves = shown.report.waves.map((wave) => ({ ...wave, closed: ["18:00–07:00"] }));
+    expect(renderCombinedPlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(", not 18:00–07:00");
+  });
+
+  test("tells whom it leaves out, and why", () => {
+    const shown = shownOf([denies("evil.example")]);
+    const skipped = [
+      {
+        name: "t003",
+        since: "2026-11-22T02:10:00.000Z",
+        by: "dana@laptop",
+        reason: "its key is revoked\n# x",
+      },
+    ];
+    const of = { ...shown, report: { ...shown.report, skipped } };
+    const words = "since 2026-11-22 02:10 UTC by";
+    expect(renderCombinedPlanMarkdown(of)).toContain(
+      "> [!WARNING]\n> **Needs a look.** 1 of 1 tenant would change, by 1 different change. Skipped: `t003`.",
+    );
+    expect(renderCombinedPlanMarkdown(of)).toContain(
+      `### Skipped (1)\n\n- \`t003\`, ${words} \`dana@laptop\`: its key is revoked`,
+    );
+    expect(renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")).toContain(
+      `t003, ${words} dana@laptop: its key is revoked`,
+    );
+    expect(renderCombinedPlanMarkdown(shown)).not.toContain("Skipped");
+  });
+
+  test("says whose mail was asked, and whose says nothing", () => {
+    const mail: MailSearchResult = {
+      days: 30,
+      candidateCount: 3,
+      evidenceByTenant: new Map([
+        ["t0", { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] }],
+      ]),
+      unavailable: [{ tenant: "t1", why: "It is down." }],
+      blockers: [],
+    };
+    const text = renderCombinedPlanMarkdown(
+      shownOf([denies("a.example"), denies("b.example"), denies("c.example")], { mail }),
+    );
+    expect(text).toContain(
+      "The mail of the last 30 days of 1 of 3 tenants in which something changes was looked at (`t0`), a sample: of the others nothing is known, unless `--evidence all` asks them.\n",
+    );
+    expect(text).toContain("### What the mail does not tell\n\n- `t1`: It is down.\n- `t0`: No permission.\n\n");
+  });
+
+  test("accounts for every change and every tenant within GitHub's limit, and cuts no fold", () => {
+    const own = Array.from({ length: 300 }, (_, at) =>
+      at % 100 === 99 ? undefined : denies("evil.example", ...(at % 3 === 0 ? [`own-${at}.example`] : [])),
+    );
+    const huge = hugePlan(1_000);
+    for (const plans of [own, [...own, huge, huge]]) {
+      const shown = shownOf(plans);
+      const text = renderCombinedPlanMarkdown(shown);
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+      expect(tenantsToldIn(text)).toBe(plans.length);
+      expect(text.match(/<details/g)?.length).toBe(text.match(/<\/details>/g)?.length);
+      const { dangers, accepted, warnings, others } = shown.combinedPlan;
+      const told = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
+      const rest = [...text.matchAll(/^… and ([\d,]+) more in the artifact: /gm)].map(([, count]) =>
+        Number(count?.replace(",", "")),
+      );
+      expect(told.length + rest.reduce((sum, count) => sum + count, 0)).toBe(
+        dangers.length + accepted.length + warnings.length + others.length,
+      );
+      expect(breakoutsIn(text)).toEqual([]);
+    }
+  });
+
+  test("is within its limit and no markup, link, mention or command, whatever comes from outside", () => {
+    fc.assert(
+      fc.property(
+        markupText,
+        fc.constantFrom(1, 40),
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 32_768, max: 66_000 }),
+        (text, times, tenants, limit) => {
+          const long = text.repeat(times);
+          const plans = Array.from({ length: tenants }, (_, at) =>
+            at % 5 === 4 ? undefined : at % 2 === 0 ? planOf(long) : dangerousPlan,
+          );
+          const mail: MailSearchResult = {
+            days: 30,
+            candidateCount: 2 * SEVERAL,
+            evidenceByTenant: new Map(
+              Array.from({ length: SEVERAL }, (_, at) => [
+                `${long}${at}`,
+                { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: [long] },
+              ]),
+            ),
+            unavailable: Array.from({ length: SEVERAL }, () => ({ tenant: long, why: long })),
+            blockers: [],
+          };
+          const { report, plannedRollout, combinedPlan } = shownOf(plans, { text: long, mail });
+          const again = { rollout: long, by: long, tenants: [long], changes: Array(SEVERAL).fill(long) };
+          const shown = {
+            report: { ...report, tenants: report.tenants.map((one) => ({ ...one, left: [long] })) },
+            plannedRollout: { ...plannedRollout, reappliedChanges: Array(SEVERAL).fill(again) },
+            combinedPlan,
+          };
+          const told = renderCombinedPlanMarkdown(shown, { limit });
+          expect(Buffer.byteLength(told)).toBeLessThanOrEqual(limit);
+          expect(breakoutsIn(told)).toEqual([]);
+          expect(commandsIn(told)).toEqual([]);
+          expect(told).toMatch(/\nDigest: .*\n$/);
+          expect(tenantsToldIn(told)).toBe(tenants);
+        },
+      ),
+      {
+        numRuns: 10,
+        examples: ["\u2028", "\u{e0001}", "` ", "a@b.c ", "日"].map((one) => [one.repeat(2_000), 1, 9, 32_768]),
+      },
+    );
+  });
+
+  test("takes tenants for alike in whatever order their changes come, and only a limit in which something can be said", () => {
+    const [one, other] = [denies("a.example", "b.example"), denies("b.example", "a.example")];
+    expect(shownOf([one, other]).combinedPlan.tenantSets).toHaveLength(1);
+    expect(() => renderCombinedPlanMarkdown(shownOf([one]), { limit: 1_000 })).toThrow(RangeError);
+  });
+});
+
+test("the page has every tenant by name and every change, and nothing of it is markup", () => {
+  const text = Object.values(HOSTILE).join(" ");
+  const plans = [...Array.from({ length: 60 }, (_, at) => denies("evil.example", `own-${at}.example`)), planOf(text)];
+  const page = renderCombinedPlanHtml(shownOf(plans, { text }));
+  for (let at = 0; at < 60; at += 1) {
+    expect(page).toContain(`<bdi class="given">t${at}</bdi>`);
+    expect(page).toContain(`<code><bdi>own-${at}.example</bdi></code>`);
+  }
+  expect(page).not.toContain("<script");
+  expect(page).not.toContain("\u001b");
+});

@@ -1,0 +1,154 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
+import type { RolloutReport, TenantChange } from "../../../../provider/rollout/model/rollout-report";
+import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
+import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { countsOf, rollouts } from "../../../support/rollouts";
+
+/** What an overview says of plans, of which a report keeps the first 20 changes. */
+function overviewOf(plans: readonly (readonly TenantChange[])[], most?: number): string {
+  const tally = new ChangeTally(most);
+  const [blank] = rollouts.small.before.tenants;
+  const [wave] = rollouts.small.before.waves;
+  if (blank === undefined || wave === undefined) throw new Error("no tenant");
+  const tenants = plans.map((changes, index) => {
+    tally.add(`t${index}`, changes);
+    const signed = (sign: TenantChange["sign"]) => changes.filter((one) => one.sign === sign).length;
+    return {
+      ...blank,
+      name: `t${index}`,
+      wave: wave.name,
+      state: "pending" as const,
+      planned: { added: signed("add"), changed: signed("change"), removed: signed("remove") },
+      changes: changes.slice(0, 20),
+    };
+  });
+  const counts = countsOf(tenants);
+  const report: RolloutReport = {
+    ...rollouts.small.before,
+    counts,
+    tenants,
+    waves: [{ ...wave, tenants: tenants.length, counts }],
+  };
+  const planned = { blockers: [], backend: "file:///state", changes: tally.changes };
+  return renderPlanOverviewText(report, planned, new RolloutCommands());
+}
+
+const NO_PLAN = { blockers: [], backend: "file:///state", changes: [] };
+
+const deny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
+  sign: "add",
+  kind: "entry",
+  list: "deny",
+  value,
+  ...(alarm === undefined ? {} : { alarm }),
+});
+
+const many = (count: number, what: string) => Array.from({ length: count }, (_, n) => deny(`${what}${n}.example`));
+
+test("counts a change in every tenant that gets it, where one has more changes than its report keeps", () => {
+  const shared = deny("evil.example");
+  const plans = [...Array.from({ length: 6 }, () => [shared]), [...many(30, "own"), shared]];
+  const text = overviewOf(plans);
+  expect(text).toContain("+ deny evil.example in all 7 tenants\n");
+  // 37 changes, of which 7 + 19 are told.
+  expect(text.replaceAll(/\s+/g, " ")).toContain(
+    "… and 11 more changes, counted in each tenant, none of them a new allow, a removed deny or a removed VIP. All of one tenant: ",
+  );
+  expect(text).toContain("    email-security rollout tenants.yaml --only t6\n");
+});
+
+test("counts a change once in a tenant where it is a risk, and says in how many it is one", () => {
+  const text = overviewOf([[deny("a.example", "danger")], [deny("a.example")], [deny("b.example", "warning")]]);
+  expect(text).toContain("+ deny a.example in 2 tenants (a risk in 1 of them)\n");
+  expect(text).toContain("+ deny b.example in t2 (a warning)\n");
+});
+
+test("two entries that read alike are two changes of one tenant, and not one in two", () => {
+  const text = overviewOf([[deny("a.example"), deny("a.example")], []]);
+  expect(text.match(/\+ deny a\.example in t0$/gm)).toHaveLength(2);
+});
+
+test("of one tenant tells every change", () => {
+  const text = overviewOf([many(500, "own")], 10);
+  expect(text.match(/^ {2}\+ deny own\d+\.example in t0$/gm)).toHaveLength(500);
+  expect(text).not.toMatch(/more/);
+});
+
+test("what it tells and what it leaves out are together all changes, and each count is true", () => {
+  const plan = fc.uniqueArray(fc.nat(60), { maxLength: 45 });
+  fc.assert(
+    fc.property(fc.array(plan, { minLength: 2, maxLength: 12 }), fc.integer({ min: 1, max: 80 }), (all, most) => {
+      const text = overviewOf(
+        all.map((values) => values.map((value) => deny(`v${value}.example`))),
+        most,
+      );
+      const lines = [...text.matchAll(/\+ deny v(\d+)\.example in (?:t\d+$|(?:all )?(\d+) tenants)/gm)];
+      for (const [line, value, count = "1"] of lines) {
+        expect(all.filter((values) => values.includes(Number(value))).length, line).toBe(Number(count));
+      }
+      const told = lines.reduce((sum, [, , count = "1"]) => sum + Number(count), 0);
+      const more = Number(/… and ([\d,]+) more change/.exec(text)?.[1]?.replace(",", "") ?? 0);
+      expect(told + more).toBe(all.flat().length);
+    }),
+  );
+});
+
+test("tells which address is sent whose keys from where, and of those that are alike one line", () => {
+  expect(renderPlanOverviewText(rollouts.large.before, NO_PLAN, new RolloutCommands())).toContain(
+    [
+      "Keys",
+      "",
+      ...[0, 1, 2, 3].map(
+        (number) =>
+          `  · https://mail-security-${number}.example is sent the keys of 250 tenants, from the\n    environment variable {NAME}_KEY`,
+      ),
+      "\n",
+    ].join("\n"),
+  );
+  const [first, second] = rollouts.small.before.tenants.map((tenant) => ({
+    ...tenant,
+    address: "https://mail-security.example",
+  }));
+  if (first === undefined || second === undefined) throw new Error("no tenants");
+  const tenants = [first, { ...second, keyFrom: 'the file "/run/secrets/globex"' }];
+  expect(
+    renderPlanOverviewText({ ...rollouts.small.before, tenants }, NO_PLAN, new RolloutCommands(), {
+      width: 200,
+    }),
+  ).toContain(
+    `Keys
+
+  · https://mail-security.example is sent the key of acme-000, from the environment variable ACME_000_KEY
+  · https://mail-security.example is sent the key of globex-001, from the file "/run/secrets/globex"
+`,
+  );
+});
+
+test("of what nobody attends tells what is reverted and what stays, the same of several tenants once", () => {
+  const { tenants, ...report } = rollouts.middle.before;
+  const told = tenants.map((tenant, index) =>
+    index < 8
+      ? {
+          ...tenant,
+          left: ["1 that nobody declares"],
+          ...(index === 0 ? { drift: [`deny a: ${Object.values(HOSTILE).join(" ")}`] } : {}),
+        }
+      : tenant,
+  );
+  const text = renderPlanOverviewText(
+    { ...report, tenants: told, task: "revert-drift" },
+    NO_PLAN,
+    new RolloutCommands(),
+    { width: 200 },
+  );
+  expect(text).toContain("it reverts what the console changed, and nothing else");
+  expect(text).toContain("left as they are");
+  expect(text).not.toContain("what is declared");
+  const names = tenants.slice(0, 5).map(({ name }) => name);
+  expect(text).toContain(`  · ${names.join(", ")} and 3 more: 1 that nobody declares`);
+  expect(text).toContain("Reverted\n");
+  expect(commandsIn(text)).toEqual([]);
+});

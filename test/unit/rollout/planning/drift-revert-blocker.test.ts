@@ -1,0 +1,103 @@
+import { expect, it } from "vitest";
+import { readSettings } from "../../../../provider/files/read-settings";
+import type { ExpiredRemoval } from "../../../../provider/gitops/expired-removal";
+import { buildDesiredState, type StackLists } from "../../../../provider/plan/desired-state";
+import { canRevertDrift, getDriftRevertBlocker } from "../../../../provider/rollout/planning/drift-revert-blocker";
+
+const FILES = {
+  "acme.yaml": `version: 1
+include: [baseline.yaml]
+deny:
+  - stays.example
+  - { value: gone.example, expires: 2026-01-02 }
+vips: [ceo@acme.example]
+`,
+  "baseline.yaml": "version: 1\nonDrift: revert\ndeny: [{ value: shared.example, comment: INC-7 }]\n",
+};
+
+const ENTRIES = { "stays.example": "deny", "shared.example": "deny: INC-7" };
+const VIPS = { "ceo@acme.example": "" };
+
+function why(
+  known: { entries?: Record<string, string>; vips?: Record<string, string>; isThere?: false } = {},
+  {
+    files = {},
+    isApplied = false,
+    kept = [],
+  }: { files?: Record<string, string>; isApplied?: boolean; kept?: ExpiredRemoval["retained"] } = {},
+): string | undefined {
+  const all: Record<string, string> = { ...FILES, ...files };
+  const settings = readSettings("acme.yaml", {
+    today: "2026-11-21",
+    ownDomains: [],
+    readFile: (path) => all[path] ?? "",
+  });
+  const { entries = ENTRIES, vips = VIPS, isThere: exists = true } = known;
+  const lists: StackLists = { entries: { content: entries, exists }, vips: { content: vips, exists } };
+  return getDriftRevertBlocker(settings, buildDesiredState(settings, lists), lists, isApplied, kept);
+}
+
+it("nothing, where the files say what the last run declared", () => {
+  expect(why({}, { isApplied: true })).toBeUndefined();
+});
+
+it("a baseline says it for all that include it, and each of them may say it is only told", () => {
+  const own = `${FILES["acme.yaml"]}onDrift: report\n`;
+  expect(why({}, { files: { "acme.yaml": own }, isApplied: true })).toBe("its settings do not say `onDrift: revert`");
+  const silent = FILES["baseline.yaml"].replace("onDrift: revert\n", "");
+  expect(why({}, { files: { "baseline.yaml": silent }, isApplied: true })).toBe(
+    "its settings do not say `onDrift: revert`",
+  );
+  expect(canRevertDrift({})).toBe(false);
+});
+
+it("what has ended and a run of only that leaves, sends nobody there", () => {
+  const gone = {
+    key: "gone.example",
+    kind: "entry",
+    reason: "it was put on the allow list in the console",
+  } as const;
+  const known = { entries: { ...ENTRIES, "gone.example": "deny" } };
+  expect(why(known, { kept: [gone] })).toBe(
+    "1 that has ended still stands and is left by `rollout --only-expired`; `rollout` first",
+  );
+  // A VIP of the same key is another thing.
+  expect(why(known, { kept: [{ ...gone, kind: "vip" }] })).toBe(
+    "1 that has ended still stands; `rollout --only-expired` first",
+  );
+});
+
+it.each<[string, Parameters<typeof why>[0], string]>([
+  [
+    "a comment of the files waits",
+    { entries: { ...ENTRIES, "shared.example": "deny: INC-6" } },
+    "1 change of the files is not rolled out (or a refresh has seen what the console changed); `rollout` first",
+  ],
+  [
+    "an addition, a removal and a VIP wait",
+    { entries: { "shared.example": "deny: INC-7", "old.example": "allow" }, vips: {} },
+    "3 changes of the files are not rolled out (or a refresh has seen what the console changed); `rollout` first",
+  ],
+  [
+    "what has ended stands",
+    { entries: { ...ENTRIES, "gone.example": "deny" } },
+    "1 that has ended still stands; `rollout --only-expired` first",
+  ],
+  [
+    "both",
+    { entries: { ...ENTRIES, "gone.example": "deny", "old.example": "deny" } },
+    "1 change of the files is not rolled out (or a refresh has seen what the console changed), and 1 that has ended still stands; `rollout` first",
+  ],
+  [
+    "an option of the lists, or a run that was cut short",
+    { entries: { ...ENTRIES, "console.example": "(unmanaged) deny" } },
+    "its stack's last run was cut short, or an option of its lists is not rolled out; `rollout` first",
+  ],
+  [
+    "no run has come there",
+    { entries: {}, vips: {}, isThere: false },
+    "no run has brought its settings yet; `rollout` first",
+  ],
+])("%s", (_what, known, told) => {
+  expect(why(known)).toBe(told);
+});

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import type { Plan } from "../../../../provider/plan/plan";
+import type { Journal } from "../../../../provider/rollout/journal/journal";
+import { searchTenantMail } from "../../../../provider/rollout/planning/search-tenant-mail";
+import { dangerousPlan, emptyPlan } from "../../../support/plans";
+import { denies } from "../../../support/whole-plans";
+
+const STRANGER = { code: "other-tenant", message: "It is another's." };
+
+/** Asks the mail of tenants with these plans, which say this when they are made once more. */
+async function asked(plans: Readonly<Record<string, Plan>>, again: (tenant: string) => Plan) {
+  const journal: Pick<Journal, "listTenants" | "readPlan"> = {
+    listTenants: async () => Object.entries(plans).map(([name, { digest }]) => ({ name, digest }) as never),
+    readPlan: async (_, name) => JSON.stringify(plans[name]),
+  };
+  const read: string[] = [];
+  const mail = await searchTenantMail(journal, "r", {
+    mail: "all",
+    concurrency: 2,
+    planWithMail: async (tenant) => {
+      read.push(tenant);
+      return again(tenant);
+    },
+    why: (tenant, error) => `${tenant}: ${(error as Error).message}`,
+    onProgress: undefined,
+  });
+  return { ...mail, read };
+}
+
+test("asks no tenant that its key seems not to be of, and none to which nothing changes", async () => {
+  const plans = { a: denies("x.example"), b: { ...denies("x.example"), guards: [STRANGER] }, c: emptyPlan };
+  const { read, candidateCount, evidenceByTenant, unavailable } = await asked(plans, () => plans.a);
+  expect([read, candidateCount, [...evidenceByTenant.keys()], unavailable]).toEqual([["a"], 1, ["a"], []]);
+});
+
+test("refuses a tenant of which only its mail tells that it is another, and says nothing of its mail", async () => {
+  const plan = denies("x.example");
+  const { evidenceByTenant, unavailable, blockers } = await asked({ a: plan, b: plan }, (tenant) =>
+    tenant === "b" ? { ...plan, guards: [STRANGER] } : plan,
+  );
+  expect([...evidenceByTenant.keys()]).toEqual(["a"]);
+  expect(unavailable).toEqual([{ tenant: "b", why: "By its key it is another tenant, as it seems." }]);
+  expect(blockers).toEqual([{ tenant: "b", guard: STRANGER }]);
+});
+
+test("tells no mail of a plan that is not the one that was made, and why a tenant could not be asked", async () => {
+  const plan = denies("x.example");
+  const { evidenceByTenant, unavailable } = await asked({ a: plan, b: plan }, (tenant) => {
+    if (tenant === "a") return { ...plan, digest: "another" };
+    throw new Error("down");
+  });
+  expect(evidenceByTenant.size).toBe(0);
+  expect(unavailable).toEqual([
+    { tenant: "a", why: "It, or its files, changed while it was planned." },
+    { tenant: "b", why: "b: down" },
+  ]);
+});
+
+test("keeps of a plan what its mail says, and how bad it looks by it", async () => {
+  const plan = { ...dangerousPlan, guards: [] };
+  const { evidenceByTenant, days } = await asked({ a: plan }, () => plan);
+  const { alarms, changes } = evidenceByTenant.get("a") ?? {};
+  expect([days, alarms]).toEqual([30, { danger: 1, accepted: 0, warning: 1 }]);
+  const facts = [...(changes?.values() ?? [])].flatMap((change) => change.facts);
+  expect(facts.length).toBeGreaterThan(0);
+  expect(new Set(facts.map(({ label }) => label))).toEqual(new Set(["mail", "details", "reports", "backtest"]));
+});

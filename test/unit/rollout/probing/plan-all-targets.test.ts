@@ -1,0 +1,261 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  AuthenticationError,
+  EmailSecurityError,
+  RateLimitedError,
+  ServerError,
+  TimeoutError,
+} from "../../../../provider/client";
+import type { Target } from "../../../../provider/rollout/model/target";
+import {
+  AddressDownError,
+  AddressHealth,
+  type RequestPolicy,
+} from "../../../../provider/rollout/probing/address-health";
+import { planAllTargets, type RunInSlot } from "../../../../provider/rollout/probing/plan-all-targets";
+import { FailureTally } from "../../../../provider/rollout/targets/tolerance";
+import { target } from "../../../support/rollout-target";
+import { stories, timeLimit } from "../../../support/scale";
+import { ScheduledTime } from "../../../support/scheduled-time";
+
+const SEED = { seed: 20_261_121 };
+const TIMEOUT_MS = 30_000;
+/** What the CLI takes for the state of a stack. */
+const EXPORT_MS = 1_000;
+const ANSWER_MS = 50;
+/** The lists of a tenant, which are asked for at once. */
+const LISTS = 3;
+/** How many others are looked at when one is in trouble. */
+const WITNESSES = 3;
+const TRIES = 4;
+
+/** How a service, or one tenant's part of it, is. A number: silent until then, in milliseconds, and again as long after it. */
+type Mood = "well" | "silent" | "failing" | "refusing" | number;
+/** What one tenant has of its own: a key that is refused, mistakes in its files, or a part of the service that is not well. */
+type Own = "nothing" | "key" | "files" | "silent" | "failing";
+
+interface Fleet {
+  /** Of each address: how it is, and its tenants' own troubles. */
+  readonly addresses: readonly { readonly mood: Mood; readonly own: readonly Own[] }[];
+  readonly concurrency: number;
+  /** How many may fail, of all. */
+  readonly tolerated: number;
+}
+
+interface Planned {
+  /** What became of each tenant, and when: nothing where the planning ended before. */
+  readonly outcomes: ReadonlyMap<string, { readonly code: string; readonly isAsked: boolean; atMs: number }>;
+  /** By address. */
+  readonly requests: ReadonlyMap<string, number>;
+  readonly over: boolean;
+  readonly tookMs: number;
+}
+
+function addressOf(index: number): string {
+  return `https://service-${index}.example`;
+}
+
+/** Plans a fleet on a clock of its own. */
+async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Planned> {
+  const time = new ScheduledTime(0);
+  const requests = new Map<string, number>();
+  const owns = new Map<string, { mood: Mood; own: Own }>();
+  const targets = addresses.flatMap(({ mood, own }, address) =>
+    own.map((one, at) => {
+      const name = `t${address}-${at}`;
+      owns.set(name, { mood, own: one });
+      return target(name, {}, { baseUrl: addressOf(address) });
+    }),
+  );
+  const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
+  const isSilent = (mood: Mood): boolean =>
+    mood === "silent" || (typeof mood === "number" && Math.floor(time.now() / mood) % 2 === 0);
+  const once = async ({ name, baseUrl }: Target, count: number): Promise<void> => {
+    const { mood, own } = owns.get(name) ?? { mood: "well", own: "nothing" };
+    requests.set(baseUrl, (requests.get(baseUrl) ?? 0) + count);
+    const isSilentHere = isSilent(mood) || own === "silent";
+    await time.sleep(isSilentHere ? TIMEOUT_MS : ANSWER_MS);
+    if (isSilentHere) throw new TimeoutError("ERR_TIMEOUT", "silent", { request, isTransient: true });
+    if (mood === "failing" || own === "failing") {
+      throw new ServerError("ERR_SERVER", "failing", { request, status: 500, isTransient: true });
+    }
+    if (mood === "refusing") throw new RateLimitedError("ERR_RATE_LIMITED", "no", { request, status: 429 });
+    if (own === "key") throw new AuthenticationError("ERR_AUTH", "no", { request, status: 401 });
+  };
+  /** As the client has it: what fails quickly is tried again however patient one is. */
+  const read = async (one: Target, patience: RequestPolicy["retryMode"]): Promise<void> => {
+    for (let tries = 1; ; tries += 1) {
+      const beganAt = time.now();
+      try {
+        return await once(one, LISTS);
+      } catch (error) {
+        const isSlow = time.now() - beganAt >= TIMEOUT_MS;
+        const mayRepeat = error instanceof EmailSecurityError && error.code !== "ERR_AUTH";
+        if (!mayRepeat || tries === TRIES || (isSlow && patience === "short")) throw error;
+      }
+    }
+  };
+  const over = new AbortController();
+  const names = targets.map(({ name }) => name);
+  const wave = { name: "all", maxConcurrent: 1, tolerated, soakMs: 0, gate: false, tenants: names };
+  const tally = new FailureTally({ waves: [wave] });
+  const health = new AddressHealth({ probe: (one) => once(one, 1), targets, now: time.now });
+  const outcomes = new Map<string, { code: string; isAsked: boolean; atMs: number }>();
+  const done = planAllTargets<string>(targets, {
+    addresses: health,
+    concurrency,
+    tally,
+    signal: over.signal,
+    onToleranceExceeded: () => over.abort(new Error("over")),
+    planTarget: async (one: Target, asking: RequestPolicy, atPlace: RunInSlot) => {
+      if (owns.get(one.name)?.own === "files") throw new EmailSecurityError("ERR_SETTINGS_FILE", "no");
+      await atPlace(async () => await time.sleep(EXPORT_MS));
+      await Promise.race([read(one, asking.retryMode), ended(over.signal)]);
+      return "planned";
+    },
+    onSettled: async ({ name }, { error }) => {
+      expect(outcomes.has(name), `${name} is told of once`).toBe(false);
+      const code = error instanceof EmailSecurityError ? error.code : error === undefined ? "planned" : "?";
+      outcomes.set(name, { code, isAsked: !(error instanceof AddressDownError), atMs: time.now() });
+    },
+  });
+  await time.until(done);
+  await done;
+  return { outcomes, requests, over: tally.exceededTolerances.length > 0, tookMs: time.now() };
+}
+
+function ended(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error));
+  });
+}
+
+const all = (own: Own, count: number): Own[] => Array.from({ length: count }, () => own);
+const EVERYONE = Number.MAX_SAFE_INTEGER;
+
+describe("tenants of a service address", () => {
+  it("that is silent cost two time-outs together, however many there are", async () => {
+    const addresses = [{ mood: "silent" as const, own: all("nothing", 300) }];
+    const { outcomes, requests, tookMs } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
+    expect(requests.get(addressOf(0))).toBe(LISTS + WITNESSES);
+    expect(tookMs).toBe(EXPORT_MS + 2 * TIMEOUT_MS);
+    expect([...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT")).toHaveLength(300);
+    expect([...outcomes.values()].filter(({ isAsked }) => isAsked)).toHaveLength(1);
+  });
+
+  it.each(["failing", "refusing"] as const)("that is %s cost a few requests together", async (mood) => {
+    const addresses = [{ mood, own: all("nothing", 300) }];
+    const { outcomes, requests } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
+    expect(requests.get(addressOf(0))).toBe(LISTS * TRIES + WITNESSES);
+    expect(outcomes.size).toBe(300);
+  });
+
+  it("are all told of when the planning ends at the first of them", async () => {
+    const addresses = [
+      { mood: "silent" as const, own: all("nothing", 300) },
+      { mood: "well" as const, own: all("nothing", 212) },
+    ];
+    const { outcomes } = await planned({ addresses, concurrency: 1, tolerated: 2 });
+    const failed = [...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT");
+    expect(failed).toHaveLength(300);
+    expect(outcomes.size).toBeLessThan(512);
+  });
+
+  it("are planned where others of it are silent, those in front too", async () => {
+    const addresses = [{ mood: "well" as const, own: [...all("silent", 5), ...all("nothing", 5)] }];
+    const { outcomes } = await planned({ addresses, concurrency: 1, tolerated: EVERYONE });
+    const codes = [...outcomes].sort().map(([, { code }]) => code);
+    expect(codes).toEqual([...Array(5).fill("ERR_TIMEOUT"), ...Array(5).fill("planned")]);
+  });
+});
+
+const own = fc.oneof(
+  { weight: 12, arbitrary: fc.constant<Own>("nothing") },
+  { weight: 1, arbitrary: fc.constantFrom<Own>("key", "files", "silent", "failing") },
+);
+const mood = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Mood>("well") },
+  { weight: 3, arbitrary: fc.constantFrom<Mood>("silent", "failing", "refusing") },
+  { weight: 1, arbitrary: fc.integer({ min: 1_000, max: 200_000 }) },
+);
+const fleets: fc.Arbitrary<Fleet> = fc.record({
+  addresses: fc.array(fc.record({ mood, own: fc.array(own, { minLength: 1, maxLength: 25 }) }), {
+    minLength: 1,
+    maxLength: 5,
+  }),
+  concurrency: fc.integer({ min: 1, max: 6 }),
+  tolerated: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.constant(EVERYONE)),
+});
+
+/** A few tenants in trouble of their own may be silent, not all who could be looked at. */
+function isFair({ own: owns }: Fleet["addresses"][number]): boolean {
+  const inTrouble = owns.filter((one) => one === "silent" || one === "failing").length;
+  return inTrouble <= WITNESSES && inTrouble < owns.length;
+}
+
+const OWN_CODE = {
+  nothing: "planned",
+  key: "ERR_AUTH",
+  files: "ERR_SETTINGS_FILE",
+  silent: "ERR_TIMEOUT",
+  failing: "ERR_SERVER",
+} as const;
+
+it(
+  "costs a down address no more than a few requests, fails nobody for another's address, and ends just when more have failed than is tolerated",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fleets, async (fleet) => {
+        const { outcomes, requests, over } = await planned(fleet);
+        for (const [index, { mood: how, own: owns }] of fleet.addresses.entries()) {
+          const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
+          if (how === "well" && isFair({ mood: how, own: owns })) {
+            for (const { one, outcome } of of) {
+              if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[one], isAsked: true });
+            }
+          }
+          if (how === "silent" || how === "failing" || how === "refusing") {
+            expect(requests.get(addressOf(index)) ?? 0).toBeLessThanOrEqual(LISTS * TRIES + WITNESSES);
+            for (const { outcome } of of) expect(outcome?.code).not.toBe("planned");
+          }
+        }
+        const tenants = fleet.addresses.flatMap(({ own: owns }) => owns);
+        const failed = [...outcomes.values()].filter(({ code }) => code !== "planned");
+        expect(over).toBe(failed.length > fleet.tolerated);
+        if (!over) expect(outcomes.size).toBe(tenants.length);
+      }),
+      stories("plan-each", { numRuns: 200, ...SEED }),
+    );
+  },
+  timeLimit(120_000),
+);
+
+it(
+  "does not slow down the tenants of living addresses",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (tenants, dead, concurrency) => {
+          const living = { mood: "well" as const, own: all("nothing", tenants) };
+          const silent = Array.from({ length: dead }, () => ({
+            mood: "silent" as const,
+            own: all("nothing", 20),
+          }));
+          const alone = await planned({ addresses: [living], concurrency, tolerated: EVERYONE });
+          const beside = await planned({ addresses: [...silent, living], concurrency, tolerated: EVERYONE });
+          const last = Math.max(
+            ...[...beside.outcomes].filter(([name]) => name.startsWith(`t${dead}-`)).map(([, { atMs }]) => atMs),
+          );
+          // Each address's first tenant takes a place for the state of its stack, and none while it waits.
+          expect(last).toBeLessThanOrEqual(alone.tookMs + dead * EXPORT_MS);
+        },
+      ),
+      stories("plan-each-living", { numRuns: 40, ...SEED }),
+    );
+  },
+  timeLimit(120_000),
+);

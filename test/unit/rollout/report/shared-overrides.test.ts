@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
+import type { RolloutReport, TenantReport } from "../../../../provider/rollout/model/rollout-report";
+import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
+import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
+import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
+import { renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { rollouts } from "../../../support/rollouts";
+
+type Shown = (report: RolloutReport) => string;
+
+const FORMATS: Readonly<Record<string, Shown>> = {
+  text: (report) => {
+    const changes = new ChangeTally();
+    for (const { name, changes: all } of report.tenants) changes.add(name, all);
+    const planned = { blockers: [], backend: "file:///state", changes: changes.changes };
+    return renderPlanOverviewText(report, planned, new RolloutCommands(), { width: 500 });
+  },
+  Markdown: (report) => renderReportMarkdown(report),
+  HTML: (report) => renderReportHtml(report),
+};
+
+const all = Object.keys(FORMATS);
+const { before } = rollouts.stopped;
+
+/** The report with something about its tenants. */
+function reportWith(about: (tenant: TenantReport, index: number) => Partial<TenantReport>): RolloutReport {
+  return { ...before, tenants: before.tenants.map((one, index) => ({ ...one, ...about(one, index) })) };
+}
+
+/** What a person reads, whatever the format marks up. */
+const words = (text: string) => text.replace(/<\/?\w+[^>]*>|`/g, "").replace(/\s+/g, " ");
+
+describe.each(all)("a rollout as %s", (format) => {
+  const shown = (report: RolloutReport): string => FORMATS[format]?.(report) ?? "";
+
+  it("tells what tenants' files loosen, what is alike once", () => {
+    const what = (name: string) => `settings/${name}.yaml:4: \`policy.requireTicket\` is [] here`;
+    const report = reportWith(({ name }, index) => ({
+      loosened: [what(name), ...(index === 3 ? ["base.yaml:2: something else"] : [])],
+    }));
+    const text = shown(report);
+    const told = words(text);
+    const [first, second] = before.tenants;
+    expect(told).toContain("Looser here than what is included");
+    expect(told).toContain(
+      `settings/${first?.name}.yaml:4: policy.requireTicket is [] here; the same in ${second?.name}, `,
+    );
+    expect(told).toContain(", and 294 more");
+    expect(told.match(/policy\.requireTicket/g)).toHaveLength(1);
+    expect(told).toContain("base.yaml:2: something else");
+    expect(shown(before)).not.toContain("Looser");
+  });
+
+  it("is bounded, and what comes from outside does nothing in it", () => {
+    const hostile = Object.values(HOSTILE);
+    const report = reportWith((_tenant, index) => ({
+      loosened: Array.from({ length: 10 }, (_, n) => `${index} ${n} ${hostile[n]?.slice(0, 450)}`),
+    }));
+    const text = shown(report);
+    expect(text.length - shown(before).length).toBeLessThan(120_000);
+    expect(words(text)).toMatch(/… and [\d,]+ more/);
+    expect(commandsIn(text)).toEqual([]);
+    if (format === "Markdown") {
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+      expect(breakoutsIn(text)).toEqual([]);
+    }
+  });
+
+  it("shows a domain in punycode also in its own script", () => {
+    const value = "xn--mnchen-3ya.example";
+    const report = reportWith((_tenant, index) =>
+      index > 0 ? {} : { changes: [{ sign: "add", kind: "entry", list: "allow", value, alarm: "danger" }] },
+    );
+    expect(words(shown(report))).toContain(`${value} (münchen.example)`);
+  });
+});

@@ -1,0 +1,226 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
+import { inspectSettings } from "../../../../provider/files/read-settings";
+import { buildDesiredState, type StackLists } from "../../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../../provider/plan/make-plan";
+import { buildObservedState } from "../../../../provider/plan/observed-state";
+import type { Plan } from "../../../../provider/plan/plan";
+import { invertChanges } from "../../../../provider/rollout/rollback/inverse-changes";
+import { renderRollbackSettings } from "../../../../provider/rollout/rollback/rollback-settings";
+import { decodeEntry, encodeEntry, encodeEntryKey } from "../../../../provider/settings/encoded-list";
+
+const AT = "2026-11-22T09:00:00.000Z";
+const VALUES = ["evil.example", "partner.example", "192.0.2.7", "boss@partner.example", "xn--bcher-kva.example"];
+const MAILBOXES = ["ceo@acme.example", "cfo@acme.example", "o'neil@acme.example"];
+const COMMENTS = ["", "INC-1", "no", "1.10", "a: b # c", "line one\nline two", '"quoted"', "- dash"];
+
+/** What a tenant holds: at most one entry a value and scope, as the service has it, and VIPs with their comments. */
+interface Tenant {
+  readonly entries: ReadonlyMap<string, AllowDenyEntryRow>;
+  readonly vips: ReadonlyMap<string, VipEmployeeRow>;
+}
+
+const row = fc
+  .record({
+    value: fc.constantFrom(...VALUES),
+    list: fc.constantFrom("allow", "deny"),
+    verdict_scope: fc.constantFrom("global", "graymail"),
+    comment: fc.constantFrom(...COMMENTS),
+  })
+  .map((one): AllowDenyEntryRow => {
+    const entry_type = one.value.includes("@") ? "email_address" : /^\d/.test(one.value) ? "ip" : "domain";
+    return { ...one, entry_type, id: `${one.list} ${one.value} ${one.verdict_scope}` } as AllowDenyEntryRow;
+  });
+
+const vip = fc
+  .record({ email: fc.constantFrom(...MAILBOXES), comment: fc.constantFrom(...COMMENTS) })
+  .map((one): VipEmployeeRow => ({ ...one, source: "manual" }) as VipEmployeeRow);
+
+const tenant: fc.Arbitrary<Tenant> = fc
+  .record({ entries: fc.array(row, { maxLength: 8 }), vips: fc.array(vip, { maxLength: 4 }) })
+  .map(({ entries, vips }) => ({
+    // A value stands on one list, whatever its scopes.
+    entries: new Map(
+      entries.map((one) => [
+        keyOf(one),
+        { ...one, list: entries.find(({ value }) => value === one.value)?.list ?? "deny" },
+      ]),
+    ),
+    vips: new Map(vips.map((one) => [one.email ?? "", one])),
+  }));
+
+function keyOf({ value, entry_type, verdict_scope = "global" }: AllowDenyEntryRow): string {
+  return encodeEntryKey({ value, entryType: entry_type, verdictScope: verdict_scope });
+}
+
+function observed({ entries, vips }: Tenant) {
+  return buildObservedState(AT, [...entries.values()], [...vips.values()]);
+}
+
+/** What is there, without what can't be written. */
+function content({ entries, vips }: Tenant): unknown {
+  return {
+    entries: [...entries].map(([key, one]) => [key, encodeEntry(one)]).sort(),
+    vips: [...vips].map(([key, { comment = "" }]) => [key, comment]).sort(),
+  };
+}
+
+function known(tenantThen: Tenant): StackLists {
+  const entries = Object.fromEntries([...tenantThen.entries].map(([key, one]) => [key, encodeEntry(one)]));
+  const vips = Object.fromEntries([...tenantThen.vips].map(([key, { comment = "" }]) => [key, comment]));
+  return { entries: { content: entries, exists: true }, vips: { content: vips, exists: true } };
+}
+
+const NOTHING: Tenant = { entries: new Map(), vips: new Map() };
+
+/** The plan of a file against a tenant. */
+function planOf(text: string, stack: StackLists, now: Tenant): Plan {
+  const { settings, findings } = inspectSettings("settings.yaml", {
+    today: "2026-11-22",
+    readFile: () => text,
+  });
+  expect(findings.filter(({ level }) => level === "error")).toEqual([]);
+  if (settings === undefined) throw new Error("no settings");
+  return makePlan({
+    desired: buildDesiredState(settings, stack, []),
+    observed: observed(now),
+    tenant: { host: "host", name: "t" },
+    source: { kind: "files", files: [] },
+    mail: buildEmptyEvidence(AT, "none"),
+  });
+}
+
+/** What a tenant holds after some of a plan was done. */
+function appliedTo(now: Tenant, { changes }: Plan, isDone: (at: number) => boolean = () => true): Tenant {
+  const entries = new Map(now.entries);
+  const vips = new Map(now.vips);
+  for (const [at, change] of changes.entries()) {
+    if (!isDone(at)) continue;
+    const { kind, key, after: then } = change;
+    if (then === undefined) (kind === "entry" ? entries : vips).delete(key);
+    else if (kind === "vip")
+      vips.set(key, { email: key, comment: then.comment ?? "", source: "manual" } as VipEmployeeRow);
+    else {
+      const entry = decodeEntry(key, encodeEntry({ ...then, list: then.list ?? "deny" }));
+      if (entry === undefined) throw new Error(key);
+      const { value, entryType, verdictScope, list, comment = "" } = entry;
+      entries.set(key, {
+        id: key,
+        value,
+        entry_type: entryType,
+        verdict_scope: verdictScope,
+        list,
+        comment,
+      } as AllowDenyEntryRow);
+    }
+  }
+  return { entries, vips };
+}
+
+function fileOf({ entries, vips }: Tenant): string {
+  const lists = {
+    entries: Object.fromEntries([...entries].map(([key, one]) => [key, encodeEntry({ ...one, acceptRisk: "a test" })])),
+    vips: Object.fromEntries([...vips].map(([key, { comment = "" }]) => [key, comment])),
+  };
+  return renderRollbackSettings(lists, { entries: 100, vips: 100 });
+}
+
+describe("what undoes a rollout", () => {
+  it("leaves a tenant as it was before, however much of it was done, and a second time nothing", () => {
+    fc.assert(
+      fc.property(
+        tenant,
+        tenant,
+        tenant,
+        fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }),
+        fc.boolean(),
+        (before, declaredBefore, wanted, doneOrNot, isKnown) => {
+          // What the stack declared is there; beside it, what the console holds.
+          const held: Tenant = {
+            entries: new Map([...before.entries, ...declaredBefore.entries]),
+            vips: new Map([...before.vips, ...declaredBefore.vips]),
+          };
+          fc.pre(isConsistent(held) && isConsistent(wanted));
+          const stack = known(declaredBefore);
+          const rollout = planOf(fileOf(wanted), stack, held);
+          const now = appliedTo(held, rollout, (at) => doneOrNot[at] ?? true);
+          fc.pre(isConsistent(now));
+          // A killed engine: the state says nothing of what the run did, or all of it.
+          const stackNow = isKnown ? known(declaredNow(declaredBefore, wanted, now)) : stack;
+          const { declared, current, isPartlyUnknown, unreverted } = invertChanges(
+            rollout,
+            stackNow,
+            observed(now),
+            "why",
+          );
+          expect(unreverted).toEqual([]);
+          // What is declared first changes nothing.
+          const asItStands = renderRollbackSettings(current, { entries: 0, vips: 0 });
+          expect(planOf(asItStands, stackNow, now).changes).toEqual([]);
+          const known2 = isPartlyUnknown ? asKnown(current) : stackNow;
+          const undoing = planOf(renderRollbackSettings(declared, { entries: 100, vips: 100 }), known2, now);
+          // Where five are declared and none is there, a person has to say that it is the right tenant.
+          fc.pre(undoing.guards.every(({ code }) => code !== "other-tenant"));
+          expect(undoing.guards).toEqual([]);
+          const back = appliedTo(now, undoing);
+          expect(content(back)).toEqual(content(held));
+          const twice = invertChanges(rollout, asKnown(declared), observed(back), "why");
+          expect(
+            planOf(renderRollbackSettings(twice.declared, { entries: 0, vips: 0 }), asKnown(declared), back).changes,
+          ).toEqual([]);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it("leaves what somebody changed since as it is", () => {
+    const held = NOTHING;
+    const wanted: Tenant = {
+      ...NOTHING,
+      entries: new Map([["partner.example", domain("allow", "partner.example")]]),
+    };
+    const rollout = planOf(fileOf(wanted), known(NOTHING), held);
+    const mended: Tenant = {
+      ...NOTHING,
+      entries: new Map([["partner.example", domain("deny", "partner.example")]]),
+    };
+    const { declared, unreverted } = invertChanges(rollout, known(wanted), observed(mended), "why");
+    expect(unreverted.map(({ key }) => key)).toEqual(["partner.example"]);
+    expect(declared.entries).toEqual({ "partner.example": "deny" });
+  });
+});
+
+function domain(list: "allow" | "deny", value: string): AllowDenyEntryRow {
+  return {
+    id: value,
+    list,
+    entry_type: "domain",
+    value,
+    verdict_scope: "global",
+    comment: "",
+  } as AllowDenyEntryRow;
+}
+
+/** A value is on one list at a time: the service refuses anything else. */
+function isConsistent({ entries }: Tenant): boolean {
+  const lists = Map.groupBy(entries.values(), ({ value }) => value);
+  return [...lists.values()].every((rows) => new Set(rows.map(({ list }) => list)).size === 1);
+}
+
+function declaredNow(before: Tenant, wanted: Tenant, now: Tenant): Tenant {
+  const keep = <Row>(rows: ReadonlyMap<string, Row>, keys: Iterable<string>): Map<string, Row> => {
+    const known = new Set(keys);
+    return new Map([...rows].filter(([key]) => known.has(key)));
+  };
+  return {
+    entries: keep(now.entries, [...before.entries.keys(), ...wanted.entries.keys()]),
+    vips: keep(now.vips, [...before.vips.keys(), ...wanted.vips.keys()]),
+  };
+}
+
+function asKnown({ entries, vips }: ReturnType<typeof invertChanges>["declared"]): StackLists {
+  return { entries: { content: entries, exists: true }, vips: { content: vips, exists: true } };
+}

@@ -1,0 +1,103 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import {
+  describeTruncatedState,
+  removeTemporaryFiles,
+  removeTruncatedAttributes,
+  replaceTruncatedStates,
+  type StackFiles,
+} from "../../../../provider/rollout/stack/repair-file-backend";
+
+let folder: string;
+let stacks: string;
+let files: StackFiles;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-torn it's-"));
+  stacks = join(folder, ".pulumi/stacks/p");
+  mkdirSync(stacks, { recursive: true });
+  files = { backend: `file://${folder}?no_tmp_dir=true`, project: "p", stack: "t0" };
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const lay = (name: string, text: string): void => writeFileSync(join(stacks, name), text);
+
+it("takes away attributes that are cut off, of this stack alone, and nothing else", () => {
+  const torn = ["t0.json.attrs", "t0.json.gz.attrs", "t0.pulumi-tags.attrs"];
+  const others = ["t0.json", "t0.json.bak.attrs", "t0.json.zst.attrs", "t0.json.18ab.tmp", "t01.json.attrs"];
+  for (const [at, name] of torn.entries()) lay(name, '{"md5":"x'.slice(0, at * 3));
+  for (const name of others) lay(name, name.endsWith("zst.attrs") ? '{"md5":"x"}' : "");
+  writeFileSync(join(folder, ".pulumi/meta.yaml.attrs"), "");
+  expect(removeTruncatedAttributes(files)).toHaveLength(4);
+  expect(readdirSync(stacks).sort()).toEqual(others.sort());
+  expect(removeTruncatedAttributes(files)).toEqual([]);
+});
+
+/** Leaves a lock of a stack, whose owner is on another machine. */
+function lock(stack: string): void {
+  const locks = join(folder, ".pulumi/locks/organization/p", stack);
+  mkdirSync(locks, { recursive: true });
+  const owner = { pid: 1, username: "ci", hostname: "runner-7", timestamp: "2026-01-01T00:00:00Z" };
+  writeFileSync(join(locks, "a.json"), JSON.stringify(owner));
+}
+
+it("replaces states that are cut off, but not those of a stack that another machine may be at", () => {
+  for (const name of ["t0", "t1", "t2"]) lay(`${name}.json`, '{"version":3,"che');
+  lay("t1.json.bak", '{"version":3,"checkpoint":{"stack":"t1"}}');
+  lock("t2");
+  expect(replaceTruncatedStates({ backend: files.backend, project: "p" })).toHaveLength(2);
+  const texts = ["t0", "t1", "t2"].map((name) => readFileSync(join(stacks, `${name}.json`), "utf8"));
+  expect(texts).toEqual([
+    '{"version":3,"checkpoint":{"stack":"organization/p/t0"}}',
+    '{"version":3,"checkpoint":{"stack":"t1"}}',
+    '{"version":3,"che',
+  ]);
+  expect(readdirSync(stacks).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+});
+
+it("removes a state that never got its name, but not of a stack that another machine may be at", async () => {
+  for (const name of ["t0.json.18ab.tmp", "t0.json.tmp", "t01.json.tmp", "t2.json.tmp"]) lay(name, "");
+  lock("t2");
+  expect(await removeTemporaryFiles({ ...files, stack: "t2" })).toEqual([]);
+  expect(await removeTemporaryFiles(files)).toHaveLength(2);
+  expect(readdirSync(stacks).sort()).toEqual(["t01.json.tmp", "t2.json.tmp"]);
+});
+
+it("removes a lock that is empty or cut off, and no other", async () => {
+  lock("t0");
+  const locks = join(folder, ".pulumi/locks/organization/p/t0");
+  writeFileSync(join(locks, "b.json"), "");
+  writeFileSync(join(locks, "c.json"), '{"pid":1,"user');
+  lay("t0.json", "");
+  expect(replaceTruncatedStates(files)).toEqual([]);
+  expect(await removeTemporaryFiles(files)).toEqual([
+    expect.stringContaining("b.json"),
+    expect.stringContaining("c.json"),
+  ]);
+  expect(readdirSync(locks)).toEqual(["a.json"]);
+  rmSync(join(locks, "a.json"));
+  writeFileSync(join(locks, "b.json"), "");
+  expect(await removeTemporaryFiles({ backend: files.backend, project: "p" })).toHaveLength(1);
+  expect(replaceTruncatedStates(files)).toHaveLength(1);
+});
+
+it("looks at no backend but one of files", () => {
+  lay("t0.json.attrs", "");
+  for (const backend of [undefined, "s3://states", "https://pulumi.example", "postgres://u:p@db/states"])
+    expect(removeTruncatedAttributes({ ...files, backend })).toEqual([]);
+});
+
+it("tells of a state that is cut off where the one before it is, if there is one", () => {
+  expect(describeTruncatedState(files)).toBeUndefined();
+  lay("t0.json", "{}");
+  expect(describeTruncatedState(files)).toBeUndefined();
+  lay("t0.json", '{"version":3,"che');
+  expect(describeTruncatedState(files)).toMatch(/There is none before it.*after `rm '.*it'\\''s-.*t0\.json'`$/);
+  lay("t0.json.bak", "{}");
+  expect(describeTruncatedState(files)).toMatch(
+    /The state before it is whole: take it with `cp '.*t0\.json\.bak' '.*t0\.json'`$/,
+  );
+});

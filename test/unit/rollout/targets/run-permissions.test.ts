@@ -1,0 +1,243 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { KeySource, Target } from "../../../../provider/rollout/model/target";
+import { assertAllowed } from "../../../../provider/rollout/targets/assert-allowed";
+import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
+import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
+import { LintedFolder } from "../../../support/linted-folder";
+import { target } from "../../../support/rollout-target";
+
+const SERVICE = "https://mail-security.example";
+const variable = (name: string): KeySource => ({ from: "environment", variable: name });
+const file = (path: string): KeySource => ({ from: "file", path });
+const command = (...words: readonly string[]): KeySource => ({ from: "command", command: words });
+
+/** By which variable what a tenant asks for would have to be allowed. */
+function refusedBy(environment: Record<string, string>, key: KeySource, baseUrl = SERVICE): string[] {
+  const refused = new RunPermissions(environment).validateTarget(target("acme", {}, { key, baseUrl }));
+  return refused.map(({ kind }) => kind);
+}
+
+describe("without a word of the run", () => {
+  it("a key goes to this machine alone, and comes from a variable that is one by its name", () => {
+    const own = variable("EMAIL_SECURITY_API_KEY_ACME");
+    expect(refusedBy({}, own, "http://127.0.0.1:8080")).toEqual([]);
+    expect(refusedBy({}, own, "http://[::1]:8080/below")).toEqual([]);
+    expect(refusedBy({}, variable("EMAIL_SECURITY_API_KEY"), "http://localhost")).toEqual([]);
+    expect(refusedBy({}, own)).toEqual(["service"]);
+    expect(refusedBy({}, own, "https://127.0.0.1.evil.example")).toEqual(["service"]);
+  });
+
+  it.each([
+    [variable("AWS_SECRET_ACCESS_KEY"), "environment"],
+    [variable("EMAIL_SECURITY_API_KEYS"), "environment"],
+    [variable("EMAIL_SECURITY_DATABASE"), "environment"],
+    [file("/run/secrets/tenants/acme"), "file"],
+    [file("settings/acme.yaml"), "file"],
+    [command("true"), "command"],
+  ] as const)("no other source is read: %o", (key, by) => {
+    expect(refusedBy({}, key, "http://localhost")).toEqual([by]);
+  });
+});
+
+describe("services", () => {
+  const key = variable("EMAIL_SECURITY_API_KEY");
+  const allowing = { EMAIL_SECURITY_SERVICES: "https://gate.example/mail/, https://Two.example:443" };
+
+  it.each(["https://gate.example/mail", "https://gate.example/mail/eu", "https://two.example"])(
+    "those that are named, and what is below them: %s",
+    (address) => expect(refusedBy(allowing, key, address)).toEqual([]),
+  );
+
+  it.each([
+    "https://gate.example",
+    "https://gate.example/mailbox",
+    "http://two.example",
+    "https://two.example:8443",
+    "https://two.example.evil.example",
+    // What is named is all.
+    "http://127.0.0.1:8080",
+  ])("and no other: %s", (address) => expect(refusedBy(allowing, key, address)).toEqual(["service"]));
+
+  it("that are none are told", () => {
+    const environment = { EMAIL_SECURITY_SERVICES: "mail-security.example" };
+    expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_SERVICES holds "mail-security.example"/);
+  });
+});
+
+describe("variables", () => {
+  const allowing = {
+    EMAIL_SECURITY_SERVICES: SERVICE,
+    EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY, TENANT_KEY_*",
+  };
+
+  it.each([
+    ["ACME_KEY", []],
+    ["TENANT_KEY_globex", []],
+    ["EMAIL_SECURITY_API_KEY_ACME", []],
+    ["TENANT_KEY_", ["environment"]],
+    ["ACME_KEY_2", ["environment"]],
+    ["acme_key", ["environment"]],
+  ])("by whole names and beginnings: %s", (name, refused) => {
+    expect(refusedBy(allowing, variable(name))).toEqual(refused);
+  });
+
+  it.each(["*", "A*KEY", "ACME-KEY", "*_KEY"])("are never all, nor by their ends: %s", (pattern) => {
+    const environment = { EMAIL_SECURITY_KEY_VARIABLES: pattern };
+    expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_KEY_VARIABLES holds/);
+  });
+});
+
+it("files are those that a folder truly holds, whatever a link or a path with dots says", () => {
+  using folder = new LintedFolder({ "keys/..data/acme": "k", "keys/plain": "k", other: "secret" });
+  symlinkSync("..data/acme", folder.path("keys/acme"));
+  symlinkSync("../other", folder.path("keys/outside"));
+  mkdirSync(folder.path("keys-2"));
+  const allowing = { EMAIL_SECURITY_SERVICES: SERVICE, EMAIL_SECURITY_KEY_FILES: folder.path("keys") };
+  const told = (path: string): string[] => refusedBy(allowing, file(folder.path(path)));
+  for (const path of ["keys/acme", "keys/plain", "keys/not-there"]) expect(told(path), path).toEqual([]);
+  for (const path of ["other", "keys/outside", "keys/../other", "keys-2/acme"]) {
+    expect(told(path), path).toEqual(["file"]);
+  }
+});
+
+describe("commands", () => {
+  const allowing = {
+    EMAIL_SECURITY_SERVICES: SERVICE,
+    EMAIL_SECURITY_COMMANDS: '[vault, read, -field=key, "secret/{name}"]\n["./check.sh", "a word"]\n',
+  };
+
+  it("are those that are named, word by word, with the tenant's own name", () => {
+    expect(refusedBy(allowing, command("vault", "read", "-field=key", "secret/acme"))).toEqual([]);
+    expect(refusedBy(allowing, command("./check.sh", "a word"))).toEqual([]);
+    for (const other of [
+      ["vault", "read", "-field=key", "secret/globex"],
+      ["vault", "read", "-field=key", "secret/{name}"],
+      ["vault", "read", "-field=key"],
+      ["vault", "read", "-field=key", "secret/acme", "--"],
+      ["./check.sh", "a", "word"],
+    ]) {
+      expect(refusedBy(allowing, command(...other)), other.join(" ")).toEqual(["command"]);
+    }
+    const health = (words: readonly string[]) =>
+      new RunPermissions(allowing).validateHealthCheck({ command: words, timeoutMs: 1 }).length;
+    expect(health(["./check.sh", "a word"])).toBe(0);
+    expect(health(["vault", "read", "-field=key", "secret/acme"])).toBe(1);
+  });
+
+  it.each(["1", "vault read", "[]", "[vault, 1]", "[vault"])("that are none are told: %s", (line) => {
+    expect(() => new RunPermissions({ EMAIL_SECURITY_COMMANDS: line })).toThrow(
+      /EMAIL_SECURITY_COMMANDS holds a line that is no command/,
+    );
+  });
+});
+
+describe("the refusal", () => {
+  const told = (targets: readonly Target[], environment: Record<string, string> = {}): string => {
+    try {
+      assertAllowed("tenants.yaml", targets, [], environment);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return "";
+  };
+
+  it("names all at once, and the very values that would allow it", () => {
+    const health = { command: ["./check.sh", "it's"], timeoutMs: 1 };
+    const targets = [
+      target("acme"),
+      target("globex", {}, { key: file("/run/secrets/globex"), baseUrl: "http://127.0.0.1:1" }),
+      target("initech", {}, { key: command("vault", "secret/initech") }),
+    ];
+    const refusal = (): void =>
+      assertAllowed("tenants.yaml", targets, [{ name: "canary", health }], {
+        EMAIL_SECURITY_KEY_VARIABLES: "OTHER_*",
+      });
+    expect(refusal).toThrow(
+      `This run does not allow what "tenants.yaml" asks for. Nothing was run, and no key was read or sent.
+  the address "https://mail-security.example", for "acme" (tenants.yaml:1), "initech" (tenants.yaml:1)
+  the environment variable acme_KEY, for "acme" (tenants.yaml:1)
+  the file "/run/secrets/globex", for "globex" (tenants.yaml:1)
+  the command '["vault","secret/initech"]', for "initech" (tenants.yaml:1)
+  the command "[\\"./check.sh\\",\\"it's\\"]", for the health of the wave "canary"
+Whoever changes that file must not decide it. If all of this is meant, set where the run is started:
+  EMAIL_SECURITY_SERVICES=http://127.0.0.1:1,https://mail-security.example
+  EMAIL_SECURITY_KEY_VARIABLES=OTHER_*,acme_KEY
+  EMAIL_SECURITY_KEY_FILES=/run/secrets/globex
+  EMAIL_SECURITY_COMMANDS='["vault","secret/initech"]
+["./check.sh","it'\\''s"]'`.replace("OTHER_*,acme_KEY", "'OTHER_*,acme_KEY'"),
+    );
+  });
+
+  it("is short of many that are alike", () => {
+    const many = Array.from({ length: 300 }, (_, index) =>
+      target(`t${index}`, {}, { key: command("vault", `secret/t${index}`) }),
+    );
+    const message = told(many);
+    expect(message.split("\n")).toHaveLength(6);
+    expect(message).toContain("297 more");
+    expect(message).toContain(`EMAIL_SECURITY_COMMANDS='["vault","secret/{name}"]'`);
+    const odd = Array.from({ length: 300 }, (_, index) => target(`t${index}`, {}, { key: variable(`V${index}`) }));
+    expect(told(odd).split("\n").length).toBeLessThan(30);
+  });
+
+  it("is gone once what it says is set, whatever was asked for", () => {
+    const name = fc.stringMatching(/^[a-z0-9][A-Za-z0-9_.-]{0,8}$/);
+    const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).map((text) => text.replaceAll("\0", ""));
+    const key: fc.Arbitrary<KeySource> = fc.oneof(
+      fc.stringMatching(/^[A-Za-z_]\w{0,10}$/).map(variable),
+      fc.stringMatching(/^\/no-such\/[a-z]{1,3}\/[a-z]{1,3}$/).map(file),
+      fc
+        .array(
+          word.filter((text) => text !== ""),
+          { minLength: 1, maxLength: 4 },
+        )
+        .map((words) => command(...words)),
+    );
+    const address = fc.constantFrom(SERVICE, "https://two.example/mail", "http://127.0.0.1:9");
+    const asked = fc.uniqueArray(fc.record({ name, key, address }), {
+      selector: (one) => one.name,
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(asked, (all) => {
+        const targets = all.map((one) => target(one.name, {}, { key: one.key, baseUrl: one.address }));
+        const set = assignments(told(targets));
+        expect(told(targets, set)).toBe("");
+        // And nothing more than that: an address that is not asked for stays refused.
+        const other = target("other", {}, { baseUrl: "https://evil.example", key: variable("_NOT_ASKED_FOR_") });
+        expect(new RunPermissions(set).validateTarget(other).map(({ kind }) => kind)).toEqual([
+          "service",
+          "environment",
+        ]);
+      }),
+    );
+  });
+});
+
+/** The variables that a refusal says to set, as a shell reads them. */
+function assignments(message: string): Record<string, string> {
+  const [, lines = ""] = message.split("is started:\n");
+  const found = lines.matchAll(/^ {2}(EMAIL_SECURITY_\w+)=((?:'[^']*'|\\'|[^'\n])*)$/gm);
+  return Object.fromEntries(
+    [...found].map(([, variableName = "", value = ""]) => [
+      variableName,
+      value.replace(/'([^']*)'|\\(')/g, (_, quoted?: string, escaped?: string) => quoted ?? escaped ?? ""),
+    ]),
+  );
+}
+
+it("a text with a tenant's name in it is the same again, once the name is put in", () => {
+  const name = fc.stringMatching(/^[A-Za-z0-9_.-]{1,6}$/);
+  const text = fc
+    .array(fc.oneof(fc.constantFrom("/", "-", "_", "secret/", "{name}", "{"), name))
+    .map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(name, text, (one, before) => {
+      const filled = fillPlaceholders(before, one);
+      const again = restorePlaceholders(filled, one);
+      if (!/\{(?:name|NAME)\}/.test(filled)) expect(fillPlaceholders(again, one)).toBe(filled);
+    }),
+  );
+});

@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import type { Target } from "../../../../provider/rollout/model/target";
+import {
+  addMarkerRecords,
+  findTenantConflicts,
+  type IdentityRecords,
+  SameTenantError,
+  validateTenantIdentities,
+} from "../../../../provider/rollout/targets/tenant-conflicts";
+import {
+  buildTenantIdentity,
+  shrinkIdentity,
+  type TenantIdentity,
+} from "../../../../provider/settings/tenant-identity";
+import { targetOf } from "../../../support/journal-story";
+
+const AT = "https://mail.example";
+
+/** What a tenant holds: entries by their numbers, with ids that no other tenant has; from 10 on, created after all readings. */
+function holding(tenant: string, ...numbers: number[]): TenantIdentity {
+  const rows = numbers.map((number) => ({
+    id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-${String(number).padStart(12, "0")}`,
+    entry_type: "domain",
+    value: `evil${number}.example`,
+    created_at: number < 10 ? "2026-11-02T09:00:00Z" : "2026-11-21T09:00:00Z",
+  }));
+  return buildTenantIdentity(AT, { rows, mailboxes: [], servedAtMs: Date.parse("2026-11-20T12:00:00Z") });
+}
+
+const [A, B, FORMER] = [holding("a", 0, 1, 2, 3), holding("b", 0, 1, 2, 3), holding("former", 0, 1, 2, 3)];
+
+function remembering(tenants: Readonly<Record<string, TenantIdentity>>): IdentityRecords {
+  return new Map(
+    Object.entries(tenants).map(([stack, identity]) => [stack, { stack, name: stack, rollout: "r", identity }]),
+  );
+}
+
+function reading(tenants: Readonly<Record<string, TenantIdentity>>): ReadonlyMap<Target, TenantIdentity> {
+  return new Map(Object.entries(tenants).map(([name, identity]) => [targetOf(name, AT), identity]));
+}
+
+const namesOf = (all: readonly { readonly name: string }[]): string[] => all.map(({ name }) => name);
+
+function found(
+  readings: Readonly<Record<string, TenantIdentity>>,
+  remembered: Readonly<Record<string, TenantIdentity>>,
+): readonly unknown[] {
+  return findTenantConflicts(reading(readings), remembering(remembered)).map(
+    ({ targets, records, wrongTargets, replacedTargets }) => [
+      namesOf(targets),
+      namesOf(records),
+      namesOf(wrongTargets),
+      namesOf(replacedTargets),
+    ],
+  );
+}
+
+describe("findTenantConflicts", () => {
+  it("names both tenants whose keys were swapped", () => {
+    expect(found({ a: B, b: A }, { a: A, b: B })).toEqual([
+      [["a"], ["b"], ["a"], ["b"]],
+      [["b"], ["a"], ["b"], ["a"]],
+    ]);
+  });
+
+  it("names the one of two that was read as itself before", () => {
+    expect(found({ a: B, b: B }, { a: A, b: B })).toEqual([[["a", "b"], [], ["a"], []]]);
+  });
+
+  it("finds another tenant by a single row where none of its own is left", () => {
+    const changed = holding("b", 3, 14, 15, 16);
+    expect(found({ a: changed }, { a: A, b: B })).toEqual([[["a"], ["b"], ["a"], []]]);
+  });
+
+  it("takes a tenant whose rows were all removed or replaced for itself", () => {
+    expect(found({ a: holding("a", 10, 11) }, { a: A, b: B })).toEqual([]);
+    expect(found({ a: holding("a") }, { a: A, b: B })).toEqual([]);
+  });
+
+  it("takes a tenant for itself that the journal knows by another name too", () => {
+    const former = holding("a", 0, 1);
+    expect(found({ a: holding("a", 0, 10, 11, 12) }, { a: A, former })).toEqual([]);
+  });
+});
+
+describe("validateTenantIdentities", () => {
+  const memory = (declared: Readonly<Record<string, TenantIdentity>>) => async (of: "declared" | "all") =>
+    remembering(of === "all" ? { ...declared, former: FORMER } : declared);
+
+  it("finds a tenant that has left the file where a reading isn't what it was before", async () => {
+    const same = await validateTenantIdentities(reading({ a: FORMER }), memory({ a: A }));
+    expect(same.map(({ records }) => namesOf(records))).toEqual([["former"]]);
+  });
+
+  it("takes a new tenant for a former one with another name", async () => {
+    expect(await validateTenantIdentities(reading({ a: FORMER }), memory({}))).toEqual([]);
+  });
+});
+
+it("has a code for a key of another tenant, and one for two keys of one", () => {
+  const codeOf = (readings: Readonly<Record<string, TenantIdentity>>): string =>
+    new SameTenantError(findTenantConflicts(reading(readings), remembering({ a: A, b: B }))).code;
+  expect(codeOf({ a: B })).toBe("ERR_OTHER_TENANT");
+  expect(codeOf({ a: B, b: B })).toBe("ERR_SAME_TENANT");
+});
+
+describe("validateTenantIdentities with what earlier rollouts read", () => {
+  /** Each tenant with what rollouts read of it, the first first; the last of them is what is remembered. */
+  const history =
+    (tenants: Readonly<Record<string, readonly (readonly [sequence: number, TenantIdentity])[]>>) =>
+    async (): Promise<IdentityRecords> =>
+      new Map(
+        Object.entries(tenants).map(([stack, read]) => {
+          const earlier = read.map(([sequence, identity]) => ({ order: [sequence, 0] as const, identity }));
+          const identity = earlier.at(-1)?.identity ?? A;
+          return [stack, { stack, name: stack, rollout: "r", identity, earlier: async () => earlier }];
+        }),
+      );
+  /** Read long after its entries were created. */
+  const STRANGER = holding("stranger", 0, 1, 2, 3);
+
+  it("takes any tenant for its own that it was before", async () => {
+    const memory = history({
+      a: [
+        [1, A],
+        [2, B],
+      ],
+      b: [[1, B]],
+    });
+    expect(await validateTenantIdentities(reading({ a: A, b: B }), memory)).toEqual([]);
+    expect(await validateTenantIdentities(reading({ b: B }), memory)).toEqual([]);
+  });
+
+  it("gives a tenant that was read in two names to the first", async () => {
+    const swappedOnce = history({
+      a: [
+        [1, A],
+        [2, B],
+      ],
+      b: [
+        [1, B],
+        [2, A],
+      ],
+    });
+    expect(await validateTenantIdentities(reading({ a: A, b: B }), swappedOnce)).toEqual([]);
+    const mended = history({
+      a: [
+        [1, A],
+        [2, B],
+        [3, A],
+      ],
+      b: [
+        [1, B],
+        [2, A],
+        [3, B],
+      ],
+    });
+    const again = await validateTenantIdentities(reading({ a: B, b: A }), mended);
+    expect(again.map(({ targets }) => namesOf(targets))).toEqual([["a"], ["b"]]);
+  });
+
+  it("refuses a tenant that no rollout read, unless a person accepts it", async () => {
+    const memory = history({ a: [[1, A]], b: [[1, B]] });
+    const found = await validateTenantIdentities(reading({ a: STRANGER }), memory);
+    expect(found.map(({ targets, mismatch }) => [namesOf(targets), mismatch?.why])).toEqual([
+      [["a"], expect.stringMatching(/^it holds nothing of what was read on .* and now holds 4 entries/)],
+    ]);
+    const { code, message } = new SameTenantError(found);
+    expect(code).toBe("ERR_OTHER_TENANT");
+    expect(message).toContain('EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a. This run found: "a" (');
+    expect(await validateTenantIdentities(reading({ a: STRANGER }), memory, (name) => name === "a")).toEqual([]);
+  });
+
+  it("accepts the tenant of another name only where a person accepts both", async () => {
+    const memory = history({ a: [[1, A]], b: [[1, B]] });
+    const accepting = async (...names: string[]) =>
+      await validateTenantIdentities(reading({ a: B }), memory, (name) => names.includes(name));
+    expect(await accepting("a")).toHaveLength(1);
+    expect(await accepting("a", "b")).toEqual([]);
+  });
+
+  it("never accepts two keys of one tenant in one run", async () => {
+    const memory = history({ a: [[1, A]], b: [[1, B]] });
+    expect(await validateTenantIdentities(reading({ a: B, b: B }), memory, () => true)).toHaveLength(1);
+  });
+});
+
+describe("addMarkerRecords", () => {
+  const MARKER = { rollout: "20261120-1200-aaaaaa", seq: 1, at: "2026-11-20T12:00:00Z" };
+  const [a = targetOf("a", AT), b = a] = reading({ a: B, b: A }).keys();
+
+  it("remembers by the state what the journal doesn't know", async () => {
+    const memory = addMarkerRecords(
+      async () => remembering({ a: A }),
+      [a, b],
+      ({ name }) => ({ ...MARKER, identity: name === "a" ? B : shrinkIdentity(B) }),
+    );
+    const remembered = await memory("declared");
+    expect([...remembered.values()].map(({ stack, rollout }) => [stack, rollout])).toEqual([
+      ["a", "r"],
+      ["b", MARKER.rollout],
+    ]);
+    const found = await validateTenantIdentities(
+      new Map([
+        [a, B],
+        [b, A],
+      ]),
+      memory,
+    );
+    expect(found.map(({ targets, records }) => [namesOf(targets), namesOf(records)])).toEqual([
+      [["a"], ["b"]],
+      [["b"], ["a"]],
+    ]);
+  });
+
+  it("remembers nothing where a marker of an earlier release has no identity", async () => {
+    expect(
+      (
+        await addMarkerRecords(
+          async () => new Map(),
+          [a],
+          () => MARKER,
+        )("all")
+      ).size,
+    ).toBe(0);
+  });
+});
