@@ -7,7 +7,7 @@ import { sharedPackage } from "../support/packed-package";
 /* What is packed; packed-package.slow.test.ts installs it. */
 
 /** Half of it is the plugin, which holds all that it needs, for settings files too. */
-const MAX_UNPACKED_BYTES = 8_800_000;
+const MAX_UNPACKED_BYTES = 9_000_000;
 
 const packed = sharedPackage();
 
