@@ -18,7 +18,7 @@ export interface RunningCommand {
 
 /** Runs `email-security sandbox` with these arguments. */
 export function runCommand(args: string[]): RunningCommand {
-  const program = `require(${JSON.stringify(COMMAND)}).sandboxCommand().parseAsync(process.argv.slice(1), { from: "user" })`;
+  const program = `require(${JSON.stringify(COMMAND)}).createSandboxCommand().parseAsync(process.argv.slice(1), { from: "user" })`;
   const child = spawn(process.execPath, ["--eval", program, "--", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -196,21 +196,21 @@ const COORDINATOR = `
   const [root, file, id] = process.argv.slice(1);
   const { Journal } = require(root + "/journal/journal.js");
   const { openSqlite } = require(root + "/database/sqlite-database.js");
-  const { nextStep } = require(root + "/model/next-step.js");
+  const { chooseNextStep } = require(root + "/model/next-step.js");
   (async () => {
     const journal = await Journal.open(await openSqlite(file));
     await journal.reclaim(id);
     await journal.start(id, { retry: true });
     const handed = [];
-    const lane = { handOut: async (_, jobs) => { handed.push(...jobs); }, start() {}, drain() {} };
+    const lane = { enqueue: async (_, jobs) => { handed.push(...jobs); }, start() {}, drain() {} };
     const change = async (job) => {
       const claim = await journal.begin(job, "host:" + process.pid);
       if (await journal.finish(claim, undefined)) process.stdout.write(job.tenant + "\\n");
     };
     for (;;) {
-      const step = nextStep(await journal.view(id, 8), Date.now());
-      if (step.kind === "begin") await journal.wave(id, step.wave, "running");
-      else if (step.kind === "settle") await journal.wave(id, step.wave, "done");
+      const step = chooseNextStep(await journal.readRunState(id, 8), Date.now());
+      if (step.kind === "begin") await journal.setWaveState(id, step.wave, "running");
+      else if (step.kind === "settle") await journal.setWaveState(id, step.wave, "done");
       else if (step.kind === "release") {
         await journal.release(id, step.wave, step.tenants, lane);
         await Promise.all(handed.splice(0).map(change));

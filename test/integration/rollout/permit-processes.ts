@@ -12,12 +12,12 @@ const COORDINATOR = `
   const { openSqlite } = await import(process.env.SQLITE);
   const { AddressLimiter } = await import(process.env.LIMITER);
   const { ADDRESSES_TABLE } = await import(process.env.TABLES);
-  const { startPermitServer } = await import(process.env.SERVER);
+  const { startRateLimitServer } = await import(process.env.SERVER);
   const database = await openSqlite(journal);
   await database.query(ADDRESSES_TABLE);
   const limiter = new AddressLimiter({ database, limits: new Map([[service, limit]]) });
   const over = new Set();
-  const server = await startPermitServer(limiter, { isAllowed: (token) => token !== "" && !over.has(token) });
+  const server = await startRateLimitServer(limiter, { isAllowed: (token) => token !== "" && !over.has(token) });
   createInterface({ input: process.stdin }).on("line", (token) => over.add(token));
   console.log(server.address);
 `;
@@ -27,8 +27,8 @@ const TENANT = `
   ${RUN_SOURCES}
   const { service, requests, atOnce } = JSON.parse(process.env.RUN);
   const { SettingsClient } = await import(process.env.CLIENT);
-  const { permitsOf } = await import(process.env.PERMITS);
-  const client = new SettingsClient({ baseUrl: service, apiKey: process.env.KEY, permits: permitsOf(process.env, service) });
+  const { getRateLimiter } = await import(process.env.PERMITS);
+  const client = new SettingsClient({ baseUrl: service, apiKey: process.env.KEY, permits: getRateLimiter(process.env, service) });
   let left = requests;
   const work = async () => {
     while (left-- > 0) await client.vipEmployees.list();
