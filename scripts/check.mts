@@ -77,6 +77,11 @@ const checks: Check[] = [
     run: () => runTool("knip", "--no-progress", "--no-config-hints"),
   },
   {
+    name: "names",
+    filePattern: /^(?:provider|scripts)\/.*\.m?ts$|^scripts\/glossary\.json$/,
+    run: () => runTool(process.execPath, "scripts/check-names.mts"),
+  },
+  {
     name: "length of files",
     filePattern: PROVIDER_CODE,
     run: checkFileLengths,

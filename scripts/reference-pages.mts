@@ -32,7 +32,7 @@ export function buildReferencePages(): ReferencePages {
 function buildIndexPage(): ReferencePages {
   const text = readFileSync(join(docsFolder, "index.md"), "utf8").replace(
     /^(<!-- pages: ([\w/-]+) -->\n).*?^(<!-- \/pages -->)$/gms,
-    (_, begin: string, folder: string, end: string) => `${begin}\n${pageList(folder, "index.md")}\n\n${end}`,
+    (_, begin: string, directory: string, end: string) => `${begin}\n${pageList(directory, "index.md")}\n\n${end}`,
   );
   return new Map([["index.md", text]]);
 }

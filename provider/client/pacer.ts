@@ -54,7 +54,7 @@ export interface PacerOptions {
    */
   readonly retryForMs?: number | undefined;
   /** The maximum number of attempts of a failing call. Default: the value of the retry policy. */
-  readonly maxTries?: number | undefined;
+  readonly maxAttempts?: number | undefined;
   /** The backoff before the second attempt, in milliseconds. Default: the value of the retry policy. */
   readonly baseDelayMs?: number | undefined;
   /** Asked before every attempt. Default: no restriction. */
@@ -116,7 +116,12 @@ export class Pacer {
   }
 
   async #send<T>(call: PacedCall, attempt: () => Promise<T>, retryDeadline: RetryDeadline): Promise<T> {
-    const { time, retryForMs = Number.POSITIVE_INFINITY, maxTries = MAX_ATTEMPTS, baseDelayMs: baseMs } = this.#options;
+    const {
+      time,
+      retryForMs = Number.POSITIVE_INFINITY,
+      maxAttempts = MAX_ATTEMPTS,
+      baseDelayMs: baseMs,
+    } = this.#options;
     const getFirstAttemptAt = () => (retryDeadline.atMs ?? 0) - retryDeadline.durationMs;
     const area = getArea(call);
     const isPastDeadline = (inMs: number) => time.now() + inMs > (retryDeadline.atMs ?? 0);
@@ -159,7 +164,7 @@ export class Pacer {
         const waitMs = isRefusal(error) ? 0 : computeBackoffMs(failures, time.random(), { baseMs });
         const isTooSlow = !isRefusal(error) && time.now() + waitMs >= getFirstAttemptAt() + retryForMs;
         const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.getRemainingPauseMs(area)));
-        const isExhausted = isRateLimit ? attempts >= MAX_RATE_LIMITED_ATTEMPTS : failures >= maxTries;
+        const isExhausted = isRateLimit ? attempts >= MAX_RATE_LIMITED_ATTEMPTS : failures >= maxAttempts;
         const isLast =
           !this.#options.retries || getFailureHandling(error, call.request.method) !== "retry" || isExhausted || isLate;
         const isBudgetExhausted = !isLast && !isRateLimit && !this.#healthByArea[area].budget.consume();

@@ -25,7 +25,7 @@ export interface CsvDifference {
 
 /** Compares a row with the declaration in the file. A missing column means no difference; an empty cell means an empty value. */
 export function compareCsvRow(
-  { row, element, ...said }: CsvRow,
+  { row, element, ...review }: CsvRow,
   declared: DeclaredEntry | DeclaredVip,
   columns: CsvTable["columns"],
 ): CsvDifference[] {
@@ -34,7 +34,7 @@ export function compareCsvRow(
     ...buildReviewCells(declared),
     ...(declared.kind === "vip" ? {} : { scope: formatScopeCell(declared) }),
   };
-  const cells: Readonly<Record<string, unknown>> = { ...element, ...buildReviewCells(said) };
+  const cells: Readonly<Record<string, unknown>> = { ...element, ...buildReviewCells(review) };
   return Object.entries(declaredCells).flatMap(([field, text]): CsvDifference[] => {
     const column = columns.get(field);
     if (column === undefined) return [];

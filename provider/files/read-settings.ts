@@ -248,7 +248,7 @@ class SettingsReader {
       expired.filter((one) => !ownSubjects.has(getDeclarationKey(one))).map((one) => [getDeclarationKey(one), one]),
     );
 
-    const asked = collectInheritedDemands(below);
+    const inheritedDemands = collectInheritedDemands(below);
     const { removals, findings: twice } = parseRemovals(source, content);
     for (const one of twice) this.findings.push(one);
     // Most long lists have no removals, so copy them in one step.
@@ -259,13 +259,13 @@ class SettingsReader {
       const removal = removals.get(getRemovalKey(one.kind === "vip" ? "vips" : one.list, getDeclaredValue(one)));
       if (removal !== undefined) {
         removal.count += 1;
-        this.findings.push(...checkDeclarationRemoval(one, removal.location, asked));
+        this.findings.push(...checkDeclarationRemoval(one, removal.location, inheritedDemands));
         this.excluded.push({ declaration: one, location: removal.location });
         return;
       }
       const end = ended.get(getDeclarationKey(one));
       if (end !== undefined) {
-        this.findings.push(...checkDeclarationRemoval(one, end.location, asked));
+        this.findings.push(...checkDeclarationRemoval(one, end.location, inheritedDemands));
         this.excluded.push({ declaration: one, location: end.location });
         return;
       }
@@ -308,7 +308,7 @@ class SettingsReader {
         );
         continue;
       }
-      if (below !== undefined) this.findings.push(...checkDeclarationOverride(one, below, asked));
+      if (below !== undefined) this.findings.push(...checkDeclarationOverride(one, below, inheritedDemands));
       into.set(one.key, below === undefined ? one : { ...one, overrides: [below.location, ...below.overrides] });
     }
     return {
@@ -358,7 +358,7 @@ class SettingsReader {
     below: readonly EffectiveFile[],
   ): Pick<EffectiveFile, "options" | "demands"> {
     const own = listDemands(content, source.locate);
-    const asked = collectInheritedDemands(below);
+    const inheritedDemands = collectInheritedDemands(below);
     const options = new EffectiveOptions(
       own,
       below.map((one) => one.options),
@@ -371,8 +371,8 @@ class SettingsReader {
       );
     }
     // An included file can also be weaker than another included file.
-    for (const finding of findOverrides(options.demands, asked)) this.#reportOnce(finding);
-    return { options, demands: [...asked, ...own, ...listImpliedDemands(own, content)] };
+    for (const finding of findOverrides(options.demands, inheritedDemands)) this.#reportOnce(finding);
+    return { options, demands: [...inheritedDemands, ...own, ...listImpliedDemands(own, content)] };
   }
 
   /** Reports a finding once, even if several include paths lead to it. */

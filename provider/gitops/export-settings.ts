@@ -220,7 +220,7 @@ export function renderEntriesSection(
 ): string {
   const elements = sortBy(entries, ({ element }) => getValueSortKey(element["value"] ?? "")).map(
     ({ row, element, duplicates }) => {
-      const notes = duplicates.map((twin) => `Twice at the service; the other: ${describeEntryRow(twin)}`);
+      const notes = duplicates.map((duplicate) => `Twice at the service; the other: ${describeEntryRow(duplicate)}`);
       return renderElement(element, "value", formatCreator("added", row.created_at, row.created_by), notes);
     },
   );

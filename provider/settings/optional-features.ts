@@ -11,7 +11,7 @@ export const OPTIONAL_FEATURES = {
     /** The name of the feature in messages. */
     is: "A rollout's journal in PostgreSQL",
     /** Whether the environment enables the feature. */
-    isAsked: (environment: NodeJS.ProcessEnv) => isPostgresUrl(environment["EMAIL_SECURITY_DATABASE"] ?? ""),
+    isRequested: (environment: NodeJS.ProcessEnv) => isPostgresUrl(environment["EMAIL_SECURITY_DATABASE"] ?? ""),
   },
 } as const;
 

@@ -88,46 +88,52 @@ class ListChangePlanner implements ListChangePlan {
     }
     if (there !== undefined) {
       const isShort = endOf(there.expires) < endOf(metadata.expires);
-      const told = isShort ? [`It ends before that: \`extend ${name} --for\` sets its end.`] : [];
-      this.#addStep(value, section, `there already: ${formatDeclaration(there)}`, told, undefined, true, isShort);
+      const notes = isShort ? [`It ends before that: \`extend ${name} --for\` sets its end.`] : [];
+      this.#addStep(value, section, `there already: ${formatDeclaration(there)}`, notes, undefined, true, isShort);
       return;
     }
     const element = elementOf(section, name, { ...metadata, scope });
-    const told = this.#describeRelated(name, section, scope);
+    const notes = this.#describeRelated(name, section, scope);
     for (const ended of this.#declarations.getExpired(name).filter((one) => isSame(one) && this.#isOwn(one))) {
-      told.push(`It takes the place of the ${formatDeclaration(ended)}, which is past.`);
+      notes.push(`It takes the place of the ${formatDeclaration(ended)}, which is past.`);
       this.#remove(ended);
     }
     this.#add(section, element);
-    this.#addStep(value, section, `${getListName(section)} ${excerpt(name, 300)}${untilText(metadata)}`, told, element);
+    this.#addStep(
+      value,
+      section,
+      `${getListName(section)} ${excerpt(name, 300)}${untilText(metadata)}`,
+      notes,
+      element,
+    );
   }
 
   changeExisting(change: Exclude<ListChange, { do: "add" }>, value: RefangedValue): void {
     const one = this.#findExisting(change, value);
     if (one === undefined) return;
     const [name, section] = [excerpt(getDeclarationValue(one), 300), getSection(one)];
-    const told = [`It is the ${formatDeclaration(one)}.`];
+    const notes = [`It is the ${formatDeclaration(one)}.`];
     if (change.do === "remove") {
       this.#remove(one);
       if (section === "vips" && this.#settings.lists.vips?.onDelete !== "keep") {
-        told.push(
+        notes.push(
           "The next `up` excludes this person at the service, which lasts: detection makes no VIP of it again. `onDelete: keep` under `lists.vips` leaves it a VIP.",
         );
       }
-      this.#addStep(value, section, `remove the ${getListName(section)} of ${name}`, told);
+      this.#addStep(value, section, `remove the ${getListName(section)} of ${name}`, notes);
     } else if (change.do === "move" && change.metadata.expires === undefined && this.#isExpired(one)) {
       this.refusals.push(
         `the ${formatDeclaration(one)} is past, and would be on the other list too; say by --for until when it is to stand there`,
       );
-    } else if (change.do === "move") this.#move(one as DeclaredEntry, value, change as MoveChange, told);
-    else this.#extend(one, value, change as InPlaceChange, told);
+    } else if (change.do === "move") this.#move(one as DeclaredEntry, value, change as MoveChange, notes);
+    else this.#extend(one, value, change as InPlaceChange, notes);
   }
 
-  #extend(one: DeclaredItem, value: RefangedValue, change: InPlaceChange, told: string[]): void {
+  #extend(one: DeclaredItem, value: RefangedValue, change: InPlaceChange, notes: string[]): void {
     const { metadata, reviewed } = change;
     const section = getSection(one);
     if (metadata.expires !== undefined && endOf(metadata.expires) < endOf(one.expires)) {
-      told.push(`Its new end is earlier than it was${one.expires === undefined ? ": it had none" : ""}.`);
+      notes.push(`Its new end is earlier than it was${one.expires === undefined ? ": it had none" : ""}.`);
     }
     const named = { action: "set", section, value: getDeclarationValue(one), ...scopeNamed(one) } as const;
     const before = this.edits.length;
@@ -141,10 +147,10 @@ class ListChangePlanner implements ListChangePlan {
     }
     const name = `the ${getListName(section)} of ${excerpt(getDeclarationValue(one), 300)}`;
     const what = change.do === "keep" ? `keep ${name}` : `let ${name} stand${untilText(metadata)}`;
-    this.#addStep(value, section, what, told, undefined, this.edits.length === before);
+    this.#addStep(value, section, what, notes, undefined, this.edits.length === before);
   }
 
-  #move(one: DeclaredEntry, value: RefangedValue, { to, metadata }: MoveChange, told: string[]): void {
+  #move(one: DeclaredEntry, value: RefangedValue, { to, metadata }: MoveChange, notes: string[]): void {
     const { owner, expires, entryType } = one;
     const scope = scopeOf(one) === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
     const type = entryType === value.entryType ? undefined : entryType;
@@ -152,12 +158,12 @@ class ListChangePlanner implements ListChangePlan {
     const left = [...TEXT_FIELD_NAMES, "reviewed" as const].filter(
       (key) => !KEPT.has(key) && one[key] !== undefined && (key === "reviewed" || metadata[key] === undefined),
     );
-    if (left.length > 0) told.push(`Said of its old place, and left behind: ${left.join(", ")}.`);
+    if (left.length > 0) notes.push(`Said of its old place, and left behind: ${left.join(", ")}.`);
     const element = elementOf(to, one.rawValue, { owner, expires, type, ...metadata, scope });
     this.#remove(one);
     this.#add(to, element);
     const until = untilText({ ...(expires === undefined ? {} : { expires }), ...metadata });
-    this.#addStep(value, to, `move ${excerpt(one.value, 300)} to the ${to} list${until}`, told, element);
+    this.#addStep(value, to, `move ${excerpt(one.value, 300)} to the ${to} list${until}`, notes, element);
   }
 
   /** Returns the declaration that a value refers to. Undefined, with a refusal, if it is missing, ambiguous or not editable here. */

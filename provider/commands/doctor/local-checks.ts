@@ -53,13 +53,13 @@ function getSdkVersion(): string {
 
 /** A missing optional feature is an error only if the user has requested it. */
 function checkOptionalFeature(feature: OptionalFeature, { environment }: CheckContext): CheckOutcome {
-  const { is, isAsked } = OPTIONAL_FEATURES[feature];
+  const { is, isRequested } = OPTIONAL_FEATURES[feature];
   const packages = getFeaturePackages(feature);
   const error = findMissingPackageError(feature, packages);
   const versions = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
   const summary = `${versions.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
   if (error === undefined) return ok(summary);
-  return isAsked(environment)
+  return isRequested(environment)
     ? fail(summary, error.message)
     : skipped(`${summary}; \`${formatInstallCommand(feature)}\``);
 }

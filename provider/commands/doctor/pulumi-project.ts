@@ -39,19 +39,19 @@ export const PROJECT_FILES: readonly string[] = ["Pulumi.json", "Pulumi.yaml", "
  */
 export function findProject(start: string): PulumiProject | undefined {
   const location = findProjectFile(start);
-  return location && readProject(location.folder, location.file);
+  return location && readProject(location.directory, location.file);
 }
 
 /** Checks whether Pulumi can read the project file. Pulumi opens any kind of file, and a pipe without a writer blocks it forever. */
 export function isProjectReadable(start: string): boolean {
   const location = findProjectFile(start);
-  return location === undefined || statSync(join(location.folder, location.file)).isFile();
+  return location === undefined || statSync(join(location.directory, location.file)).isFile();
 }
 
-function findProjectFile(start: string): { readonly folder: string; readonly file: string } | undefined {
+function findProjectFile(start: string): { readonly directory: string; readonly file: string } | undefined {
   for (let directory = resolve(start); ; directory = dirname(directory)) {
     const file = PROJECT_FILES.find((name) => existsSync(join(directory, name)));
-    if (file !== undefined) return { folder: directory, file };
+    if (file !== undefined) return { directory, file };
     if (dirname(directory) === directory) return undefined;
   }
 }

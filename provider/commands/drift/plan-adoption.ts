@@ -312,20 +312,20 @@ function elementOf(one: Declaration): SettingsElement {
   if (one.kind === "vip") return { email: one.rawValue, ...about };
   const { rawValue, verdictScope, entryType } = one;
   const inferred = parseEntryValue(rawValue);
-  const isTold = inferred.ok && inferred.value.entryType === entryType;
+  const isInferred = inferred.ok && inferred.value.entryType === entryType;
   return omitUndefined({
     value: rawValue,
     ...about,
     scope: verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope,
-    type: isTold ? undefined : entryType,
+    type: isInferred ? undefined : entryType,
   });
 }
 
 /** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
 function elementAt({ there = {} }: DriftItem, one: Declaration): SettingsElement {
-  const said = { ...elementOf(one), ...Object.fromEntries(DETAIL_NAMES.map((name) => [name, there[name]])) };
+  const element = { ...elementOf(one), ...Object.fromEntries(DETAIL_NAMES.map((name) => [name, there[name]])) };
   return Object.fromEntries(
-    Object.entries(said).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    Object.entries(element).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
 }
 

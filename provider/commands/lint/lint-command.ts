@@ -81,10 +81,10 @@ interface LintOptions extends OutputOptions<(typeof FORMATS)[number]> {
 
 async function runLintCommand(
   paths: readonly string[],
-  { format, output, failOn, today, ...asked }: LintOptions,
+  { format, output, failOn, today, ...approvalOptions }: LintOptions,
 ): Promise<ExitCode> {
   const outputs = parseOutputs(omitUndefined({ format, output }), FORMATS);
-  const approvals = parseApprovalsOptions(asked, today);
+  const approvals = parseApprovalsOptions(approvalOptions, today);
   // Loaded here to keep other commands fast.
   const { lintAll } = await import("../../rollout/targets/lint-all.js");
   const { buildSarifLog } = await import("../../files/sarif-log.js");
@@ -97,7 +97,7 @@ async function runLintCommand(
   const { files, topLevelFiles } = lintResult;
   const { approvals: counts } = approvalResult;
   await writeOutputs(outputs, {
-    text: async (target) => await renderLintText({ ...lintResult, findings }, approvalResult.told, target),
+    text: async (target) => await renderLintText({ ...lintResult, findings }, approvalResult.summary, target),
     json: () =>
       formatLintJson({
         format: 1,
@@ -138,14 +138,14 @@ async function checkRequestedApprovals(
   lintResult: Pick<FilesLintResult, "tenants" | "included">,
 ): Promise<{
   readonly findings: readonly Finding[];
-  readonly told: string;
+  readonly summary: string;
   readonly approvals?: Omit<ApprovalsResult, "findings">;
 }> {
   if (options === undefined || options === false) {
     const { findUncheckedApprovals } = await import("../../files/unchecked-approvals.js");
     const unchecked = findUncheckedApprovals(lintResult.tenants);
-    if (options === undefined) return { findings: unchecked, told: "" };
-    return { findings: [], told: unchecked.length === 0 ? "" : " Approvals are left to the pipeline." };
+    if (options === undefined) return { findings: unchecked, summary: "" };
+    return { findings: [], summary: unchecked.length === 0 ? "" : " Approvals are left to the pipeline." };
   }
   const { checkApprovals } = await import("./check-approvals.js");
   const { findings, ...approvals } = await checkApprovals(lintResult, options);
@@ -153,7 +153,7 @@ async function checkRequestedApprovals(
   const notRequiredText = notAsked === 0 ? "" : `, ${notAsked} changed and asked for none`;
   return {
     findings,
-    told: ` Approvals: ${checked} checked${notRequiredText}, ${unchanged} unchanged.`,
+    summary: ` Approvals: ${checked} checked${notRequiredText}, ${unchanged} unchanged.`,
     approvals,
   };
 }

@@ -145,8 +145,8 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     unread,
     baseline,
   } = locks === undefined ? stackChoice.placement : await prepareTarget(stackChoice.placement.target.stack);
-  const { baseline: _baseline, ...said } = options;
-  const details = { ...getMetadata(said) };
+  const { baseline: _baseline, ...metadataOptions } = options;
+  const details = { ...getMetadata(metadataOptions) };
   const distinctFrom = options.beside ?? [];
   const recordedTenants = await readRecordedTenants(options, placed, "others");
   const additionOptions = {

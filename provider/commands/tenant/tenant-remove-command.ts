@@ -159,11 +159,11 @@ async function removeTenantStack(
     if (plan.guards.length > 0) return EXIT.refused;
     if (!isConfirmed) return requireConfirmation();
     const key = await readKey(target, { environment: process.env });
-    const permits = await openSharedRateLimiter(journal, targets.services, log);
+    const rateLimiter = await openSharedRateLimiter(journal, targets.services, log);
     try {
-      await destroyStack(stackToRemove, plan, key, identity, process.env, await permits.grant(target));
+      await destroyStack(stackToRemove, plan, key, identity, process.env, await rateLimiter.grant(target));
     } finally {
-      await permits.close();
+      await rateLimiter.close();
     }
     const { readUntil } = await import("../../tenant/index.js");
     // The lists may lag behind the deletions.

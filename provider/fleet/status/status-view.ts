@@ -272,9 +272,9 @@ function formatEntryName({
   there,
 }: Pick<FleetDifference, "list" | "value" | "scope" | "there">): string {
   const unicode = decodePunycode(value);
-  const told = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
+  const unicodeText = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
   const of = scope === undefined ? "" : ` (${excerpt(scope)})`;
-  return `${list === "vip" ? "VIP" : excerpt(there?.list ?? list)} ${excerpt(value, 300)}${told}${of}`;
+  return `${list === "vip" ? "VIP" : excerpt(there?.list ?? list)} ${excerpt(value, 300)}${unicodeText}${of}`;
 }
 
 function describeDifference({ difference, members }: DifferenceGroup): string[] {
@@ -358,13 +358,13 @@ function buildExpiryPoint(
     ticket === undefined ? undefined : `ticket ${excerpt(ticket)}`,
     owner === undefined ? undefined : `owner ${excerpt(owner)}`,
   ].filter((fact) => fact !== undefined);
-  const said = facts.length === 0 ? [] : [facts.join(", ")];
+  const metadataLines = facts.length === 0 ? [] : [facts.join(", ")];
   const [head, at] = [`${expires} ${formatEntryName(one)}`, `at ${formatFileLine(place)}`];
   return {
     head: `${head}, ${formatCount(tenants.length, "tenant")}`,
-    details: [`${at}, ${formatTenants(tenants, status)}`, ...said],
+    details: [`${at}, ${formatTenants(tenants, status)}`, ...metadataLines],
     tenants,
-    withoutTenants: { head, details: [at, ...said] },
+    withoutTenants: { head, details: [at, ...metadataLines] },
   };
 }
 

@@ -158,8 +158,8 @@ export function buildChangeSections(
     }));
 }
 
-function formatPlanHeader({ tenant, ...told }: PlanView): string {
-  return renderPlanHeader(`for ${renderMarkdownText(tenant, { limit: 60 })}`, told);
+function formatPlanHeader({ tenant, ...view }: PlanView): string {
+  return renderPlanHeader(`for ${renderMarkdownText(tenant, { limit: 60 })}`, view);
 }
 
 /**

@@ -311,15 +311,15 @@ export class RolloutLocks implements Disposable {
   async #clearReapplied({ id, spec }: RolloutRecord, all: readonly RolloutLock[]): Promise<void> {
     if (spec.rollsBack !== undefined) return;
     if (!all.some(({ takenBack }) => takenBack !== undefined)) return;
-    const asked = new Set<string>();
+    const reappliedSignatures = new Set<string>();
     for (const { name } of await this.#journal.listTenants(id)) {
       const plan = await this.#journal.readPlan(id, name);
-      for (const one of plan === undefined ? [] : getPlanSignatures(plan)) asked.add(one);
+      for (const one of plan === undefined ? [] : getPlanSignatures(plan)) reappliedSignatures.add(one);
     }
     for (const mark of all) {
       const { takenBack } = mark;
       if (takenBack === undefined || mark.state === "open" || mark.project !== spec.project) continue;
-      const changes = takenBack.changes.filter((one) => !asked.has(one));
+      const changes = takenBack.changes.filter((one) => !reappliedSignatures.has(one));
       if (changes.length === takenBack.changes.length) continue;
       await this.#save({ ...mark, takenBack: { ...takenBack, changes } });
     }

@@ -20,7 +20,7 @@ export interface DeliverNoticeOptions {
 }
 
 /** A receiver's restart takes longer than that of a service behind a load balancer. */
-const RETRIES = { maxTries: 5, baseDelayMs: 500 };
+const RETRIES = { maxAttempts: 5, baseDelayMs: 500 };
 
 /**
  * Sends a body, with retries by the client's policy. A webhook with a secret is signed by the Standard Webhooks specification:

@@ -34,8 +34,8 @@ export function renderCombinedPlanMarkdown(
   return renderSections(renderPlanHeadMarkdown(view), buildPlanReportSections(input, view), footer, limit);
 }
 
-function renderPlanHeadMarkdown({ title, mailCoverage, ...told }: PlanSummaryView): string {
-  return `${renderPlanHeader(`of ${renderMarkdownText(title, { limit: 60 })}`, told)}${renderMarkdownText(mailCoverage, { limit: 100 })}\n\n`;
+function renderPlanHeadMarkdown({ title, mailCoverage, ...view }: PlanSummaryView): string {
+  return `${renderPlanHeader(`of ${renderMarkdownText(title, { limit: 60 })}`, view)}${renderMarkdownText(mailCoverage, { limit: 100 })}\n\n`;
 }
 
 function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, view: PlanSummaryView): MarkdownSection[] {

@@ -53,7 +53,7 @@ function buildMissingSettingsFinding({ settings, place }: Target): readonly Find
 
 /** Reports missing packages, without which no rollout can begin on this machine. */
 export function findMissingPackages(): readonly Finding[] {
-  const error = OPTIONAL_FEATURES.postgres.isAsked(process.env) ? findMissingPackageError("postgres") : undefined;
+  const error = OPTIONAL_FEATURES.postgres.isRequested(process.env) ? findMissingPackageError("postgres") : undefined;
   return error === undefined ? [] : [{ code: "missing-package", level: "warning", message: error.message }];
 }
 

@@ -73,7 +73,7 @@ export class RunPermissions {
     } else if (key.from === "file") {
       const path = resolve(key.path);
       const realTarget = resolveLinks(path);
-      if (!this.#directories.some((folder) => !isOutsideDirectory(folder, realTarget))) {
+      if (!this.#directories.some((directory) => !isOutsideDirectory(directory, realTarget))) {
         // A mounted secret is a link to a directory inside its own, with another name each day.
         const value = isOutsideDirectory(resolveLinks(dirname(path)), realTarget) ? realTarget : path;
         disallowedItems.push({ kind: "file", value, description: `the file ${quote(key.path, 300)}` });

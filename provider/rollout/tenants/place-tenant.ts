@@ -234,10 +234,10 @@ function yieldsSameTarget(
 function resolveTarget(
   file: string,
   name: string,
-  { keyVariable, ...said }: TenantFields,
+  { keyVariable, ...fields }: TenantFields,
   defaults: Readonly<Record<string, unknown>> | undefined,
 ): Target {
-  const tenant = keyVariable === undefined ? said : { ...said, key: { environment: keyVariable } };
+  const tenant = keyVariable === undefined ? fields : { ...fields, key: { environment: keyVariable } };
   const text = JSON.stringify(omitUndefined({ version: 1, defaults, tenants: { [name]: tenant } }));
   const [target] = readTargets(file, () => text).targets;
   return target as Target;

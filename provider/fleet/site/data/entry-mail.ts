@@ -11,7 +11,7 @@ export interface EntryMailEvidence {
   /** The parts of the mail that could not be searched, one sentence each. */
   readonly missing: readonly string[];
   /** The evidence about entries that occur in the mail. All other entries don't occur in it. */
-  readonly entries: readonly (readonly [entry: number, told: string])[];
+  readonly entries: readonly (readonly [entry: number, text: string])[];
 }
 
 /** The maximum number of verdicts to name. */

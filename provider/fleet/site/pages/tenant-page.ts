@@ -50,7 +50,7 @@ const MAX_ROLLOUTS = 30;
 export function renderTenantPage(layout: PageLayout, page: TenantPageData): string {
   const { tenant, entries, ends, reviews, findings, history, data } = page;
   // The headline already shows the error.
-  const { error: _told, ...shown } = tenant;
+  const { error: _error, ...shown } = tenant;
   const tenantStatus: FleetStatus = { ...layout.status, tenants: [shown], ends, reviews, findings };
   const isRead = tenant.error === undefined;
   const scriptData = {

@@ -1,0 +1,97 @@
+/**
+ * Checks the names in `provider/` and `scripts/` against `scripts/glossary.json`: files, and everything that is declared. Also checks that
+ * no two exported types share a name. Prints a line for each problem, and exits with 1 if there is one.
+ *
+ *   node scripts/check-names.mts
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import ts from "typescript";
+
+interface Glossary {
+  /** The rejected words of names, each with the accepted term. */
+  words: Record<string, string>;
+  /** Declarations that keep a rejected word, as `file.ts name`, each with the reason. */
+  exceptions: Record<string, string>;
+}
+
+const { words: rejected, exceptions }: Glossary = JSON.parse(
+  readFileSync(new URL("glossary.json", import.meta.url), "utf8"),
+);
+const problems: string[] = [];
+const exportedTypes = new Map<string, string[]>();
+const usedExceptions = new Set<string>();
+
+const files = execFileSync(
+  "git",
+  ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "provider", "scripts"],
+  {
+    encoding: "utf8",
+  },
+)
+  .split("\0")
+  .filter((file) => /\.m?ts$/.test(file) && existsSync(file));
+for (const file of files) {
+  checkName(basename(file).replace(/\..*/, ""), file);
+  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
+  ts.forEachChild(source, function visit(node) {
+    const declaration = node as ts.NamedDeclaration;
+    const { name } = declaration;
+    if (name !== undefined && isDeclaration(node) && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name))) {
+      checkName(name.text, `${file}:${source.getLineAndCharacterOfPosition(name.getStart()).line + 1}`);
+      if (isExportedType(node)) exportedTypes.set(name.text, [...(exportedTypes.get(name.text) ?? []), file]);
+    }
+    ts.forEachChild(node, visit);
+  });
+}
+for (const [name, declaringFiles] of exportedTypes) {
+  // The sandbox reads the reference independently, so it declares the same schemas under the reference's names.
+  const withoutSandbox = declaringFiles.filter((file) => !file.startsWith("provider/sandbox/contract/"));
+  if (withoutSandbox.length > 1)
+    problems.push(`${withoutSandbox.join(", ")} export a type with the same name, ${name}.`);
+}
+for (const name of Object.keys(exceptions)) {
+  if (!usedExceptions.has(name))
+    problems.push(`scripts/glossary.json: "${name}" doesn't exist any more. Remove the exception.`);
+}
+for (const problem of problems) console.log(problem);
+process.exitCode = problems.length > 0 ? 1 : 0;
+
+function checkName(name: string, location: string): void {
+  const bareName = name.replace(/^#/, "");
+  for (const word of splitWords(bareName)) {
+    const accepted = Object.hasOwn(rejected, word) ? rejected[word] : undefined;
+    if (accepted === undefined) continue;
+    const exception = `${basename(location).replace(/:\d+$/, "")} ${bareName}`;
+    if (Object.hasOwn(exceptions, exception)) usedExceptions.add(exception);
+    else problems.push(`${location}: ${name} contains "${word}"; the glossary has: ${accepted}.`);
+  }
+}
+
+/** Splits a camel-case, kebab-case or upper-case name into lower-case words. */
+function splitWords(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z]+/);
+}
+
+/** Whether a node declares a name, rather than refers to one. */
+function isDeclaration(node: ts.Node): boolean {
+  return !(
+    ts.isPropertyAccessExpression(node) ||
+    ts.isPropertyAssignment(node) ||
+    ts.isShorthandPropertyAssignment(node) ||
+    ts.isImportSpecifier(node) ||
+    ts.isExportSpecifier(node) ||
+    ts.isMetaProperty(node)
+  );
+}
+
+function isExportedType(node: ts.Node): boolean {
+  if (!(ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)))
+    return false;
+  return node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
+}
