@@ -48,7 +48,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await page.locator("[role=status]:empty").waitFor({ state: "detached" });
   };
 
-  it.each(LOOKS)("has no fault from a file, $width px wide and $scheme", async (look) => {
+  it.each(LOOKS)("passes page checks from files, $width px wide and $scheme", async (look) => {
     await using tab = await Tab.open(browser, look, at(""));
     const problems: string[] = [];
     for (const [page, schemes] of Object.entries(PAGES)) {
@@ -68,7 +68,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     expect(problems).toEqual([]);
   });
 
-  it("finds where something is allowed or denied, by the keyboard alone", async () => {
+  it("finds allowed and denied entries by keyboard alone", async () => {
     await using tab = await Tab.open(browser, WIDE, at(""));
     const { page } = tab;
     await open(tab, "index.html");
@@ -128,7 +128,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     expect([...tab.fetched, ...tab.errors]).toEqual([]);
   });
 
-  it("shows tenants and their lists by what is typed and chosen", async () => {
+  it("filters tenants and their entries by text and option", async () => {
     await using tab = await Tab.open(browser, WIDE, at(""));
     const { page } = tab;
     await open(tab, "index.html");
@@ -158,7 +158,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     expect(tab.errors).toEqual([]);
   });
 
-  it("has hostile text as text, and works from a server too", async () => {
+  it("renders hostile text harmlessly when served over HTTP", async () => {
     const text = Object.values(HOSTILE).slice(0, -1).join(" ").toWellFormed();
     using hostile = new WrittenSite(madeSite({ tenants: 7, entries: 8, own: 4, text }));
     await using served = await ServedFolder.open(hostile.folder);

@@ -49,7 +49,7 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
     await browser?.close();
   });
 
-  it.each(Object.entries(PAGES))("%s", async (name, page) => {
+  it.each(Object.entries(PAGES))("passes layout and accessibility checks: %s", async (name, page) => {
     for (const look of LOOKS) {
       await using tab = await Tab.open(browser, look);
       await tab.page.setContent(page);
@@ -63,7 +63,7 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
     }
   });
 
-  it("a review is filtered and sorted by keys alone, and what is focused next stands next", async () => {
+  it("filters and sorts a review by keyboard, keeping the focus order", async () => {
     await using tab = await Tab.open(browser, { width: 800, scheme: "light", scripts: false });
     await tab.page.setContent(renderReviewHtml(mixedReview));
     const { keyboard } = tab.page;

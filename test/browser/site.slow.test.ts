@@ -35,7 +35,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
     await site?.[Symbol.asyncDispose]();
   });
 
-  it("has no page that scrolls sideways on a phone, or in which axe finds something", async () => {
+  it("has no sideways scrolling or axe violation on a phone", async () => {
     const problems: string[] = [];
     const kinds = new Set(oneOfEachKind());
     await using tab = await Tab.open(browser, PHONE, site.origin);
@@ -53,7 +53,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
     expect([...tab.fetched, ...tab.errors, ...still.fetched, ...still.errors]).toEqual([]);
   }, 1_200_000);
 
-  it.each(OTHERS)("$width px wide and $scheme, has a page of each kind without a fault", async (look) => {
+  it.each(OTHERS)("passes axe on each kind of page, $width px wide and $scheme", async (look) => {
     const problems: string[] = [];
     await using tab = await Tab.open(browser, look, site.origin);
     for (const address of oneOfEachKind()) {
@@ -67,7 +67,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
 
   const there = new Set(pagesIn("").map((page) => linkTo(page).slice(1)));
 
-  it.each(SEARCHES)("finds the page for %j first", async (words, pages) => {
+  it.each(SEARCHES)("ranks the right page for %j first", async (words, pages) => {
     await using tab = await Tab.open(browser, { width: 1_400, scheme: "light" }, site.origin);
     await open(tab, "/");
     // The button does nothing before the page's script runs.

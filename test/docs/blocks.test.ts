@@ -7,16 +7,16 @@ import { checkYamlBlocks } from "./yaml-blocks";
 
 const files = markdownFiles().map(fencesOf);
 
-describe("code blocks", () => {
-  it("say what they are and what is done with them", () => {
+describe("code block in the docs", () => {
+  it("states its kind and how it is checked", () => {
     expect(files.flatMap(checkFences).map(problemText)).toEqual([]);
   });
 
-  it("of TypeScript have no error of types", () => {
+  it("has no type error in TypeScript", () => {
     expect(checkTypedBlocks(files).map(problemText)).toEqual([]);
   }, 120_000);
 
-  it("of settings and tenants are accepted by what reads such files", () => {
+  it("is accepted by the parsers of settings and tenants files", () => {
     expect(files.flatMap(checkYamlBlocks).map(problemText)).toEqual([]);
   });
 });

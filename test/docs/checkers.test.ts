@@ -31,7 +31,7 @@ describe("checkFences", () => {
     ["yaml setings", "say whose it is"],
     ["python", "say what file it is"],
     ["diff", 'or why nothing checks it: "diff no-check: WHY"'],
-  ])("refuses ```%s", (info, message) => {
+  ])("rejects ```%s", (info, message) => {
     const [problem, ...more] = checkFences(page(block(info), "---\nrun: stack\n---\n"));
     expect(problem && problemText(problem)).toMatch(/^docs\/how-to\/x\.md:6: /);
     expect(problem?.message).toContain(message);
@@ -55,11 +55,11 @@ describe("checkFences", () => {
     "go no-check: a part",
     "csv entries.csv",
     "dockerfile no-check: needs a registry",
-  ])("takes ```%s", (info) => {
+  ])("accepts ```%s", (info) => {
     expect(checkFences(page(block(info), "---\nrun: stack\n---\n"))).toEqual([]);
   });
 
-  it("wants to know in what a page's blocks run, of pages alone", () => {
+  it("requires a run location for pages with shell blocks", () => {
     expect(checkFences(page(block("sh", "ls")))).toMatchObject([
       {
         line: 3,
@@ -78,13 +78,13 @@ describe("checkFences", () => {
     ["text below a sentence", `${block("sh", "ls")}Then:\n\n${block("text", "hello")}`],
     ["text below a file", block("csv entries.csv", "a") + block("text", "hello")],
     ["text between other signs", "~~~text\nhello\n~~~\n"],
-  ])("wants to know why nothing checks %s", (_what, text) => {
+  ])("requires a no-check reason for %s", (_what, text) => {
     const [problem] = checkFences(page(text, "---\nrun: stack\n---\n"));
     expect(problem?.message).toContain("this is held against nothing");
     expect(checkFences(page(text.replace(/text(?=\n)/, "text no-check: shown"), "---\nrun: stack\n---\n"))).toEqual([]);
   });
 
-  it("takes text right below the block that prints it, and a file alone where something runs", () => {
+  it("accepts output below its block and rejects files that nothing reads", () => {
     const both = block("sh", "ls") + block("text", "hello");
     expect(checkFences(page(both, "---\nrun: stack\n---\n"))).toEqual([]);
     expect(checkFences(page(block("toml x.toml", "a = 1")))).toMatchObject([
@@ -96,19 +96,19 @@ describe("checkFences", () => {
     ["sh", "if true", "bash can't read this"],
     ["json", "{ a: 1 }", "this is no JSON"],
     ["yaml Pulumi.yaml", "a: [1", "this is no YAML"],
-  ])("reads ```%s", (info, text, message) => {
+  ])("rejects invalid content in ```%s", (info, text, message) => {
     const [problem] = checkFences(page(block(info, text), "---\nrun: stack\n---\n"));
     expect(problem?.message).toContain(message);
   });
 
-  it("finds blocks in lists, and indented ones", () => {
+  it("finds blocks in lists and indented blocks", () => {
     const problems = checkFences(page("1. One\n\n   ```\n   x\n   ```\n\nTwo\n\n    three\n"));
     expect(problems.map(({ line }) => line)).toEqual([5, 11]);
   });
 });
 
 describe("checkTypedBlocks", () => {
-  it("tells the line of each error in the page", () => {
+  it("reports the page line of each type error", () => {
     const wrong = page(
       [
         block("ts", 'new VipEmployee("ceo", { email: 1 });'),
@@ -121,7 +121,7 @@ describe("checkTypedBlocks", () => {
     expect(new Set(problems)).toEqual(new Set([4, 10, 14, 18]));
   }, 120_000);
 
-  it("takes what the conventions give: exports, files that were shown before, an await", () => {
+  it("accepts exports, files shown earlier and top-level await", () => {
     const right = page(
       [
         block("ts lists.ts", "export const entries = { 'evil.example': 'deny' };"),
@@ -148,13 +148,13 @@ describe("checkYamlBlocks", () => {
     ["yaml settings/acme.yaml", "deny: [evil.example]", /version/],
     ["yaml tenants", "waves:\n  - { nam: canary }", /tenants\.yaml:2.*nam/s],
     ["yaml tenants.yaml", "version: 1", /tenants\.yaml/],
-  ])("refuses a mistake in ```%s", (info, text, message) => {
+  ])("rejects a mistake in ```%s", (info, text, message) => {
     const [problem] = checkYamlBlocks(page(block(info, text)));
     expect(problem?.line).toBe(3);
     expect(problem?.message).toMatch(message);
   });
 
-  it("takes whole files, parts of them, and what the page showed before", () => {
+  it("accepts whole files, fragments and files shown earlier", () => {
     const text = [
       block("yaml settings/baseline.yaml", "version: 1\ndeny: [noisy.example]"),
       block("yaml settings/acme.yaml", `${settings}remove:\n  deny: [noisy.example]`),

@@ -53,10 +53,10 @@ function inHtml({ type, content }: Token): string[] {
   return [...content.matchAll(/\s(?:href|src)\s*=\s*["']([^"']+)["']/gi)].map(([, href = ""]) => href);
 }
 
-describe("links", () => {
+describe("link in the docs", () => {
   const anchors = new Map(files.map((file) => [file.path, anchorsOf(file)]));
 
-  it("lead to files and headings that are there", () => {
+  it("leads to an existing file and heading", () => {
     const dead = files.flatMap((file) =>
       linksOf(file)
         .filter(({ href }) => !isThere(file.path, href))
@@ -65,7 +65,7 @@ describe("links", () => {
     expect(dead).toEqual([]);
   });
 
-  it("are relative in pages, so that they lead there on GitHub and under any address of the site", () => {
+  it("is relative", () => {
     const absolute = files.flatMap((file) =>
       linksOf(file)
         .filter(({ href }) => href.startsWith("/"))
@@ -89,16 +89,16 @@ describe("links", () => {
   }
 });
 
-describe("pages", () => {
+describe("page of the docs", () => {
   const pages = pagesIn("").filter(({ path }) => !REGISTRY_PAGES.includes(path) && !path.startsWith("reference/api/"));
 
-  it("are all in the sidebar, but for the first", () => {
+  it("appears in the sidebar unless it is the home page", () => {
     const linked = new Set(Object.values(sidebar()).flatMap((items) => linksIn(items as DefaultTheme.SidebarItem[])));
     const orphans = pages.filter((page) => page.path !== "index.md" && !linked.has(linkTo(page)));
     expect(orphans.map(({ path }) => path)).toEqual([]);
   });
 
-  it("have one title each, which is no other page's", () => {
+  it("has exactly one title, which no other page has", () => {
     const titles = new Map<string, string[]>();
     const wrong: string[] = [];
     for (const file of files.filter(({ path }) => pages.some((page) => `docs/${page.path}` === path))) {
@@ -118,7 +118,7 @@ function linksIn(items: readonly DefaultTheme.SidebarItem[]): string[] {
   return items.flatMap(({ link, items: below = [] }) => [...(link === undefined ? [] : [link]), ...linksIn(below)]);
 }
 
-it("files of the repository that are named are there, tests above all", () => {
+it("names only existing repository files", () => {
   const named = files
     // What was once is told there.
     .filter(({ path }) => path !== "CHANGELOG.md")

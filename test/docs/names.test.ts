@@ -25,7 +25,7 @@ function wrong(problemsOf: (text: string) => readonly string[]): string[] {
   return [...new Set(lines.flatMap(({ path, text }) => problemsOf(text).map((one) => `${path}: ${one}`)))];
 }
 
-it("every verb and option that a page names is there", () => {
+it("names only existing commands and options", () => {
   const all = createProgram();
   const commands = /(?:^|[\s(=])email-security +([a-z][a-z-]*)((?: +[^|;&#`]+)?)/g;
   expect(
@@ -53,7 +53,7 @@ function problemsOf(all: Command, words: readonly string[]): string[] {
     .map((option) => `${command.name()} ${option}`);
 }
 
-it("every variable of ours that a page names is one", () => {
+it("names only known EMAIL_SECURITY variables", () => {
   const known = new Set(ENVIRONMENT_VARIABLES.map((name) => `EMAIL_SECURITY_${name}`));
   expect(
     wrong((text) =>
@@ -65,7 +65,7 @@ it("every variable of ours that a page names is one", () => {
   ).toEqual([]);
 });
 
-it("every key of the configuration that a page names is one", () => {
+it("names only known configuration keys", () => {
   // One is a slip, to show what becomes of it.
   const known: readonly string[] = [...SETTING_NAMES, "ownDomain"];
   expect(
@@ -77,7 +77,7 @@ it("every key of the configuration that a page names is one", () => {
   ).toEqual([]);
 });
 
-it("every script that a page names is there", () => {
+it("names only existing npm scripts", () => {
   const known = ["package.json", "examples/gitops/package.json"].flatMap((file) =>
     Object.keys((JSON.parse(readFileSync(file, "utf8")) as { scripts?: object }).scripts ?? {}),
   );

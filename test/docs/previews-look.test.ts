@@ -30,7 +30,7 @@ function projects(): { readonly place: string; readonly text: string }[] {
   return [...kept, ...shown, ...written];
 }
 
-it("every project that is shown or copied looks at the tenant in its previews", () => {
+it("refreshes before previews in every project shown or copied", () => {
   const all = projects();
   expect(all.map(({ place }) => place.replace(/:\d+$/, ""))).toEqual(
     expect.arrayContaining([

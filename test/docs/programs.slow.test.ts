@@ -25,8 +25,8 @@ const programs = markdownFiles()
   .map(fencesOf)
   .flatMap((page) => page.fences.flatMap((fence) => programOf(page, fence)));
 
-describe("programs that pages show", () => {
-  it.for(programs)("$where is previewed", async ({ file, text, language, settings }, { skip }) => {
+describe("program in the docs", () => {
+  it.for(programs)("previews successfully: $where", async ({ file, text, language, settings }, { skip }) => {
     const { missing, prepare } = LANGUAGES[language];
     if (missing !== undefined) skip(missing);
     const sandbox = await startSandbox({ scenario: "acme" });

@@ -14,10 +14,10 @@ function page(name: string) {
   return { text, ...fencesOf({ path, text }) };
 }
 
-describe.each(REGISTRY_PAGES)("the registry's page %s", (name) => {
+describe.each(REGISTRY_PAGES)("registry page %s", (name) => {
   const { text, frontMatter } = page(name);
 
-  it("has the front matter that the registry shows, of a length that search engines show", () => {
+  it("has the front matter and text lengths that the registry needs", () => {
     expect(frontMatter).toEqual({
       title: expect.stringMatching(/^.{3,60}$/),
       meta_desc: expect.stringMatching(/^.{50,160}$/),
@@ -25,12 +25,12 @@ describe.each(REGISTRY_PAGES)("the registry's page %s", (name) => {
     });
   });
 
-  it("has no first heading of its own, since the registry makes it of the title", () => {
+  it("has no top-level heading of its own", () => {
     const prose = text.replace(/^```.*?^```$/gms, "");
     expect(prose).not.toMatch(/^# /m);
   });
 
-  it("links to no page of the site, which the registry doesn't have", () => {
+  it("links to no page of the docs site", () => {
     expect(text).not.toMatch(/\]\([^)]*\.md[#)]/);
   });
 });
@@ -38,7 +38,7 @@ describe.each(REGISTRY_PAGES)("the registry's page %s", (name) => {
 describe("_index.md", () => {
   const { text, fences } = page("_index.md");
 
-  it("shows its example in each language, in the registry's form", () => {
+  it("shows its example in each language in the registry's format", () => {
     expect(text).toContain(`{{< chooser language "${LANGUAGES.join(",")}" >}}`);
     const choices = [...text.matchAll(/^\{\{% choosable language (\w+) %\}\}$(.*?)^\{\{% \/choosable %\}\}$/gms)];
     expect(choices.map(([, language]) => language)).toEqual(LANGUAGES);
@@ -50,7 +50,7 @@ describe("_index.md", () => {
 });
 
 describe("installation-configuration.md", () => {
-  it("names the package at each registry as its SDK does", () => {
+  it("names the package in each registry as its SDK does", () => {
     const { nodejs, python, go, csharp } = schema.language;
     const { text } = page("installation-configuration.md");
     const packages = [...text.matchAll(/\[`([^`]+)`\]\(https/g)].map(([, name]) => name);
@@ -64,7 +64,7 @@ describe("installation-configuration.md", () => {
     ]);
   });
 
-  it("tells each key of the schema, in its words, with the variable of the same name", () => {
+  it("documents each configuration key with its description and variable", () => {
     const { text } = page("installation-configuration.md");
     const rows = text.match(/^\| `.*$/gm) ?? [];
     const expected = Object.entries(schema.config.variables).map(([key, { description }]) => {

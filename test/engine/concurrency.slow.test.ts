@@ -11,7 +11,7 @@ const SHARED = `
   new VipList("vips", { members: { "marcus.bell@acme.example": "AP" } });
 `;
 
-it("two stacks that declare the same on one tenant come to the same, at once and without a duplicate", async () => {
+it("converges two concurrent stacks with equal declarations without duplicates", async () => {
   // Who is the first to create an entry waits for the other to ask for it too: both have looked before either has it.
   const waiting = new Map<unknown, () => void>();
   await using sandbox = await startSandbox({
@@ -57,6 +57,6 @@ it("two stacks that declare the same on one tenant come to the same, at once and
   expect(holdings(sandbox)).toEqual([]);
 });
 
-it("200 resources at --parallel 200 take one request each to make, and share every reading", async () => {
+it("creates 200 parallel resources with one request each and shared reads", async () => {
   await manyAtOnce(200, { isLeftAlone: false });
 });

@@ -1,6 +1,6 @@
 import { it } from "vitest";
 import { manyAtOnce } from "./concurrency";
 
-it("60 resources at --parallel 60 take one request each to make, and share every reading; again, none", async () => {
+it("creates 60 parallel resources with one request each and shared reads", async () => {
   await manyAtOnce(60, { isLeftAlone: true });
 });

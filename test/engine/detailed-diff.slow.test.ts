@@ -15,7 +15,7 @@ function shown(preview: string): string[] {
   return lines.slice(from, lines.indexOf("Resources:")).map((line) => line.trim());
 }
 
-it("shows in a preview and in a refresh what changes, and only that", async () => {
+it("shows only changed properties in a preview and a refresh", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program("acme-login.example", "INC-7"),

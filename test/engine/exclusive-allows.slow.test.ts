@@ -13,7 +13,7 @@ const MODE = "lists: { entries: { mode: exclusive-allows } }\n";
 describe.each([
   ["dynamic", "pulumi-email-security", ""],
   ["native", "pulumi-email-security/native", PLUGIN_LINES],
-])("over the %s provider", (_name, module, lines) => {
+])("%s provider", (_name, module, lines) => {
   let sandbox: Sandbox;
   let project: EngineProject;
 
@@ -47,7 +47,7 @@ describe.each([
     return resources.find(({ type }) => type.endsWith(":AllowDenyList"))?.outputs?.["entries"];
   };
 
-  it("`up --refresh` removes a console allow and keeps a console deny", async () => {
+  it("removes a console allow and keeps a console deny with `up --refresh`", async () => {
     await add("allow", "clicked.example");
     await add("deny", "colleague.example");
     sandbox.clearRequests();
@@ -68,7 +68,7 @@ describe.each([
   });
 });
 
-describe("over many tenants", () => {
+describe("several tenants", () => {
   let fleet: Fleet;
 
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe("over many tenants", () => {
     await fleet.console(name, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
   };
 
-  it("`--revert-drift` reverts console allows, and a rollout counts those that it leaves", async () => {
+  it("reverts console allows with `--revert-drift` and counts the remaining ones", async () => {
     for (const name of ["t0", "t1", "t2"]) {
       await add(name, "allow", "clicked.example");
       await add(name, "deny", "colleague.example");

@@ -57,6 +57,6 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
   },
 };
 
-it.each(Object.entries(PROVOKED))("%s comes, as its example shows", async (code, provoke) => {
+it.each(Object.entries(PROVOKED))("produces %s as its documented example shows", async (code, provoke) => {
   expectExample(code as ErrorCode, await provoke(fleet.folder));
 });

@@ -41,7 +41,7 @@ const MORE_CASES: readonly Case<Endpoint>[] = [
   { fault: row("200 with JSON of another shape"), moment: "after", endpoint: GET_VIPS, tries: "second" },
 ];
 
-test("an up through the real engine with a fault keeps what the table promises; the next converges, the third does nothing", async () => {
+test("recovers or fails as documented for a fault, then converges", async () => {
   await using sandbox = await startSandbox({ scenario: { name: "faults", tenants: [COMPANY] } });
   await using proxy = await startFaultyProxy({ target: sandbox.url });
   await using project = await EngineProject.create({

@@ -20,7 +20,7 @@ const told = ({ tenants }: Pick<FleetStatus, "tenants">) =>
     behind.map(({ what, value }) => `${what} ${value}`),
   ]);
 
-it("tells what a rollout brought from what the console changed since, and from what was rolled back", async () => {
+it("distinguishes console drift from pending and rolled-back changes", async () => {
   await using fleet = await Fleet.start({ tenants: 1, entries: 1 });
   const [own = "", shared = ""] = ["only-t0.example", fleet.declared("t0")[0]?.replace("deny ", "")];
   const first = await fleet.rollout("--yes");
@@ -49,7 +49,7 @@ it("tells what a rollout brought from what the console changed since, and from w
   expect(tenants[0]?.lastRollout?.id).toBe(back.report().id);
 });
 
-it("tells a tenant that was never rolled out, and one of another journal, from one that drifted", async () => {
+it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
   const [shared = ""] = fleet.declared("t1").map((one) => one.replace("deny ", ""));
   const first = await fleet.rollout("--only", "t0", "--yes");

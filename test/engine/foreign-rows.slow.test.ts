@@ -11,7 +11,7 @@ const ALLOW = 'new AllowDenyEntry("entry", { list: "allow", value: "evil.example
 describe.each([
   ["dynamic", "pulumi-email-security", ""],
   ["native", "pulumi-email-security/native", PLUGIN_LINES],
-])("over the %s provider", (_name, module, lines) => {
+])("%s provider", (_name, module, lines) => {
   const program = (resources: string): string => `
     import { AllowDenyEntry } from "${module}";
     ${resources}
@@ -37,7 +37,7 @@ describe.each([
     };
   }
 
-  it("keeps its own rows and names the console's", async () => {
+  it("keeps its own rows and names the console's conflicting rows", async () => {
     const allowed = 'new AllowDenyEntry("allowed", { list: "allow", value: "partner.example" });';
     await using stack = await createStack(
       `${allowed} new AllowDenyEntry("denied", { list: "deny", value: "evil.example" });`,
@@ -55,7 +55,7 @@ describe.each([
     expect(service.held()).toEqual(["allow evil.example", "allow partner.example", "deny partner.example"]);
   }, 120_000);
 
-  it("fails each `up --refresh` after an interrupted move, until the allow that was left is gone", async () => {
+  it("fails each `up --refresh` until the allow of an interrupted move is gone", async () => {
     await using stack = await createStack(ALLOW);
     const { service, project, declare } = stack;
     service.add({ id: "second", list: "allow", value: "evil.example" });
@@ -75,7 +75,7 @@ describe.each([
     expect(service.held()).toEqual(["deny evil.example"]);
   }, 120_000);
 
-  it("leaves no allow of another scope that a resource retains", async () => {
+  it("removes a retained allow of another scope for a declared deny", async () => {
     await using stack = await createStack(
       ALLOW.replace('"a test" }', '"a test", verdictScope: "graymail" }, { retainOnDelete: true }'),
     );
@@ -86,7 +86,7 @@ describe.each([
     expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
   }, 120_000);
 
-  it("names a second row and one that was made again, before it removes them", async () => {
+  it("names duplicate and recreated rows before it removes them", async () => {
     await using stack = await createStack(DENY);
     const { service, project, declare } = stack;
     const [own] = service.entries.splice(0);
@@ -106,7 +106,7 @@ describe.each([
     expect(service.entries).toEqual([]);
   }, 120_000);
 
-  it("gives an allow beside the console's deny another name", async () => {
+  it("renames an allow resource despite a conflicting console deny", async () => {
     await using stack = await createStack(ALLOW);
     const { service, project, declare } = stack;
     service.add({ id: "console", list: "deny", value: "evil.example" });

@@ -18,7 +18,7 @@ async function ask(
   return (await response.json()) as { results: never };
 }
 
-it("gives a program everything the service tells, as promises and as outputs", async () => {
+it("returns the results of all functions as promises and outputs", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const [threat] = (await ask(sandbox, "/threats?minutes_ago=260000")).results["items"] as { id: string }[];
   const [report] = (await ask(sandbox, "/sonar/phishing-reports?minutes_ago=260000")).results["items"] as {
@@ -108,7 +108,7 @@ it("gives a program everything the service tells, as promises and as outputs", a
   expect((await project.state()).text).not.toContain("sandbox-globex-ci");
 });
 
-it("tells a mistake in a function's arguments before any request", async () => {
+it("reports an invalid function argument before any request", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   await using project = await EngineProject.create({
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
@@ -123,46 +123,43 @@ it("tells a mistake in a function's arguments before any request", async () => {
   expect(sandbox.requests).toEqual([]);
 });
 
-it.each(["top-targeted-vips", "deny-confirmed-phishing"])(
-  "the example %s does its work once, and is safe to run again",
-  async (example) => {
-    await using sandbox = await startSandbox({ scenario: "acme" });
-    await using project = await EngineProject.create({
-      environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
-      program: await readFile(`examples/${example}/index.ts`, "utf8"),
-    });
-    await project.succeed("config", "set", "--path", "ownDomains[0]", "acme.example");
-    const commentsBefore = new Map(sandbox.vips("acme").map((row) => [row.email, row.comment]));
-    const allowedBefore = sandbox.allowDenyEntries("acme").filter((row) => row.list === "allow");
+it.each(["top-targeted-vips", "deny-confirmed-phishing"])("runs the example %s idempotently", async (example) => {
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  await using project = await EngineProject.create({
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
+    program: await readFile(`examples/${example}/index.ts`, "utf8"),
+  });
+  await project.succeed("config", "set", "--path", "ownDomains[0]", "acme.example");
+  const commentsBefore = new Map(sandbox.vips("acme").map((row) => [row.email, row.comment]));
+  const allowedBefore = sandbox.allowDenyEntries("acme").filter((row) => row.list === "allow");
 
-    expect(await project.up()).toMatch(/\+ \d+ created/);
-    const { resources } = await project.state();
-    expect(resources.length).toBeGreaterThan(0);
-    if (example === "top-targeted-vips") {
-      const vips = new Map(sandbox.vips("acme").map((row) => [row.email, row]));
-      for (const resource of resources) expect(vips.has(String(resource.id))).toBe(true);
-      for (const [email, comment] of commentsBefore) expect(vips.get(email)?.comment).toBe(comment);
-    } else {
-      const denied = sandbox.allowDenyEntries("acme").filter((row) => row.list === "deny");
-      const values = new Set(denied.map((row) => row.value));
-      for (const resource of resources) expect(values.has(String(resource.inputs?.["value"]))).toBe(true);
-      expect(denied.filter((row) => row.value.endsWith("@acme.example"))).toEqual([]);
-      expect(sandbox.allowDenyEntries("acme").filter((row) => row.list === "allow")).toEqual(allowedBefore);
-    }
+  expect(await project.up()).toMatch(/\+ \d+ created/);
+  const { resources } = await project.state();
+  expect(resources.length).toBeGreaterThan(0);
+  if (example === "top-targeted-vips") {
+    const vips = new Map(sandbox.vips("acme").map((row) => [row.email, row]));
+    for (const resource of resources) expect(vips.has(String(resource.id))).toBe(true);
+    for (const [email, comment] of commentsBefore) expect(vips.get(email)?.comment).toBe(comment);
+  } else {
+    const denied = sandbox.allowDenyEntries("acme").filter((row) => row.list === "deny");
+    const values = new Set(denied.map((row) => row.value));
+    for (const resource of resources) expect(values.has(String(resource.inputs?.["value"]))).toBe(true);
+    expect(denied.filter((row) => row.value.endsWith("@acme.example"))).toEqual([]);
+    expect(sandbox.allowDenyEntries("acme").filter((row) => row.list === "allow")).toEqual(allowedBefore);
+  }
 
-    sandbox.clearRequests();
-    await project.up("--expect-no-changes");
-    expect(writesOf(sandbox)).toEqual([]);
+  sandbox.clearRequests();
+  await project.up("--expect-no-changes");
+  expect(writesOf(sandbox)).toEqual([]);
 
-    // Taking the stack away takes nothing from the tenant: a VIP stays one, a denied sender stays denied.
-    const settings = JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")]);
-    await project.destroy();
-    expect(writesOf(sandbox)).toEqual([]);
-    expect(JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")])).toBe(settings);
-  },
-);
+  // Taking the stack away takes nothing from the tenant: a VIP stays one, a denied sender stays denied.
+  const settings = JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")]);
+  await project.destroy();
+  expect(writesOf(sandbox)).toEqual([]);
+  expect(JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")])).toBe(settings);
+});
 
-it("the example deny-confirmed-phishing is not led astray by what an attacker writes", async () => {
+it("ignores forged senders in the example deny-confirmed-phishing", async () => {
   const senders = [
     '"support@innocent.example" <evil@bad-one.example>',
     "CEO <ceo@mail.acme.example>",

@@ -29,8 +29,8 @@ const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => 
 
 const printer = "198.51.100.24";
 
-describe("a merge request", () => {
-  it("is linted, planned as it will be merged, and told in one note", async () => {
+describe("merge request", () => {
+  it("is linted, planned as it will be merged and described in one note", async () => {
     await project.git.branch("printers", async () => {
       await project.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });
@@ -51,7 +51,7 @@ describe("a merge request", () => {
     expect(writesOf(sandbox)).toEqual([]);
   });
 
-  it("is applied as it was reviewed once it is merged", async () => {
+  it("is applied as reviewed after the merge", async () => {
     await project.git.squash("printers");
     const tree = await project.git.git("rev-parse", "main:settings");
     expect([...project.packages.keys()]).toEqual([`email-security-plan/${tree}`]);
@@ -64,8 +64,8 @@ describe("a merge request", () => {
   });
 });
 
-describe("an entry that a colleague changed since the review", () => {
-  it("is left alone, named, and planned anew for a person to approve", async () => {
+describe("entry that changed since the review", () => {
+  it("is left alone and planned again for approval", async () => {
     await project.git.branch("printers-again", async () => {
       await project.git.edit("settings/acme.yaml", "Printers, all floors", "Printers of the ground floor");
     });
@@ -88,8 +88,8 @@ describe("an entry that a colleague changed since the review", () => {
   });
 });
 
-describe("the nightly comparison", () => {
-  it("is red, keeps one issue, and proposes what was added in the console", async () => {
+describe("nightly drift check", () => {
+  it("fails, keeps one issue and proposes console additions", async () => {
     const body = { list: "deny", entry_type: "domain", value: "clicked.example", comment: "phish at 2 am" };
     await click(sandbox, "POST", "/allow_deny_entries", body);
     const drift = await project.run("drift");
@@ -107,7 +107,7 @@ describe("the nightly comparison", () => {
     expect(adopted).toContain("- value: clicked.example");
   });
 
-  it("closes the issue when the tenant holds what is declared", async () => {
+  it("closes the issue when the drift is gone", async () => {
     await click(sandbox, "DELETE", `/allow_deny_entries/${entry("clicked.example")?.id}`);
     const drift = await project.run("drift");
     expect(drift.code, drift.log).toBe(0);
@@ -116,11 +116,11 @@ describe("the nightly comparison", () => {
   });
 });
 
-describe("who approved", () => {
+describe("approval", () => {
   const allow =
     "allow:\n  - value: jo@new-partner.example\n    comment: Contract\n    ticket: CHG-90\n    owner: Marcus Bell\n    approvedBy: Tomas Lindqvist\n    expires: never\n";
 
-  it("is told by GitLab, and proves whom the merge request names", async () => {
+  it("is verified against GitLab's approvals", async () => {
     await project.git.edit(
       "settings/baseline.yaml",
       "  # requireApproval: [allow]\n  # approvers:",
@@ -141,7 +141,7 @@ describe("who approved", () => {
     expect(approved.log).toMatch(/Approvals: 1 checked, \d+ unchanged\./);
   });
 
-  it("is not proven for a fork", async () => {
+  it("is not verified for a fork", async () => {
     const fork = await project.run("approvals", "new-partner", undefined, {
       CI_MERGE_REQUEST_SOURCE_PROJECT_ID: "8",
     });
@@ -152,10 +152,10 @@ describe("who approved", () => {
   });
 });
 
-describe("the monthly look", () => {
+describe("monthly review", () => {
   const reviews = () => project.issues.filter(({ labels }) => labels === "email-security-review");
 
-  it("keeps one issue, opened by the month and not by a merge, and closes it when nothing is left", async () => {
+  it("opens one issue on schedule and closes it when nothing is left", async () => {
     const look = await project.run("review");
     expect(look.code, look.log).toBe(0);
     const push = await project.run("report-review", "main", look);

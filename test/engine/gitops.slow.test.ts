@@ -24,8 +24,8 @@ afterAll(async () => {
 
 const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
 
-describe("what main declares at first, which nobody has planned", () => {
-  it("is planned by the merge, and applied when a person has approved it", async () => {
+describe("unplanned declaration on main", () => {
+  it("is planned by the merge and applied after approval", async () => {
     repository.nextRun();
     sandbox.clearRequests();
     const merge = await repository.onMain("merge", "apply");
@@ -44,10 +44,10 @@ describe("what main declares at first, which nobody has planned", () => {
   });
 });
 
-describe("a pull request from a fork", () => {
+describe("pull request from a fork", () => {
   const pull = { number: 9, branch: "from-outside", from: "mallory/email-security" };
 
-  it("is linted without a key, and not planned", async () => {
+  it("is linted without a key and not planned", async () => {
     await repository.git.branch(pull.branch, async () => {
       await repository.git.edit("settings/acme.yaml", "deny:\n", "deny:\n  - no domain\n");
     });
@@ -63,7 +63,7 @@ describe("a pull request from a fork", () => {
   });
 });
 
-describe("who approved", () => {
+describe("approval", () => {
   const pull = { number: 10, branch: "new-partner" };
   const allow = (value: string, approvedBy: string): string =>
     `allow:\n  - value: ${value}\n    comment: Contract\n    ticket: CHG-90\n    owner: Marcus Bell\n    approvedBy: ${approvedBy}\n    expires: never\n`;
@@ -80,7 +80,7 @@ describe("who approved", () => {
     });
   };
 
-  it("is asked once the policy says who may, after each review, and not by the lint before it", async () => {
+  it("is checked after each review once the policy requires it", async () => {
     await repository.git.edit(
       "settings/baseline.yaml",
       "  # requireApproval: [allow]\n  # approvers:",
@@ -110,7 +110,7 @@ describe("who approved", () => {
     expect(sandbox.requests).toEqual([]);
   });
 
-  it("is asked again of what is pushed after the approval", async () => {
+  it("is required again for commits that follow it", async () => {
     await repository.git.git("switch", "--quiet", pull.branch);
     await repository.git.edit("settings/acme.yaml", "jo@new-partner.example", "mo@other-partner.example");
     await repository.git.commit("Rather that one");
@@ -122,10 +122,10 @@ describe("who approved", () => {
   });
 });
 
-describe("a colleague who changes the touched entry between review and merge", () => {
+describe("entry that changes between review and merge", () => {
   const pull = { number: 11, branch: "scope-of-printer" };
 
-  it("keeps the merge from writing, and is named", async () => {
+  it("stops the merge from writing and is named", async () => {
     await repository.git.branch(pull.branch, async () => {
       await repository.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });
@@ -145,8 +145,8 @@ describe("a colleague who changes the touched entry between review and merge", (
   });
 });
 
-describe("the nightly comparison", () => {
-  it("is red, and keeps one issue that says what, by whom and when", async () => {
+describe("nightly drift check", () => {
+  it("fails and keeps one issue with change, author and time", async () => {
     const body = { list: "deny", entry_type: "domain", value: "clicked.example", comment: "phish at 2 am" };
     await click(sandbox, "POST", "/allow_deny_entries", body);
     repository.nextRun();
@@ -165,7 +165,7 @@ describe("the nightly comparison", () => {
     expect(writesOf(sandbox)).toEqual([]);
   });
 
-  it("proposes what was added in the console, in a job without a key", async () => {
+  it("proposes console additions in a job without a key", async () => {
     repository.nextRun();
     const drift = await repository.onMain("drift", "drift", { inputs: { adopt: true } });
     expect(drift).toMatchObject({ result: "success", outputs: { code: "2", patch: "yes" } });
@@ -200,7 +200,7 @@ describe("the nightly comparison", () => {
     expect(diff).not.toMatch(/^-[^-]/m);
   });
 
-  it("is green again, and closes the issue, when main was applied anew", async () => {
+  it("passes and closes the issue after main is applied again", async () => {
     repository.nextRun();
     const merge = await repository.onMain("merge", "apply");
     expect(merge.outputs).toEqual({ code: "3", changes: "2" });
@@ -219,13 +219,13 @@ describe("the nightly comparison", () => {
   });
 });
 
-describe("the monthly look", () => {
+describe("monthly review", () => {
   const titles = async (): Promise<(readonly [string, string])[]> =>
     (await repository.state()).issues
       .filter(({ label }) => label === "email-security-review")
       .map(({ title, state }) => [title, state] as const);
 
-  it("keeps one issue of the tenant with a box each, opened by the month and not by a merge", async () => {
+  it("opens one checklist issue per tenant on schedule only", async () => {
     repository.nextRun();
     sandbox.clearRequests();
     const look = await repository.onMain("review", "review");
@@ -257,7 +257,7 @@ describe("the monthly look", () => {
     expect(writesOf(sandbox)).toEqual([]);
   });
 
-  it("closes it when nothing is left", async () => {
+  it("closes the issue when nothing is left", async () => {
     const decided = { result: "success", outputs: { code: "0" } };
     const contexts = { needs: { review: decided }, github: { event_name: "push" } };
     expect(await repository.onMain("review", "report", contexts)).toMatchObject({ result: "success" });
@@ -268,8 +268,8 @@ describe("the monthly look", () => {
   });
 });
 
-describe("a plan from a fork", () => {
-  it("is not taken by the merge", async () => {
+describe("plan from a fork", () => {
+  it("is ignored by the merge", async () => {
     const tree = await repository.git.git("rev-parse", "main:settings");
     repository.nextRun();
     // Run by hand, it takes no plan at all, be it of a pull request that is open still.
@@ -296,7 +296,7 @@ describe("a plan from a fork", () => {
   });
 });
 
-it("shows the key in no log, summary, comment, issue or artifact", async () => {
+it("exposes the key in no log, summary, comment, issue or artifact", async () => {
   const artifacts = await repository.artifacts();
   expect(artifacts.join("\n")).toContain("printer is broken, keep");
   const told = [...repository.told, ...artifacts, JSON.stringify(await repository.state())];

@@ -52,10 +52,10 @@ const allowOf = (value: string): string => `allow:
     expires: never
 `;
 
-describe("a pull request that allows an attacker", () => {
+describe("pull request that allows an attacker", () => {
   const pull = { number: 7, branch: "allow-supplier" };
 
-  it("shows that first, in the one comment, and is refused", async () => {
+  it("shows the attacker first in its only comment and fails", async () => {
     const value = attacker();
     await repository.git.branch(pull.branch, async () => {
       await repository.git.edit("settings/acme.yaml", "allow:\n", allowOf(value));
@@ -82,7 +82,7 @@ describe("a pull request that allows an attacker", () => {
     expect(plan.summary).toBe(body);
   });
 
-  it("has its comment replaced when it is mended, and passes", async () => {
+  it("replaces its comment and passes after the fix", async () => {
     const [before] = (await repository.state()).comments;
     await repository.change(({ comments }) => {
       comments.push({
@@ -112,7 +112,7 @@ describe("a pull request that allows an attacker", () => {
     expect(await repository.artifact(`email-security-plan-${tree}`, "plan.html")).toContain("supplier-desk.test");
   });
 
-  it("is applied as it was reviewed once it is merged, whatever the merge made of its commits", async () => {
+  it("is applied as reviewed after a squash merge", async () => {
     await repository.git.squash(pull.branch);
     repository.nextRun();
     sandbox.clearRequests();
@@ -135,7 +135,7 @@ describe("a pull request that allows an attacker", () => {
   });
 });
 
-it("shows the key in no log, summary, comment or artifact", async () => {
+it("exposes the key in no log, summary, comment or artifact", async () => {
   const artifacts = await repository.artifacts();
   expect(artifacts.join("\n")).toContain("supplier-desk.test");
   const told = [...repository.told, ...artifacts, JSON.stringify(await repository.state())];

@@ -23,7 +23,7 @@ async function declared(sandbox: Sandbox) {
   });
 }
 
-it("shows what others wrote at the service as text, in every command, and survives it", async () => {
+it("sanitizes hostile text from the service in every command", async () => {
   let answer: ((response: ServiceResponse, path: string) => ServiceResponse) | undefined;
   await using sandbox = await startSandbox({
     scenario: "empty",
@@ -65,7 +65,7 @@ it("shows what others wrote at the service as text, in every command, and surviv
   expect(failed).toContain("answered 400");
 });
 
-it("refuses what is no text in a preview, and shows it as text", async () => {
+it("rejects and sanitizes hostile arguments in a preview", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await declared(sandbox);
   const text = JSON.stringify(HOSTILE_LINES.toWellFormed());

@@ -80,7 +80,7 @@ export function describeKills(front: Front, cases: readonly Case[]): void {
       await stack[Symbol.asyncDispose]();
     });
 
-    it.each([...cases])("$run: the $victim is killed $moment request $at", async ({ run, ...kill }) => {
+    it.each([...cases])("recovers $run when the $victim is killed $moment request $at", async ({ run, ...kill }) => {
       await stack.restore(run);
       const since = await stack.lastChange();
       const isOdd = kill.at % 2 === 1;

@@ -93,7 +93,7 @@ export const LANGUAGES = {
 
 /** Tests of the example in each of these languages. */
 export function describeExamples(languages: readonly Language[]): void {
-  describe.each(languages)("the native plugin, from a program in $name", ({ name, missing, prepare }) => {
+  describe.each(languages)("native provider plugin from a program in $name", ({ name, missing, prepare }) => {
     let sandbox: Sandbox;
     let folder: EmptyFolder;
 

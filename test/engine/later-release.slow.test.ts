@@ -30,7 +30,7 @@ function program({ comment, vip }: Declared): string {
 
 const packed = sharedPackage();
 
-it("lets a later release, all of whose files have moved, manage what an earlier one created", async () => {
+it("lets a later release with moved files manage earlier resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using folder = await EmptyFolder.create();
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };

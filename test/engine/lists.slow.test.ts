@@ -14,7 +14,7 @@ new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
 `;
 
 // What failed halfway is told in the trailers of an answer, with the whole state. Natively: native-list.slow.test.ts.
-it("puts what was applied of thousands into state, names the rest, and the next up does just that; what changes is few lines", async () => {
+it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   let isBroken = true;
   await using sandbox = await startSandbox({
     scenario: "empty",
@@ -68,7 +68,7 @@ it("puts what was applied of thousands into state, names the rest, and the next 
   expect(looked.trim().split("\n").length).toBeLessThan(40);
 });
 
-it("lets a list shrink by as many entries as are confirmed; tells in preview where it collides with another, by their names", async () => {
+it("removes confirmed entries and rejects a duplicate declaration in preview", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const entries = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [bad(at), "deny: INC-1"]));
   await using project = await EngineProject.create({

@@ -13,7 +13,7 @@ import { AllowDenyList } from "pulumi-email-security";
 new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
 `;
 
-it("keeps what a partial failure has done, previews by entries, and lets no list shrink unasked", async () => {
+it("keeps the progress of a partly failed list and guards removals", async () => {
   let isBroken = true;
   await using sandbox = await startSandbox({
     scenario: "empty",

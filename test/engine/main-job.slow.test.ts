@@ -4,7 +4,7 @@ import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { writesOf } from "../support/writes-of";
 
-it("edits in place, and makes again what is gone by hand", async () => {
+it("edits in place and recreates an entry that was deleted by hand", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const program = (comment: string, list: "deny" | "allow", job: string) => `
@@ -59,7 +59,7 @@ const MISTAKES = [
   ['new VipEmployee("x", { email: "yuki.sato.acme.example" })', ["property email", "it has no @"]],
 ] as const;
 
-it("takes arguments that are outputs of other resources; refuses mistakes in preview, all of a resource at once, before any request", async () => {
+it("accepts outputs as arguments and reports all mistakes in preview", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using project = await EngineProject.create({
@@ -90,7 +90,7 @@ it("takes arguments that are outputs of other resources; refuses mistakes in pre
   expect(sandbox.requests).toEqual([]);
 });
 
-it("renames and swaps resources without deleting or writing anything", async () => {
+it("renames and swaps resources without any write", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const two = (one: string, other: string) => `

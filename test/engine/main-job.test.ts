@@ -19,7 +19,7 @@ function program({ entry = "", vip = "" }: Program = {}): string {
   `;
 }
 
-it("declares an entry and a VIP, mends what a colleague changed, replaces both, and takes them away", async () => {
+it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using project = await EngineProject.create({ program: program(), environment });

@@ -8,7 +8,7 @@ import { sized, stories, timeLimit } from "../support/scale";
 const STORIES = stories("engine-models", { numRuns: 1, seed: 20_260_101 });
 const CHAPTERS = sized("engine-models", 4, 1);
 
-it("whatever a program and a colleague do, the real engine makes the tenant what was promised", {
+it("converges on the declared state for any program and console edits", {
   timeout: timeLimit(600_000),
 }, async () => {
   await using companies = new Companies({ echoValue: "canonical" });

@@ -12,7 +12,7 @@ const program = (entryId: string, vipId: string): string => `
 it.each([
   ["with a preview, leaves nothing in state", []],
   ["without a preview, leaves nothing of them in state", ["--skip-preview"]],
-])("an import by ids of another entry and VIP, %s", async (_name, args) => {
+])("refuses an import by the ids of another entry and VIP, %s", async (_name, args) => {
   await using sandbox = await clicked([entry("deny", "evil.example", "INC-7"), entry("allow", "other.example")]);
   const other = sandbox.allowDenyEntries("acme").find(({ value }) => value === "other.example")?.id ?? "";
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];

@@ -19,7 +19,7 @@ const PROGRAM = `
 /** How long each entry takes at the service from when on the engine has heard of Ctrl-C, and tells the plugin. */
 const SLOWED_MS = 100;
 
-it("ends a list that is broken off by Ctrl-C as a partial failure, and the next up does the rest", async () => {
+it("keeps progress on Ctrl-C and completes the list in the next up", async () => {
   await using list = await BrokenOffList.create();
   const { code, output } = await list.upUntil(
     ({ id }) => process.kill(id, "SIGINT"),
@@ -43,7 +43,7 @@ it("ends a list that is broken off by Ctrl-C as a partial failure, and the next 
   await list.expectWhole();
 });
 
-it("repairs a list in which the engine was killed, by the next up", async () => {
+it("repairs a list in the next up after the engine was killed", async () => {
   await using list = await BrokenOffList.create();
   // What the plugin has sent by then comes to the service after its end.
   await list.upUntil(

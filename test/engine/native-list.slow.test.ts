@@ -8,7 +8,7 @@ import { EmptyFolder } from "../support/packed-package";
 import { sandboxWithKey } from "../support/sandbox-with-key";
 import { bad, entriesIn, entriesOf, expectRepaired, expectThree, listProject, writesOf } from "./native-list";
 
-it("is shown, applied, finished where one of 5,000 is refused, and repaired, by its entries", async () => {
+it("keeps progress when the service refuses one of 5,000 entries", async () => {
   let isBroken = true;
   await using sandbox = await startSandbox({
     scenario: "empty",
@@ -35,7 +35,7 @@ it("is shown, applied, finished where one of 5,000 is refused, and repaired, by 
   await expectRepaired(project, sandbox);
 });
 
-it("has keys in the clear nowhere but at the provider, where Pulumi is asked for secrets", async () => {
+it("exposes a plaintext key only in a Provider's state with secrets shown", async () => {
   const [ours, theirs] = [new Canary(), new Canary('sparrow-4Wd8&Hb1"Ys6gF2<vU9/nX5+Ea3=Kt7zC')];
   await using folder = await EmptyFolder.create();
   const at = (name: string) => join(folder.path, name);

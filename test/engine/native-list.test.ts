@@ -1,6 +1,6 @@
 import { it } from "vitest";
 import { byItsEntries } from "./native-list";
 
-it("shows, applies and repairs a list of 300 by its entries", async () => {
+it("previews, applies and repairs a list of 300 by entry", async () => {
   await byItsEntries(300);
 });

@@ -2,7 +2,7 @@ import { delimiter, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { changesIn, declaredIn, ENTRY, expectManagedBy, program, stackOf, VIP } from "./native-moves";
 
-it("moves a stack from native to dynamic and back by aliases, with explicit Providers, without a request", async () => {
+it("moves a stack from native to dynamic and back without a request", async () => {
   await using stack = await stackOf((url) => program("native", { provider: url }));
   const { project, sandbox } = stack;
   await project.up();
@@ -23,7 +23,7 @@ it("moves a stack from native to dynamic and back by aliases, with explicit Prov
   expect(declaredIn(sandbox)).toEqual([]);
 });
 
-it("deletes nothing when one front's resources are dropped in the run that declares the other's, and says so", async () => {
+it("deletes nothing when one run drops one provider for the other", async () => {
   // With a launcher of Pulumi's own, which stays between the engine and the process of dynamic providers.
   const launchers = resolve("node_modules/@pulumi/pulumi");
   await using stack = await stackOf(() => program("dynamic"));
@@ -53,7 +53,7 @@ it("deletes nothing when one front's resources are dropped in the run that decla
   }
 });
 
-it("deletes nothing when the native resources are imported in the run that drops the dynamic ones", async () => {
+it("deletes nothing when native imports replace the dynamic resources", async () => {
   const singles = ["AllowDenyEntry", "VipEmployee"];
   const lists = ["AllowDenyList", "VipList"];
   await using stack = await stackOf(() => program("dynamic", { kinds: singles }));

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { changesIn, expectManagedBy, KINDS, program, stackOf } from "./native-moves";
 
-it("moves a stack from dynamic to native by aliases, without a request", async () => {
+it("moves a stack from dynamic to native by aliases without a request", async () => {
   await using stack = await stackOf(() => program("dynamic"));
   const { project } = stack;
   await project.up();

@@ -124,7 +124,7 @@ it.skipIf(missing)(
   },
 );
 
-it("moves from dynamic resources to the plugin and back without a request, to the same state", async () => {
+it("moves settings from dynamic resources to the plugin and back without requests", async () => {
   const [project] = await settingsProject();
   await using _project = project;
   await project.up();

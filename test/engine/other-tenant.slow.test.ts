@@ -62,7 +62,7 @@ it.each([
       commands: ["preview --refresh", "destroy --yes --skip-preview"],
     },
   ],
-])("%s: nothing is written where all that its state says is gone", async (_what, { program, plugin, commands }) => {
+])("writes nothing when everything in its state is gone: %s", async (_what, { program, plugin, commands }) => {
   await using sandbox = await twoTenants({ people: false });
   await using project = await applied(sandbox, program, plugin);
   const before = (await project.state()).text;
@@ -90,7 +90,7 @@ it.each([
   expect(writesOf(sandbox)).toEqual(["POST /allow_deny_entries"]);
 });
 
-it("settings files: a plan, a drift, an apply and an up are refused by whose mailboxes are there", async () => {
+it("refuses every settings file command when other people's mailboxes are there", async () => {
   await using sandbox = await twoTenants();
   const program = `
 import { TenantSettings } from "pulumi-email-security";
@@ -126,7 +126,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   expect(writesOf(sandbox)).toHaveLength(1);
 });
 
-it("tenants.yaml: a rollout is refused when it is planned, and when its keys are swapped after that", async () => {
+it("refuses a rollout with swapped keys when planned or resumed", async () => {
   await using fleet = await Fleet.start({
     tenants: 2,
     scenario: (name) => ({ employees: [chiefOf(`${name}.example`)] }),

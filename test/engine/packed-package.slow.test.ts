@@ -54,7 +54,7 @@ const MAX_BYTES = 17_000_000;
 
 const packed = sharedPackage();
 
-describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (manager) => {
+describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => {
   let folder: EmptyFolder;
   let installed: string;
   const command = () => join(folder.path, "node_modules", ".bin", "email-security");
@@ -69,7 +69,7 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     await folder[Symbol.asyncDispose]();
   });
 
-  it.each(PROGRAMS[manager])("serves %s for its whole life", async (_kind, program) => {
+  it.each(PROGRAMS[manager])("serves %s through its whole lifecycle", async (_kind, program) => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
     await writeProgram(folder.path, { ...program, text: program.text.replace("SANDBOX", sandbox.url) });
@@ -98,39 +98,36 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("yuki.sato@acme.example");
   });
 
-  it.runIf(manager === "pnpm")(
-    "changes nothing in a state that was made in another folder, with its packages elsewhere",
-    async () => {
-      await using sandbox = await startSandbox({ scenario: "empty" });
-      const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
-      const text = `
+  it.runIf(manager === "pnpm")("keeps a state from another directory unchanged", async () => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
+    const text = `
       import { AllowDenyEntry, VipEmployee } from "${PACKAGE}";
       new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "INC-7" });
       new VipEmployee("payroll", { email: "Yuki.Sato@acme.example", comment: "Signs payments" });
     `;
 
-      // Here the package is a link into a workspace …
-      await using here = await EngineProject.create({ program: text, environment });
-      await here.up();
-      const exported = join(here.folder, "stack.json");
-      await here.succeed("stack", "export", "--file", exported);
+    // Here the package is a link into a workspace …
+    await using here = await EngineProject.create({ program: text, environment });
+    await here.up();
+    const exported = join(here.folder, "stack.json");
+    await here.succeed("stack", "export", "--file", exported);
 
-      // … and there, on a colleague's machine, it lies in the store of pnpm.
-      await writeProgram(folder.path, { main: "index.js", type: "module", text });
-      await using there = await EngineProject.at(folder.path, environment);
-      await there.succeed("stack", "init", "dev");
-      await there.succeed("stack", "import", "--file", exported);
-      sandbox.clearRequests();
+    // … and there, on a colleague's machine, it lies in the store of pnpm.
+    await writeProgram(folder.path, { main: "index.js", type: "module", text });
+    await using there = await EngineProject.at(folder.path, environment);
+    await there.succeed("stack", "init", "dev");
+    await there.succeed("stack", "import", "--file", exported);
+    sandbox.clearRequests();
 
-      await there.up("--expect-no-changes");
-      expect(sandbox.requests).toEqual([]);
+    await there.up("--expect-no-changes");
+    expect(sandbox.requests).toEqual([]);
 
-      await there.destroy();
-      expect(sandbox.allowDenyEntries("acme")).toEqual([]);
-    },
-  );
+    await there.destroy();
+    expect(sandbox.allowDenyEntries("acme")).toEqual([]);
+  });
 
-  it.runIf(manager === "npm")("brings little beside Pulumi", async () => {
+  it.runIf(manager === "npm")("installs few packages in addition to Pulumi", async () => {
     const { packages, bytes } = await broughtAlong(folder.path);
     // What nobody can be without, so that the rest is counted too.
     expect(packages).toEqual(expect.arrayContaining(["zod", "tldts-core", "undici"]));
@@ -138,13 +135,13 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     expect(bytes).toBeLessThan(MAX_BYTES);
   });
 
-  it("has the native plugin, which runs where it lies", async () => {
+  it("includes a native provider plugin that runs in place", async () => {
     const plugin = join(installed, "dist", "plugin", "pulumi-resource-email-security");
     const { stdout } = await promisify(execFile)(plugin, ["--version"]);
     expect(stdout.trim()).toBe(manifest.version);
   });
 
-  it("shares the one @pulumi/pulumi with the program", async () => {
+  it("shares a single @pulumi/pulumi with the program", async () => {
     const copies: string[] = [];
     for await (const file of glob("node_modules/**/@pulumi/pulumi/package.json", { cwd: folder.path })) {
       copies.push(await realpath(join(folder.path, file)));
@@ -155,12 +152,12 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     expect(await seenFrom(installed)).toBe(await seenFrom(folder.path));
   });
 
-  it("has a command that tells its version", async () => {
+  it("prints its version", async () => {
     const { stdout } = await promisify(execFile)(command(), ["--version"], { cwd: folder.path });
     expect(stdout).toBe(`${manifest.version}\n`);
   });
 
-  it("has a command that runs the sandbox", async () => {
+  it("runs the sandbox", async () => {
     const child = spawn(command(), ["sandbox"], { cwd: folder.path, stdio: ["ignore", "pipe", "pipe"] });
     const ended = new Promise((done) => child.once("close", done));
     try {
@@ -178,32 +175,29 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
   });
 
   // Where a package finds what it declares, and nothing else.
-  it.runIf(manager === "pnpm")(
-    "brings what few programs use only when it is told to, by the very command that it names",
-    async () => {
-      const environment = {
-        ...runEnvironment(),
-        EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
-      };
-      const run = commandLine(folder.path, environment, join(installed, "dist/commands/main.js"));
+  it.runIf(manager === "pnpm")("installs optional packages by the command that its error prints", async () => {
+    const environment = {
+      ...runEnvironment(),
+      EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
+    };
+    const run = commandLine(folder.path, environment, join(installed, "dist/commands/main.js"));
 
-      const wanted: Record<string, string> = {};
-      const told = [...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm)];
-      expect(told).toHaveLength(1);
-      for (const [, list = ""] of told) {
-        for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g)) wanted[name] = range;
-      }
-      expect(Object.keys(wanted).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
-      expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
+    const wanted: Record<string, string> = {};
+    const told = [...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm)];
+    expect(told).toHaveLength(1);
+    for (const [, list = ""] of told) {
+      for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g)) wanted[name] = range;
+    }
+    expect(Object.keys(wanted).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
+    expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
 
-      await install(folder.path, manager, packed(), wanted);
-      for (const verb of ["rollout", "worker"]) {
-        expect((await run(verb)).stderr).toMatch(/^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/);
-      }
-      const { stdout } = await run("doctor");
-      expect(stdout).toMatch(/^ok +postgresql +pg \d\S+, pg-boss \d/m);
-    },
-  );
+    await install(folder.path, manager, packed(), wanted);
+    for (const verb of ["rollout", "worker"]) {
+      expect((await run(verb)).stderr).toMatch(/^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/);
+    }
+    const { stdout } = await run("doctor");
+    expect(stdout).toMatch(/^ok +postgresql +pg \d\S+, pg-boss \d/m);
+  });
 
   it.runIf(manager === "npm").each([
     ["node16", "node16"],
@@ -237,7 +231,7 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
   });
 });
 
-it("declares its types without an error, even for users who have libraries checked", () => {
+it("declares types that pass library checks", () => {
   const entries = Object.values(manifest.exports).flatMap((entry) =>
     typeof entry === "string" ? [] : [resolve("provider", entry.types)],
   );

@@ -11,7 +11,7 @@ const MAX_UNPACKED_BYTES = 9_000_000;
 
 const packed = sharedPackage();
 
-it("holds the license, the readme and what was built, and nothing else", () => {
+it("contains only the license, the readme and the build output", () => {
   expect(packed().files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js"]));
   const others = packed().files.filter((file) => !/^(LICENSE|README\.md|package\.json|dist\/.*)$/.test(file));
   expect(others).toEqual([]);
@@ -30,7 +30,7 @@ it("holds the license, the readme and what was built, and nothing else", () => {
   expect(built.filter((file) => /\btests?\b|\.test\./.test(file))).toEqual([]);
 });
 
-it("holds all of the repository that `email-security init` writes, and nothing of a trial of it", () => {
+it("contains exactly the repository template of `email-security init`", () => {
   const template = packed().files.filter((file) => file.startsWith("dist/commands/init/template/"));
   expect(template.map((file) => file.replace("dist/commands/init/template/", "")).sort()).toEqual([
     ".github/actions/prepare/action.yml",
@@ -56,18 +56,18 @@ it("holds all of the repository that `email-security init` writes, and nothing o
   ]);
 });
 
-it("names no path of the machine that built it, in a source map or anywhere", async () => {
+it("contains no path of the build machine and no source map", async () => {
   const texts = await Promise.all(packed().files.map((file) => readFile(join("provider", file), "utf8")));
   const naming = packed().files.filter((_file, index) => texts[index]?.includes(resolve("provider")));
   expect(naming).toEqual([]);
   expect(packed().files.filter((file) => file.endsWith(".map"))).toEqual([]);
 });
 
-it("is small", () => {
+it("stays below its size limit", () => {
   expect(packed().unpackedBytes).toBeLessThan(MAX_UNPACKED_BYTES);
 });
 
-it("needs Pulumi as a peer, and runs no script when it is installed", () => {
+it("declares Pulumi as a peer and runs no install script", () => {
   expect(manifest.peerDependencies).toHaveProperty(["@pulumi/pulumi"]);
   expect(manifest.dependencies).not.toHaveProperty(["@pulumi/pulumi"]);
   const scripts = Object.keys(manifest.scripts);

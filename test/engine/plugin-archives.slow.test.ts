@@ -87,7 +87,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     await folder[Symbol.asyncDispose]();
   });
 
-  it("have the same bytes when they are made again, and sums that are right", async () => {
+  it("has reproducible archives and correct checksums", async () => {
     await makePluginArchives(".", join(folder.path, "again"), ["node", getCurrentPlatform()]);
 
     const [made, again] = [await digestsOf("made"), await digestsOf("again")];
@@ -104,7 +104,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     expect(stdout.match(/: OK$/gm)).toHaveLength(2);
   });
 
-  it("install a plugin that does everything where there is no `node`, and one for where there is", async () => {
+  it("installs a working plugin with and without `node`", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
     await using proxy = await startFaultyProxy({ target: sandbox.url });
     await using archives = await serve(join(folder.path, "made"));
@@ -205,7 +205,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     }
   });
 
-  it("are fetched by `pulumi up` itself, of a program in Python; the docs know what it says when it can't", async () => {
+  it("downloads the plugin in `pulumi up` of a Python program", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
     await using archives = await serve(join(folder.path, "made"));
     await using program = await EmptyFolder.create();

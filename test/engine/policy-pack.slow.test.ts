@@ -5,7 +5,7 @@ import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { ANALYZER, BAD, GOOD, SETTINGS, violations } from "./policy-pack";
 
-it("what breaks a rule is not written without a preview either", async () => {
+it("writes no violation of a rule without a preview", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   await using project = await EngineProject.create({
     program: BAD,
@@ -17,7 +17,7 @@ it("what breaks a rule is not written without a preview either", async () => {
   expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
 });
 
-it("what keeps the rules passes, settings files with it, and a risk that was accepted is only told", async () => {
+it("passes compliant resources and reports accepted risks as advisory", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   await using project = await EngineProject.create({
     program: GOOD,

@@ -3,7 +3,7 @@ import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { ANALYZER, BAD, violations } from "./policy-pack";
 
-it("what breaks a rule is told without its comment, fails the preview, and is not written", async () => {
+it("fails the preview on a violation without showing its comment", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   await using project = await EngineProject.create({
     program: BAD,

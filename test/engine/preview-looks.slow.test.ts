@@ -3,13 +3,13 @@ import { startSandbox } from "../../provider/sandbox";
 import { exclusiveProject, refusesTooMuch, showsAndRemoves } from "./preview-looks";
 
 // Of dynamic resources: lists.slow.test.ts.
-it("a preview shows natively, in few lines, what an exclusive list of 5,000 would remove, and the up after it does that", async () => {
+it("previews natively what an exclusive list of 5,000 would remove", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await exclusiveProject(sandbox, "native", 5_000);
   await showsAndRemoves(sandbox, project, 5_000);
 });
 
-it("what is beyond the guard of an exclusive list, and a wrong key, are refused in the preview", async () => {
+it("rejects excessive removals and a wrong key in the preview", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await exclusiveProject(sandbox, "dynamic", 30);
   await refusesTooMuch(sandbox, project, 30);
@@ -18,7 +18,7 @@ it("what is beyond the guard of an exclusive list, and a wrong key, are refused 
   expect(wrong.output).toContain("[ERR_AUTH]");
 });
 
-it("a preview shows what an exclusive list would remove, and the up after it does just that", async () => {
+it("previews exactly what an exclusive list removes", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await exclusiveProject(sandbox, "dynamic", 30);
   await showsAndRemoves(sandbox, project, 30);

@@ -70,7 +70,7 @@ function saidAt(resource: string, output: string): string {
 
 const LENA = "lena.hartmann@acme.example";
 
-it("a preview of the plugin knows what follows from the arguments, says why, and asks the service nothing", async () => {
+it("predicts outputs and reasons in a plugin preview without a request", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await projectOn(sandbox, program(FRONTS.native, { comment: "INC-7", vips: [LENA] }));
   const { host } = new URL(sandbox.url);
@@ -87,7 +87,7 @@ it("a preview of the plugin knows what follows from the arguments, says why, and
   expect(sandbox.requests).toEqual([]);
 });
 
-it("a preview of dynamic resources says why too, and knows the id of an entry that it leaves alone", async () => {
+it("shows reasons and known ids in a preview of dynamic resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const text = program(FRONTS.dynamic, { comment: "INC-7", vips: [LENA] });
   await using project = await projectOn(sandbox, text);
@@ -96,7 +96,7 @@ it("a preview of dynamic resources says why too, and knows the id of an entry th
   expect(changed(await preview(project))).toEqual({ [LENA]: ["comment"] });
 });
 
-it("a plugin that was started by hand serves one run after the other, and tells each at its resource", async () => {
+it("serves consecutive runs from one manually started plugin", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const text = program(FRONTS.native, { comment: "INC-7", vips: [LENA] });
   await using project = await projectOn(sandbox, text);
@@ -140,7 +140,7 @@ it("a plugin that was started by hand serves one run after the other, and tells 
   }
 });
 
-it("`pulumi do` needs no more than the environment", async () => {
+it("runs `pulumi do` with nothing but the environment", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await projectOn(sandbox, "");
   const { host } = new URL(sandbox.url);

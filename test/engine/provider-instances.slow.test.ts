@@ -34,7 +34,7 @@ function one(url: string, suffix: string, tenant?: { name: string; key: string }
   `;
 }
 
-it("deletes nothing when resources move to an explicit instance of the same tenant, under new names too", async () => {
+it("deletes nothing when resources move to an explicit Provider", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: ACME_KEY };
   await using project = await EngineProject.create({ program: one(sandbox.url, ""), environment });
@@ -62,7 +62,7 @@ it("deletes nothing when resources move to an explicit instance of the same tena
   expect(await project.up()).toMatch(/\d unchanged/);
 });
 
-it("refuses, in every run, two Providers with two keys that declare lists of one tenant", async () => {
+it("rejects two Providers that declare lists of one tenant", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const provider = (name: string, key: string): string =>
     `new Provider("${name}", { baseUrl: "${sandbox.url}", apiKey: "${key}" })`;
@@ -86,7 +86,7 @@ it("refuses, in every run, two Providers with two keys that declare lists of one
   }
 });
 
-it("moves a resource from one tenant to another when its instance changes, and leaves nothing behind", async () => {
+it("moves a resource to another tenant when its Provider changes", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const entries = (url: string, name: string) => `
     import { AllowDenyEntry, Provider } from "pulumi-email-security";
@@ -105,7 +105,7 @@ it("moves a resource from one tenant to another when its instance changes, and l
   await project.up("--expect-no-changes");
 });
 
-it("manages two tenants in one program, each by its own key, whatever the environment says", async () => {
+it("manages two tenants by their own keys regardless of the environment", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program(sandbox.url),

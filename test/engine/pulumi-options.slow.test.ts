@@ -175,7 +175,7 @@ function writeOf(text: string): number {
 
 const ofBoth = (text: (front: Front) => string): string[] => FRONTS.map(text);
 
-it("`protect`: what is protected can't go", async () => {
+it("refuses to delete a resource with `protect`", async () => {
   await project.write(source({ ...kept }));
   const { code, output } = await project.run("preview");
   expect(code).not.toBe(0);
@@ -199,7 +199,7 @@ const changed: Program = {
 /** Of these, what two declare by other names. */
 const renamed: Program = { renamed: entry("after-2"), place: entry("moved") };
 
-it("`retainOnDelete`: what is declared no more stays at the service, and nobody is excluded", async () => {
+it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
   sandbox.clearRequests();
   await project.write(source(changed, team));
   await project.up();
@@ -220,12 +220,12 @@ it("`retainOnDelete`: what is declared no more stays at the service, and nobody 
   );
 });
 
-it("`deletedWith`: what would go with another stays at the service", () => {
+it("keeps a resource at the service with `deletedWith`", () => {
   const there = entries().filter((one) => /(base|follower)-/.test(one));
   expect(there.sort()).toEqual(ofBoth((front) => `deny follower-${front}.example first`).sort());
 });
 
-it("`deleteBeforeReplace`: the old one goes first, and without it the new one comes first", () => {
+it("deletes the old entry first only with `deleteBeforeReplace`", () => {
   const deleted = (value: string) => writeOf(`DELETE allow_deny_entries/${ids.get(`${value}.example`)}`);
   for (const front of FRONTS) {
     expect(deleted(`before-1-${front}`)).toBeLessThan(writeOf(`before-2-${front}`));
@@ -234,7 +234,7 @@ it("`deleteBeforeReplace`: the old one goes first, and without it the new one co
   }
 });
 
-it("`ignoreChanges`: single keys of a list stay as they are, changed or taken away, and the others do not", () => {
+it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
   const there = entries().filter((one) => / [abc]-(dynamic|native)/.test(one));
   expect(there.sort()).toEqual(
     FRONTS.flatMap((front) => [
@@ -245,7 +245,7 @@ it("`ignoreChanges`: single keys of a list stay as they are, changed or taken aw
   );
 });
 
-it("`additionalSecretOutputs`: the output is encrypted in state; `parent` and `providers`: a component hands its Provider down", async () => {
+it("encrypts `additionalSecretOutputs` and resolves a `parent` component's `providers`", async () => {
   const { resources } = await project.state();
   const named = (name: string) => resources.filter(({ urn }) => urn.endsWith(`-${name}`));
   expect(named("told").map(({ outputs }) => typeof outputs?.["comment"])).toEqual(["object", "object"]);
@@ -257,7 +257,7 @@ it("`additionalSecretOutputs`: the output is encrypted in state; `parent` and `p
   expect(named("child").map(({ urn }) => urn.includes("acme:index:Team$"))).toEqual([true, true]);
 });
 
-it("`--target`: the others are not looked at, and what takes another's place takes over what is there", async () => {
+it("changes only the resources selected by `--target`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
   await project.write(source({ ...rest, ...renamed, told: entry("told", "changed") }, team));
   sandbox.clearRequests();
@@ -267,7 +267,7 @@ it("`--target`: the others are not looked at, and what takes another's place tak
   expect(entries().filter((one) => one.includes("moved-"))).toEqual([]);
 });
 
-it("`--exclude`: all but these, and what two resources have come to hold stays as long as one declares it", async () => {
+it("changes all but the resources selected by `--exclude`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
   await project.write(source({ ...kept, ...rest, ...renamed, told: entry("told", "changed") }, team));
   sandbox.clearRequests();
@@ -281,7 +281,7 @@ it("`--exclude`: all but these, and what two resources have come to hold stays a
   );
 });
 
-it("`--replace`, `replaceWith`: what is replaced by itself is changed in place or not touched, in the order of Pulumi too", async () => {
+it("changes resources in place with `--replace` and `replaceWith`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
   const withFirst = (one: Declared): Declared => ({ ...one, options: "{ replaceWith: [of.before] }" });
   await project.write(
@@ -322,7 +322,7 @@ it("`--replace`, `replaceWith`: what is replaced by itself is changed in place o
   expect(sandbox.exclusions("acme")).toHaveLength(2);
 });
 
-it("`customTimeouts`: what is not done in time fails, and the next run goes on from what is there", async () => {
+it("fails after `customTimeouts` and continues in the next run", async () => {
   const program = (create: string): string => {
     const timeouts = `{ customTimeouts: { create: "${create}" } }`;
     return source(

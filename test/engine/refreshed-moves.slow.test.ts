@@ -33,7 +33,7 @@ function program(url: string, { front, key, members = MEMBERS }: Declared): stri
 }
 
 it.each(["dynamic", "native"] as const)(
-  "what moves to a Provider with another key of the same tenant is excluded by nobody, in runs that look first (%s)",
+  "excludes no VIP that moves to a Provider with another key (%s)",
   async (front) => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using project = await EngineProject.create({
@@ -54,7 +54,7 @@ it.each(["dynamic", "native"] as const)(
   },
 );
 
-it("a member that goes in the run that moves its list to the other front is gone", async () => {
+it("removes a member dropped while its list moves to another provider", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program(sandbox.url, { front: "dynamic" }),

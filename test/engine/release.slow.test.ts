@@ -74,7 +74,7 @@ async function sh(script: string, environment: Record<string, string> = {}): Pro
   return `${stdout}${stderr}`;
 }
 
-it("is made by one command, which changes versions, the changelog and what is generated, and says how to go on", async () => {
+it("prepares a release with one command", async () => {
   const before = readPackageVersion(clone);
   const said = await sh(`npm run release -- ${VERSION}`);
   expect(said).toContain(`git tag v${VERSION}`);
@@ -109,7 +109,7 @@ it("is made by one command, which changes versions, the changelog and what is ge
   expect(await git("status", "--porcelain")).toBe("");
 });
 
-it("is built whole by the commands of the workflow, and every part is what it says", async () => {
+it("builds every release artifact by the commands of the workflow", async () => {
   const { jobs } = parse(await readFile(".github/workflows/release.yml", "utf8")) as Workflow;
   const commands = jobs["build"]?.steps.flatMap(({ run: script }) => script ?? []) ?? [];
   const own = commands.filter((command) => !/^npm (?:run check|test|run test:all)$/.test(command));

@@ -7,7 +7,7 @@ import { AllowDenyEntry } from "pulumi-email-security";
 new AllowDenyEntry("${name}", { list: "${list}", value: "partner.example", acceptRisk: "a partner" });
 `;
 
-it("moves an entry whose resource gets another name too, once a refresh has shown whose it is", async () => {
+it("moves an entry of a renamed resource to another list after a refresh", async () => {
   const sandbox = await startSandbox({ scenario: "empty" });
   await using _ = { [Symbol.asyncDispose]: async () => await sandbox.close() };
   const environment = {

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 
-it("runs the quickstart example by `pulumi up` in the repository's root, against the tenant of the configuration", async () => {
+it("runs the quickstart example by `pulumi up` in the repository root", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const before = sandbox.allowDenyEntries("acme").length;
   const stack = `root-${process.pid}`;

@@ -24,7 +24,7 @@ function program({ members, options, name = "board" }: Declared): string {
   return [...imports, ...lists].join("\n");
 }
 
-it("`ignoreChanges`, `aliases`, `transforms`: Pulumi's options reach the elements of a list by their keys, of both fronts", async () => {
+it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program({ members: (person) => `{ "${person}": "Payroll" }`, options: () => "{}" }),
@@ -113,7 +113,7 @@ function replaced(comment: string, options: object): string {
   return [...imports, of("dynamic"), of("native")].join("\n");
 }
 
-it("`replaceOnChanges`, `--replace`: what is replaced by itself is changed in place, in both orders, and is there all the time", async () => {
+it("changes resources in place with `replaceOnChanges` and `--replace`", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: replaced("first", {}),

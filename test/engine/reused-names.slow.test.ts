@@ -55,8 +55,8 @@ function writes(): string[] {
 const unfolded = (text: string): string => text.replaceAll(/\s+/g, " ");
 const OTHERS = ["allow partner.example", "deny evil0.example", "deny evil1.example"];
 
-describe("a name that is used again for another company", () => {
-  it("gets a stack of its own by `tenant add`, and no earlier rollout is rolled back there", async () => {
+describe("tenant name reused for another company", () => {
+  it("gets its own stack by `tenant add` and no earlier rollback", async () => {
     await fleet.write("settings/t0.yaml", settingsOf("t0", "allow:\n  - partner.example\n"));
     const removed = await fleet.begin({}, "tenant", "remove", "t0").ended;
     expect(removed.code, removed.output).toBe(0);
@@ -79,7 +79,7 @@ describe("a name that is used again for another company", () => {
     expect([fleet.holds("t1"), fleet.holds("t2")]).toEqual([[], OTHERS]);
   });
 
-  it("keeps its stack by `tenant add` where it is the same tenant with another key", async () => {
+  it("keeps its stack by `tenant add` for the same tenant", async () => {
     await fleet.write("settings/t0.yaml", settingsOf("t0", "allow:\n  - partner.example\n"));
     expect(await fleet.begin({}, "tenant", "remove", "t0").ended).toMatchObject({ code: 0 });
     const added = await fleet.begin({ T0_KEY: "sandbox-t0-console" }, "tenant", "add", "t0").ended;
@@ -87,7 +87,7 @@ describe("a name that is used again for another company", () => {
     expect(added.stdout).toContain("Its stack t0 was kept");
   });
 
-  it("by hand, is refused until it has a stack of its own", async () => {
+  it("is refused after a manual edit until it has its own stack", async () => {
     await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY } }"));
     const refused = await fleet.rollout("--yes");
     expect([refused.code, writes()], refused.output).toEqual([3, []]);
@@ -101,7 +101,7 @@ describe("a name that is used again for another company", () => {
     expect(fleet.holds("t2")).toContain("allow partner.example");
   });
 
-  it("by hand, is left out by a rollback, which reaches the others and says so by its exit code", async () => {
+  it("is skipped by a rollback with exit code 2", async () => {
     await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY } }"));
     const plan = await fleet.rollout("rollback", id);
     expect(unfolded(plan.output)).toMatch(/t0, since .*: its key opens another tenant of the service/);
@@ -116,7 +116,7 @@ describe("a name that is used again for another company", () => {
     expect([rest.code, begun(rest), fleet.holds("t0")], rest.output).toEqual([0, ["t0"], []]);
   });
 
-  it("between the planning and the write, is not written to", async () => {
+  it("is not written to when its key changes after planning", async () => {
     const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
     const [file = ""] = targets("t0: {}").split("waves:");
     await fleet.write("tenants.yaml", file.replace("  t0: {}\n  t1: {}\n", "  t1: {}\n  t0: {}\n") + waves);
@@ -133,8 +133,8 @@ describe("a name that is used again for another company", () => {
   });
 });
 
-describe("a tenant with another name", () => {
-  it("is rolled back to what it held before a rollout that knew it by its former name", async () => {
+describe("renamed tenant", () => {
+  it("is rolled back from a rollout under its former name", async () => {
     const renamed = await fleet.begin({ ACME_KEY: fleet.environment["T0_KEY"] }, "tenant", "rename", "t0", "acme")
       .ended;
     expect(renamed.code, renamed.output).toBe(0);
@@ -146,7 +146,7 @@ describe("a tenant with another name", () => {
     expect((await fleet.report(id)).advice).toEqual([]);
   });
 
-  it("leaves its former name to a new tenant, which gets a stack of its own", async () => {
+  it("frees its former name for a new tenant with its own stack", async () => {
     await fleet.begin({}, "tenant", "rename", "t0", "acme").ended;
     const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY", "--settings", "settings/new.yaml")
       .ended;

@@ -11,7 +11,7 @@ const program = (text: string): string => `
   ${text}
 `;
 
-it("a misspelt setting is refused, where it would switch the lint off; what was accepted goes to nobody", async () => {
+it("rejects a misspelled setting and never sends accepted risks", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program(LISTS("")),
@@ -42,7 +42,7 @@ it("a misspelt setting is refused, where it would switch the lint off; what was 
   await project.up("--expect-no-changes");
 });
 
-it("a Provider has own domains of its own", async () => {
+it("checks risks against the own domains of each Provider", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const entry = (value: string) => `
     const globex = new Provider("globex", { baseUrl: "${sandbox.url}", apiKey: "sandbox-globex-ci", ownDomains: ["globex.example"] });

@@ -8,7 +8,7 @@ const program = (reason: string, list = "") => `
   new AllowDenyList("list", { entries: { "evil.example": "deny", "acme.net": "allow${list}: INC-7" } });
 `;
 
-it("a preview refuses what is risky, shows what is accepted, and asks the service nothing", async () => {
+it("rejects risky entries in a preview without any request", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program(""),

@@ -41,7 +41,7 @@ async function runAdvice(advice: readonly Advice[], ...args: string[]): Promise<
 }
 
 describe("resume", () => {
-  it("sends nothing to a tenant that left the targets file, and names it", async () => {
+  it("skips and names a tenant that left the targets file", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
     fleet.take();
@@ -57,7 +57,7 @@ describe("resume", () => {
     expect(status.stdout).not.toContain("unskip t1");
   });
 
-  it("writes to neither name of a tenant that was renamed", async () => {
+  it("writes to neither name of a renamed tenant", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "  acme: { key: { environment: T1_KEY }, settings: settings/t1.yaml }\n");
     const run = await fleet.rollout("resume");
@@ -68,7 +68,7 @@ describe("resume", () => {
     );
   });
 
-  it("writes to no tenant whose address or settings file changed", async () => {
+  it("writes to no tenant with a changed address or settings file", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     const other = fleet.sandbox.url.replace("127.0.0.1", "localhost");
     await replaceInTargets("  t1: {}\n", `  t1: { baseUrl: "${other}" }\n`);
@@ -83,7 +83,7 @@ describe("resume", () => {
     ]);
   });
 
-  it("reads a key from the variable that the targets file names now", async () => {
+  it("reads a key from the variable in the current targets file", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
     const { T1_KEY, EMAIL_SECURITY_KEY_VARIABLES } = fleet.environment;
@@ -102,7 +102,7 @@ describe("resume", () => {
     expect(fleet.holds("t1")).toEqual([]);
   });
 
-  it("names a tenant that is in another wave now, and keeps the reviewed waves", async () => {
+  it("keeps the reviewed waves and names a tenant in another wave", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("take: 1", "take: 2");
     const run = await fleet.rollout("resume");
@@ -112,7 +112,7 @@ describe("resume", () => {
     );
   });
 
-  it("leaves a tenant to the next rollout that is back in the targets file", async () => {
+  it("leaves a restored tenant to the next rollout", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
     expect(told(await fleet.rollout("resume"))).toEqual([2, ["t2"]]);
@@ -125,7 +125,7 @@ describe("resume", () => {
 });
 
 describe("rollback", () => {
-  it("sends nothing to a tenant that was removed, and names it", async () => {
+  it("skips and names a removed tenant", async () => {
     await replaceInTargets(", gate: true", "");
     expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
     const before = fleet.holds("t1");
@@ -143,7 +143,7 @@ describe("rollback", () => {
     expect(run.report().skipped).toMatchObject([{ name: "t1" }]);
   });
 
-  it("advises to roll back the rest only as long as that works", async () => {
+  it("advises rolling back the rest only while that works", async () => {
     await replaceInTargets(", gate: true", "");
     const { id } = (await fleet.rollout("--yes")).report();
     await replaceInTargets("  t1: {}\n", "");
@@ -171,7 +171,7 @@ describe("rollback", () => {
     expect((await fleet.report(id)).advice).toEqual([]);
   });
 
-  it("isn't blocked by the missing key of a tenant that was removed", async () => {
+  it("succeeds without the key of a removed tenant", async () => {
     await replaceInTargets(", gate: true", "");
     expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
     await replaceInTargets("  t1: {}\n", "");

@@ -22,7 +22,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("lets nothing past a gate that nobody opened: run again, in another clone, with another journal or none", async () => {
+it("passes no closed gate by rerun, clone or another journal", async () => {
   await using hook = await startHook();
   const notified = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
   const first = await fleet.begin(notified, "rollout", "--yes").ended;

@@ -134,7 +134,7 @@ async function expectSettled(): Promise<void> {
 const STACKS = ".state/.pulumi/stacks/fleet";
 const locksOf = (name: string): string => lockFolder(fleet, name);
 
-it("is killed while it makes the first stack, and resumed; then each thing that a kill can leave is mended", async () => {
+it("resumes after a kill during stack creation and cleans up debris", async () => {
   await changeBaseline();
   // Where the stack is to be written there is a file, so that the CLI tries again and again, with the lock in its hands.
   const first = new Promise<void>((done) => {
@@ -179,7 +179,7 @@ it("is killed while it makes the first stack, and resumed; then each thing that 
   expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
 });
 
-it("leaves what may be somebody's, and tells what to type: a state that is cut off, a lock of another machine, a tenant that was emptied", async () => {
+it("keeps truncated state and foreign locks, and prints recovery commands", async () => {
   await changeBaseline();
   const only = ["--yes", "--only", "t1", "--lock-wait", "1"];
   const state = join(fleet.folder, STACKS, "t1.json");
@@ -293,7 +293,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
   },
 );
 
-it("is killed while it plans: nothing was written, and there is nothing to resume", async () => {
+it("writes nothing and leaves nothing to resume when killed while planning", async () => {
   await changeBaseline();
   const run = fleet.begin({}, "rollout", "--yes");
   await new Promise<void>((done) => {
@@ -307,7 +307,7 @@ it("is killed while it plans: nothing was written, and there is nothing to resum
   expect(resumed).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_NOT_FOUND]") });
 });
 
-it("finishes what is under way at Ctrl-C, says how to go on, and stops at once at the second", async () => {
+it("finishes running work on Ctrl-C and stops at once on the second", async () => {
   await changeBaseline();
   const planning = fleet.begin({}, "rollout", "--yes");
   await new Promise<void>((done) => {

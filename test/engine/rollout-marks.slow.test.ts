@@ -83,7 +83,7 @@ for (const [name, lay] of Object.entries(DEBRIS)) {
   });
 }
 
-it("leaves the lock of another machine, and the journal as it was; the command that it prints unlocks", async () => {
+it("keeps another machine's lock and prints the command that unlocks it", async () => {
   const id = await atGate();
   const before = await fleet.report(id);
   for (const [command, args] of COMMANDS) {
@@ -101,7 +101,7 @@ it("leaves the lock of another machine, and the journal as it was; the command t
   expect(await run("resume", id)).toMatchObject({ code: 0 });
 });
 
-it.each(COMMANDS)("leaves nothing in the way when it is killed with the lock of a mark: %s", async (_, args, state) => {
+it.each(COMMANDS)("recovers from a kill during a rollout lock: %s", async (_, args, state) => {
   const id = await killedInMark(args);
   const again = await run(...args(id));
   // The mark is locked several times: after the last one, the command has done its work, or another one goes on with it.

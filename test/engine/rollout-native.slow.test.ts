@@ -35,7 +35,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("makes a stack over the plugin where that is asked for, and holds it to its plan", async () => {
+it("creates a native stack on request and enforces its plan", async () => {
   await fronts(undefined, "native");
   const first = await fleet.rollout("--yes");
   expect(first.code, first.output).toBe(2);
@@ -60,7 +60,7 @@ it("makes a stack over the plugin where that is asked for, and holds it to its p
   expect(await madeOver("t1")).toEqual(["email-security:index"]);
 });
 
-it("moves a stack of dynamic resources without a write where it is asked to, and no other", async () => {
+it("moves only the requested dynamic stack to native, without a write", async () => {
   fleet.take();
   // Where nothing is said, a stack stays what it is; and what is as declared costs no engine.
   await fronts("native", undefined);

@@ -107,7 +107,7 @@ async function resourcesOf(name: string): Promise<unknown> {
     .sort();
 }
 
-it("leaves in the state what a person's own `pulumi up` does, and starts no other process", async () => {
+it("leaves the state of a manual `pulumi up` without another process", async () => {
   await fleet.pulumi("t1", "stack", "init").ended;
   for (const baseline of [["one.example"], ["one.example", "two.example"]]) {
     await fleet.baseline(baseline);
@@ -121,7 +121,7 @@ it("leaves in the state what a person's own `pulumi up` does, and starts no othe
   }
 });
 
-it("serves the two providers that the engine makes of a configuration that was changed since the last run", async () => {
+it("serves both providers that follow a configuration change", async () => {
   const set = await fleet.pulumi("t0", "config", "set", "fleet:changed", "since").ended;
   expect(set.code, set.output).toBe(0);
   await fleet.write(STARTED, "");
@@ -130,7 +130,7 @@ it("serves the two providers that the engine makes of a configuration that was c
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", ["one.example", "two.example"]));
 });
 
-it("knows no key of the tenant before", async () => {
+it("keeps no key of the previous tenant", async () => {
   const result = await up("t1", {});
   expect(result).toMatchObject({
     ok: false,
@@ -141,7 +141,7 @@ it("knows no key of the tenant before", async () => {
   expect(started()).toEqual({ engines: 0, hosts: 0 });
 });
 
-it("says why it cannot serve a tenant where it may not listen, and begins nothing", async () => {
+it("explains why it can't listen and starts nothing", async () => {
   await fleet.write(
     "deaf.cjs",
     `require("net").Server.prototype.listen = function () {
@@ -163,7 +163,7 @@ it("says why it cannot serve a tenant where it may not listen, and begins nothin
   expect(fleet.take()).toEqual([]);
 });
 
-it("does nothing more for a tenant whose engine is killed, and serves no other tenant where something is under way", async () => {
+it("stops writing for a tenant whose engine is killed", async () => {
   await fleet.baseline(["one.example", "two.example", "three.example"]);
   atWrite = () => {
     atWrite = undefined;
@@ -180,7 +180,7 @@ it("does nothing more for a tenant whose engine is killed, and serves no other t
   expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t1")).toEqual([]);
 });
 
-it("leaves a stack to Pulumi's own host where it holds a resource of another package", async () => {
+it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
   const gone = join(fleet.folder, "gone");
   const state = await fleet.pulumi("t1", "stack", "export").ended;
   const exported = JSON.parse(state.stdout) as { deployment: { resources: Record<string, unknown>[] } };

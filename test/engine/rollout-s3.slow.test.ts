@@ -51,7 +51,7 @@ async function layLock(name: string, host: string): Promise<string> {
   return object;
 }
 
-it("goes on where it was killed, with its locks taken away, and has no key in the bucket", async () => {
+it("resumes after a kill with S3 state and removes its locks", async () => {
   // The first write is never answered, so that its stack is locked for sure.
   const released = Promise.withResolvers<void>();
   const firstWrite = new Promise<void>((done) => {

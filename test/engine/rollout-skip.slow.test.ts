@@ -8,7 +8,7 @@ import { expectExample } from "../support/provoked";
  * A tenant stops a rollout at night, and somebody goes on without it. Through the real command and the real engine.
  */
 
-it("goes on without a tenant that stopped a rollout, asks nothing of it until it is taken up again, and says so each time", async () => {
+it("continues without a skipped tenant until it is unskipped", async () => {
   await using fleet = await Fleet.start({
     tenants: 3,
     waves: "waves:\n  - { name: canary, take: 2 }\n  - { name: rest }\n",

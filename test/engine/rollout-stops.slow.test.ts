@@ -51,7 +51,7 @@ async function startBehindProxy() {
   };
 }
 
-it("writes nothing at all when more can't be planned than is tolerated", async () => {
+it("writes nothing when more tenants than tolerated can't be planned", async () => {
   await using all = await startBehindProxy();
   const { fleet, about } = all;
   const noKeys = { T0_KEY: undefined, T2_KEY: "sandbox-t9-ci" };
@@ -81,7 +81,7 @@ waves:
   expect(written(fleet)).toEqual([]);
 });
 
-it("stops at one failure more than is tolerated; resumed, it does only what is left, and tells what moved or is refused", async () => {
+it("stops beyond the failure tolerance and resumes only what is left", async () => {
   await using all = await startBehindProxy();
   const { fleet, proxy, declared } = all;
   proxy.inject({
@@ -158,7 +158,7 @@ it("stops at one failure more than is tolerated; resumed, it does only what is l
 /** How long a service is waited for: long enough for one that answers, however busy the machine is. */
 const LIMIT = { EMAIL_SECURITY_TIMEOUT_MS: "1000" };
 
-it("stops by its tolerance, and not tenant by tenant, when an address goes silent", async () => {
+it("stops at its failure tolerance when an address goes silent", async () => {
   await using fleet = await Fleet.start({ tenants: 6 });
   await using proxy = await startFaultyProxy({ target: fleet.sandbox.url });
   const targets = async (failureTolerance: number): Promise<void> =>

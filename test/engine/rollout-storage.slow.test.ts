@@ -81,7 +81,7 @@ function lock(): { release(): void } {
   return { release: () => other.close() };
 }
 
-it("waits for a lock of another process, and at Ctrl-C ends and tells what the journal does not", async () => {
+it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async () => {
   const run = fleet.begin({}, "rollout", "--yes");
   const locks: { release(): void }[] = [];
   await atFirstWrite(run, "t0", () => locks.push(lock()));
@@ -102,7 +102,7 @@ it("waits for a lock of another process, and at Ctrl-C ends and tells what the j
   expectEachOnce();
 });
 
-it("ends by itself where the journal may not grow, and is resumed", async () => {
+it("stops when its journal can't grow and can be resumed", async () => {
   const run = fleet.begin({}, "rollout", "--yes");
   await atFirstWrite(run, "t0", () => {
     // What it has started already has a limit of its own.
@@ -118,7 +118,7 @@ it("ends by itself where the journal may not grow, and is resumed", async () => 
   expectEachOnce();
 });
 
-it("ends when its journal is deleted, and takes no empty file for a new one", async () => {
+it("stops when its journal is deleted and rejects an empty one", async () => {
   const run = fleet.begin({}, "rollout", "--yes");
   await atFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
   const { code, output } = await run.ended;

@@ -42,7 +42,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("goes back to what each tenant held before, whichever rollout had brought that, and to the files of a revision", async () => {
+it("restores what each tenant held before, or the files of a revision", async () => {
   const oldest = fleet.git("rev-parse", "HEAD~1");
   // One has an entry of a colleague's that the settings know nothing of.
   await fleet.console("t2", "POST", "/allow_deny_entries", {
@@ -156,7 +156,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
 });
 
 it.each(["dynamic", "native"])(
-  "rolls back what was cut off in the middle, and a rollout that is not the newest (%s)",
+  "rolls back an interrupted rollout and one that is not the newest (%s)",
   async (front) => {
     let atRequest: (request: ServiceRequest) => undefined = () => undefined;
     await using fleet = await Fleet.start({
@@ -201,7 +201,7 @@ it.each(["dynamic", "native"])(
   },
 );
 
-it("names a tenant whose stack was destroyed, and newer rollouts that it passes over", async () => {
+it("names a destroyed stack and the newer rollouts that it passes over", async () => {
   await using fleet = await Fleet.start({ tenants: 3 });
   await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: revert\n"));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });

@@ -42,7 +42,7 @@ const flat = ({ output }: { readonly output: string }): string => output.replace
 
 const rowOf = (name: string, value: string) => fleet.sandbox.allowDenyEntries(name).find((one) => one.value === value);
 
-it("--only-expired takes away what has ended, through the waves, and leaves what else differs", async () => {
+it("removes only expired entries with --only-expired, through the waves", async () => {
   await fleet.write("settings/t0.yaml", settingsOf("t0", `${flood(PAST)}  - pending.example\n`));
   await fleet.write("settings/t1.yaml", settingsOf("t1", flood(PAST) + MENDED));
   await fleet.console("t1", "DELETE", `/allow_deny_entries/${rowOf("t1", "evil0.example")?.id}`);
@@ -73,7 +73,7 @@ it("--only-expired takes away what has ended, through the waves, and leaves what
   });
 });
 
-it("--revert-drift reverts what the console did where the files say so, and nothing that waits in them", async () => {
+it("reverts console drift with --revert-drift only where the files allow it", async () => {
   for (const name of ["t0", "t2"]) {
     await fleet.console(name, "DELETE", `/allow_deny_entries/${rowOf(name, "evil1.example")?.id}`);
   }

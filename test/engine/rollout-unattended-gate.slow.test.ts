@@ -34,14 +34,14 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("--only-expired does not wait at the gate of a wave where it changes nothing", async () => {
+it("passes the gate of an unchanged wave with --only-expired", async () => {
   const nightly = await fleet.rollout("--only-expired", "--yes");
   expect(told(nightly), nightly.output).toEqual([0, ["t1"]]);
   expect(statesIn(nightly.report())).toEqual({ t0: "unchanged", t1: "done", t2: "unchanged" });
   expect(fleet.holds("t1")).not.toContain("deny flood.example");
 });
 
-it("--revert-drift does not wait at the gate of a wave where it changes nothing", async () => {
+it("passes the gate of an unchanged wave with --revert-drift", async () => {
   const entry = fleet.sandbox.allowDenyEntries("t2").find(({ value }) => value === "evil0.example");
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${entry?.id}`);
   const nightly = await fleet.rollout("--revert-drift", "--yes");
@@ -49,14 +49,14 @@ it("--revert-drift does not wait at the gate of a wave where it changes nothing"
   expect(fleet.holds("t2")).toContain("deny evil0.example");
 });
 
-it("a rollout of the files still waits there for the change that nobody looked at", async () => {
+it("waits at the gate for an unreviewed change of the files", async () => {
   const waits = await fleet.rollout("--yes");
   expect(told(waits), waits.output).toEqual([2, []]);
   expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
   expect(fleet.holds("t1")).not.toContain("deny news.example");
 });
 
-it("--only-expired waits again where an earlier one was stopped at the gate", async () => {
+it("waits again with --only-expired after an earlier stop at the gate", async () => {
   await fleet.write("settings/t0.yaml", settingsOf("t0", flood(PAST) + NEWS));
   await fleet.write("settings/t2.yaml", settingsOf("t2", flood(PAST) + REVERTED));
   const first = await fleet.rollout("--only-expired", "--yes");

@@ -5,7 +5,7 @@ import { Fleet } from "../support/fleet";
  * Allows that somebody added in the console, and that no file declares. Through the real command and the real engine.
  */
 
-it("names the unmanaged allows that a rollout leaves, and what to do about them", async () => {
+it("names the unmanaged allows and what to do about them", async () => {
   await using fleet = await Fleet.start({ tenants: 2 });
   for (const value of ["partner.example", "gmail.com"]) {
     await fleet.console("t1", "POST", "/allow_deny_entries", { list: "allow", entry_type: "domain", value });

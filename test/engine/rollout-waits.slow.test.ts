@@ -58,7 +58,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("waits for a person at a gate and after --until, and stops where a wave is not well", async () => {
+it("waits at a gate and after --until, and stops when unhealthy", async () => {
   const first = await fleet.rollout("--yes");
   expect(told(first)).toEqual([2, ["t0"]]);
   expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
@@ -118,7 +118,7 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   expect(fleet.holds("t2")).toEqual(["deny mended.example", ...fleet.declared("t2")].sort());
 });
 
-it("waits for a stack that another run holds, tells by whom, and leaves that run alone", async () => {
+it("waits for a stack locked by another run and names its owner", async () => {
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2 }\n" });
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n  - held.example\n"));
   const reached = held(({ value }) => value === "held.example");
@@ -143,7 +143,7 @@ it("waits for a stack that another run holds, tells by whom, and leaves that run
   );
 });
 
-it("refuses a second rollout over the same stacks by name, and shares a service's places between others", async () => {
+it("rejects a second rollout of the same stacks by name", async () => {
   await fleet.targets({
     waves: `services:\n  ${fleet.sandbox.url}: { maxConcurrent: 1 }\nwaves:\n  - { name: all, maxConcurrent: 2 }\n`,
   });
@@ -178,7 +178,7 @@ it("refuses a second rollout over the same stacks by name, and shares a service'
   await fleet.quiet();
 });
 
-it("begins nothing in the hours that a wave leaves out, unless a person wants it then", async () => {
+it("starts nothing in excluded hours without --any-time", async () => {
   const hour = (ms: number): string => new Date(ms).toISOString().slice(11, 16);
   const [from, to] = [hour(Date.now() - 3_600_000), hour(Date.now() + 7_200_000)];
   await fleet.targets({ waves: `waves:\n  - { name: all, not: "${from}–${to}" }\n` });

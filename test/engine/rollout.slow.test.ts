@@ -41,7 +41,7 @@ const LOOKED_AT = [
   "GET vip_employees  1",
 ];
 
-it("makes stacks, and takes one that a person made, as it is", async () => {
+it("creates stacks and leaves a manually created one unchanged", async () => {
   const init = await fleet.pulumi("t1", "stack", "init").ended;
   const up = await fleet.pulumi("t1", "up", "--yes", "--skip-preview").ended;
   expect([init, up]).toMatchObject([{ code: 0 }, { code: 0 }]);
@@ -53,7 +53,7 @@ it("makes stacks, and takes one that a person made, as it is", async () => {
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 });
 
-it("is right to run no engine then: neither does one find anything to do, nor a person's own `pulumi up`", async () => {
+it("runs no engine when an engine would find nothing to do", async () => {
   fleet.take();
   const texts = await stateTexts();
   const second = await fleet.rollout("--yes");

@@ -16,7 +16,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("makes a stack and changes its tenant; again, it only reads and runs no engine", async () => {
+it("creates a stack and only reads in the next rollout", async () => {
   const first = await fleet.rollout("--yes");
   expect(first.code, first.output).toBe(0);
   expect(statesIn(first.report())).toEqual({ t0: "done" });

@@ -30,14 +30,14 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-it("are there for every resource, in every language", () => {
+it("includes an example for every resource in every language", () => {
   for (const { programs } of EXAMPLES) {
     expect(Object.keys(programs)).toEqual(["typescript", "python", "go", "csharp", "java", "yaml"]);
   }
   expect(EXAMPLES).toHaveLength(5);
 });
 
-it("compile in TypeScript", async () => {
+it("compiles the TypeScript examples", async () => {
   const project = await written("typescript", (name) => `${name}.ts`);
   await mkdir(join(project, "node_modules/@pulumi"), { recursive: true });
   await symlink(resolve("sdk/nodejs"), join(project, "node_modules/pulumi-email-security-native"));
@@ -87,7 +87,7 @@ it.skipIf(noGo)(`compile in Go${noGo ? ` (skipped: ${noGo})` : ""}`, async () =>
   await check("go", ["list", "-export", "./..."], project, GO_BUILD);
 });
 
-it("name in C# only what its SDK has", async () => {
+it("names only members of the SDK in the C# examples", async () => {
   for (const { name, programs } of EXAMPLES) {
     const text = programs["csharp"] ?? "";
     expect(text).toContain(`using EmailSecurity = ${schema.language.csharp.rootNamespace}.EmailSecurity;`);

@@ -15,7 +15,7 @@ const missing = missingToolchain("go");
 const SCHEMA = resolve("provider/dist/plugin/schema.json");
 const EXAMPLES = resolve("provider/plugin/schema/examples");
 
-it("has a schema that Pulumi's own check finds no fault with", async () => {
+it("passes Pulumi's schema check", async () => {
   const { command, environment } = await requireEngine();
   await using home = await EmptyFolder.create();
   const env = { ...environment(), PULUMI_HOME: home.path };
@@ -29,7 +29,7 @@ it.each([
   ["go", "emailsecurity/pulumi-plugin.json"],
   ["dotnet", "pulumi-plugin.json"],
   ["java", "src/main/resources/com/pulumiemailsecurity/email-security/plugin.json"],
-])("tells the engine in the SDK of %s which plugin a program needs, and from where", async (language, file) => {
+])("names the plugin and its download URL in the SDK of %s", async (language, file) => {
   const { name, version, pluginDownloadURL } = JSON.parse(await readFile(SCHEMA, "utf8"));
   const told = JSON.parse(await readFile(resolve("sdk", language, file), "utf8"));
   expect(told.pulumi ?? told).toEqual({ resource: true, name, version, server: pluginDownloadURL });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 
-it("what is secret in a list stays so under the key that the state has, however the program writes it", async () => {
+it("keeps list secrets encrypted under their canonical keys", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: `

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { canary, program, watched } from "./secrets";
 
-it("has a key in the clear only where Pulumi was asked for secrets, and none of a configuration that is", async () => {
+it("exposes a key only when secrets are requested", async () => {
   await using run = await watched({ PLAIN_KEY: canary.key });
   const { project } = run;
   // What dynamic resources are given, the engine keeps as it is.

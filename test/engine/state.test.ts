@@ -21,7 +21,7 @@ function sizeOf(resource: StackResource): number {
   return Buffer.byteLength(JSON.stringify(rest));
 }
 
-it("keeps a resource's state small: at most 1,300 bytes, of which the shell, a constant text, at most 250", async () => {
+it("keeps a resource's state within 1,300 bytes", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program,

@@ -29,7 +29,7 @@ async function withPartner(): Promise<{ readonly fleet: Fleet; readonly settings
 
 const writes = (fleet: Fleet) => fleet.take().filter(({ method }) => method !== "GET");
 
-it("refuses two keys that were swapped between tenants whose people share a domain", async () => {
+it("refuses swapped keys of tenants that share a mail domain", async () => {
   await using fleet = await Fleet.start({
     tenants: 2,
     entries: 2,
@@ -60,7 +60,7 @@ async function refusedRollout(fleet: Fleet, forgets: readonly string[]): Promise
 }
 
 describe.each(CLONES)("$about", ({ forgets }) => {
-  it("shows the removals of a tenant whose name another tenant has now", async () => {
+  it("shows the removals of a tenant whose name another tenant took", async () => {
     const { fleet } = await withPartner();
     await using _ = fleet;
     const file = (one: string, other: string): string => `version: 1
@@ -82,7 +82,7 @@ tenants:
     for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
   });
 
-  it("shows the removals of tenants whose project has another name now", async () => {
+  it("shows the removals of tenants after a project rename", async () => {
     const { fleet } = await withPartner();
     await using _ = fleet;
     const targets = await fleet.read("tenants.yaml");
@@ -99,7 +99,7 @@ tenants:
   });
 });
 
-it("prints a command that forgets the stack of a removed tenant from any directory", async () => {
+it("prints a command that forgets a removed tenant's stack from anywhere", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   const first = await fleet.rollout("--yes");
   expect(first.code, first.output).toBe(0);
@@ -113,7 +113,7 @@ it("prints a command that forgets the stack of a removed tenant from any directo
   expect(stdout).toContain("t0' has been removed!");
 });
 
-it("plans a new tenant beside a project whose state is cut off", async () => {
+it("plans a new tenant despite another project's truncated state", async () => {
   const { fleet } = await withPartner();
   await using _ = fleet;
   await mkdir(join(fleet.folder, ".state/.pulumi/stacks/other"));

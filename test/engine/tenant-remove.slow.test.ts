@@ -8,7 +8,7 @@ import { layLock, lockFolder, locksIn, NOBODY, typed } from "../support/stack-lo
 
 /* A tenant that goes: with its stack, or with what that has declared at the service as well. */
 
-it("removes at the service what the stack declared and nothing else, and goes on where it was interrupted", async () => {
+it("destroys only what the stack declared and continues after an interruption", async () => {
   await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
   await fleet.commitAll("All tenants");
   const remove = async (...args: string[]) => await fleet.begin({}, "tenant", "remove", ...args).ended;
@@ -61,7 +61,7 @@ it("removes at the service what the stack declared and nothing else, and goes on
   expect(forgot.stdout).toContain("settings/t1.yaml stays");
 });
 
-it("is kept from it by a rollout whose journal is not at hand, and not by the lock of a run that was killed", async () => {
+it("refuses removal during an open rollout but clears a stale lock", async () => {
   const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
   await using fleet = await Fleet.start({ tenants: 3, entries: 1, waves });
   await fleet.commitAll("All tenants");
@@ -98,7 +98,7 @@ it("is kept from it by a rollout whose journal is not at hand, and not by the lo
   expect(fleet.holds("t0")).toEqual([]);
 });
 
-it("keeps a skip with the stack, tells whoever adds the tenant again, and ends it with the stack", async () => {
+it("keeps a skip until its stack is removed", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
   await fleet.write("settings/t1.yaml", "version: 1\ninclude: [baseline.yaml]\nallow: [partner.example]\n");
   await fleet.commitAll("All tenants");

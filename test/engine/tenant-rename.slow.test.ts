@@ -45,7 +45,7 @@ it.each([
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
 });
 
-it("keeps the stack of a tenant that `tenant rename` renames, and leaves a new tenant beside a removed one alone", async () => {
+it("keeps the stack of a tenant renamed by `tenant rename`", async () => {
   await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
   await fleet.commitAll("All tenants");
   const first = await fleet.rollout("--only", "t0", "t1", "--yes");
@@ -65,7 +65,7 @@ it("keeps the stack of a tenant that `tenant rename` renames, and leaves a new t
   expect(fleet.holds("t2")).toEqual(fleet.declared("t2"));
 });
 
-it("refuses a second key of another tenant before the first write, also where one of the two is left out", async () => {
+it("refuses a second key of another tenant before the first write", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   for (const name of fleet.names) {
     const settings = await fleet.read(`settings/${name}.yaml`);
@@ -90,7 +90,7 @@ it("refuses a second key of another tenant before the first write, also where on
   expect(own.code, own.output).toBe(0);
 });
 
-it("writes to an empty tenant by one of its two keys only", async () => {
+it("writes to an empty tenant by only one of its two keys", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   await fleet.write("settings/t1.yaml", "version: 1\ndeny: [only-t1.example]\n");
   const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;

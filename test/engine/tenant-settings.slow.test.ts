@@ -28,7 +28,7 @@ afterAll(async () => {
   await its?.[Symbol.asyncDispose]();
 });
 
-it("holds a run to a reviewed plan, whatever else the files say", async () => {
+it("enforces a reviewed plan against changed files", async () => {
   const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
   await its.declare(reviewed);
   await its.plan("--output", "plan.json");
@@ -51,7 +51,7 @@ it("holds a run to a reviewed plan, whatever else the files say", async () => {
   expect(writesOf(its.sandbox)).toEqual([]);
 });
 
-it("takes over what the console put into another scope, as its plan says, where the service holds one of a value", async () => {
+it("adopts an entry of another scope as its plan says", async () => {
   const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
   await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { verdict_scope: "graymail" });
   holdsOneOfAValue = true;
@@ -81,7 +81,7 @@ it("takes over what the console put into another scope, as its plan says, where 
   }
 });
 
-it("shows, adopts and reverts what the console did", async () => {
+it("shows, adopts and reverts console drift", async () => {
   const clicked = () =>
     click(its.sandbox, "POST", "/allow_deny_entries", {
       list: "deny",
@@ -114,7 +114,7 @@ it("shows, adopts and reverts what the console did", async () => {
   expect((await its.plan()).code).toBe(0);
 });
 
-it("refuses to apply a plan for another day, and asks the service nothing", async () => {
+it("refuses to apply a plan for another day without any request", async () => {
   const late = SETTINGS.replace("Contract 2026-114", "do not touch").replace("expires: never", "expires: 2030-01-01");
   await its.declare(`${late}lists: { entries: { maxRemovalFraction: 1 } }\n`);
   const day = ["--today", "2030-01-02"];
@@ -125,7 +125,7 @@ it("refuses to apply a plan for another day, and asks the service nothing", asyn
   expect(its.sandbox.requests).toEqual([]);
 });
 
-it("tells a mistake at its line in a preview, and registers nothing", async () => {
+it("reports a mistake at its line in a preview", async () => {
   await its.declare(`${SETTINGS}deny: [010]\n`);
   const preview = await its.project.run("preview");
   expect(preview.output).toMatch(/settings\/acme\.yaml:12:8 error: value: 010 is read as 10 by YAML/);
@@ -134,7 +134,7 @@ it("tells a mistake at its line in a preview, and registers nothing", async () =
   expect((await its.cli("plan", "settings/acme.yaml")).code).toBe(1);
 });
 
-it("plans a program of any shape by its preview", async () => {
+it("plans any program from its preview", async () => {
   await its.declare(SETTINGS.replace("evil", "evil"));
   await its.project.write(`${PROGRAM}
 import { AllowDenyEntry } from "pulumi-email-security";

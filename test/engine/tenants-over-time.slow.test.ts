@@ -176,7 +176,7 @@ const FLEETS = [
 ] as const;
 
 it.each(FLEETS)(
-  "$about",
+  "keeps its guarantee: $about",
   {
     timeout: timeLimit(300_000),
   },

@@ -15,7 +15,7 @@ it.each([
   ["an internationalized domain", ["bücher.example", "xn--bcher-kva.example"]],
   ["an IPv6 address", ["2001:DB8:0::1", "2001:db8::1"]],
   ["one spelling, twice", ["partner.example", "partner.example"]],
-])("leaves no row of two resources that a program drops one after the other: %s", async (_what, values) => {
+])("leaves no row after both duplicate resources are dropped: %s", async (_what, values) => {
   await using service = await LiteralService.start({ permitsDuplicates: true });
   await using project = await EngineProject.create({
     program: program(values),

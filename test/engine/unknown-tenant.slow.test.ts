@@ -40,7 +40,7 @@ async function standings(fleet: Fleet, keys: Readonly<Record<string, string>> = 
 
 const IN_STEP = ["in-step", "in-step", "in-step"];
 
-describe("a key of a tenant that no rollout read", () => {
+describe("key of a tenant that no rollout read", () => {
   let fleet: Fleet;
   let wrong: { readonly T1_KEY: string };
 
@@ -50,7 +50,7 @@ describe("a key of a tenant that no rollout read", () => {
   });
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
-  it("writes nothing to it where the tenant was empty when the rollout was planned", async () => {
+  it("is refused on resume when the planned tenant was empty", async () => {
     const planned = await fleet.rollout("--yes");
     expect(planned.code, planned.output).toBe(2);
     const resumed = await run(fleet, wrong, "rollout", "resume");
@@ -63,7 +63,7 @@ describe("a key of a tenant that no rollout read", () => {
     expect(await standings(fleet)).toEqual(IN_STEP);
   });
 
-  it("is told by status, and refused by a plan", async () => {
+  it("is reported by status and refused by a plan", async () => {
     expect(await standings(fleet, wrong)).toEqual(["in-step", "key-wrong", "in-step"]);
     await fleet.baseline(["evil0.example", "evil1.example", "planned.example"]);
     const planned = await run(fleet, wrong, "rollout", "--yes");
@@ -75,7 +75,7 @@ describe("a key of a tenant that no rollout read", () => {
     expect(writesOf(fleet)).toEqual([]);
   });
 
-  it("writes nothing to it in resume and rollback", async () => {
+  it("causes no write to its tenant in resume and rollback", async () => {
     const planned = await fleet.rollout("--yes");
     expect(planned.code, planned.output).toBe(2);
     const resumed = await run(fleet, wrong, "rollout", "resume");
@@ -94,7 +94,7 @@ describe("a key of a tenant that no rollout read", () => {
     expect(fleet.holds("stranger")).toHaveLength(3);
   });
 
-  it("is taken for the tenant's own where a person says what the message prints", async () => {
+  it("is accepted with the variable that the message prints", async () => {
     const refused = await run(fleet, wrong, "rollout", "--yes");
     const [, variable = "", value = ""] = /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(refused.output) ?? [];
     expect(value, refused.output).toBe("t1");
@@ -105,7 +105,7 @@ describe("a key of a tenant that no rollout read", () => {
   });
 });
 
-it("a right key is refused after all entries were replaced, until a person accepts it", async () => {
+it("requires acceptance of a right key after all entries were replaced", async () => {
   await using fleet = await startFleet();
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   for (const { id } of fleet.sandbox.allowDenyEntries("t1"))
@@ -123,7 +123,7 @@ it("a right key is refused after all entries were replaced, until a person accep
   expect((await standings(fleet))[1]).not.toBe("key-wrong");
 });
 
-describe("without the journal", () => {
+describe("missing journal", () => {
   let fleet: Fleet;
   let swapped: Readonly<Record<string, string>>;
   const forget = async (): Promise<void> =>
@@ -138,7 +138,7 @@ describe("without the journal", () => {
   });
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
-  it("status tells keys that were swapped, and takes right ones for right", async () => {
+  it("reports swapped keys in status and accepts right ones", async () => {
     await forget();
     expect(await standings(fleet, swapped)).toEqual(["in-step", "key-wrong", "key-wrong"]);
     expect(await standings(fleet, { T1_KEY: fleet.keyOf("stranger") })).toEqual(["in-step", "key-wrong", "in-step"]);
@@ -147,7 +147,7 @@ describe("without the journal", () => {
     expect(found.code, found.output).toBe(1);
   });
 
-  it("a rollout writes nothing with keys that were swapped", async () => {
+  it("writes nothing in a rollout with swapped keys", async () => {
     await forget();
     await fleet.baseline(["evil0.example", "evil1.example", "more.example"]);
     const wrong = await run(fleet, swapped, "rollout", "--yes");
@@ -160,7 +160,7 @@ describe("without the journal", () => {
     for (const name of fleet.names) expect(fleet.holds(name)).toContain("deny more.example");
   });
 
-  it("what a person accepted is kept in the stack's state, also where there was nothing to do", async () => {
+  it("keeps an accepted tenant in the stack's state", async () => {
     const moved = { T1_KEY: fleet.keyOf("stranger") };
     await forget();
     for (const value of ["more.example"])
@@ -180,7 +180,7 @@ describe("without the journal", () => {
   });
 });
 
-it("keys that were swapped in the first rollout are put right as the message says", async () => {
+it("recovers from keys swapped in the first rollout as advised", async () => {
   await using fleet = await startFleet();
   const swapped = { T1_KEY: fleet.keyOf("t2"), T2_KEY: fleet.keyOf("t1") };
   const first = await run(fleet, swapped, "rollout", "--yes");
@@ -196,7 +196,7 @@ it("keys that were swapped in the first rollout are put right as the message say
   expect(await standings(fleet, swapped)).toEqual(["in-step", "key-wrong", "key-wrong"]);
 });
 
-it("a journal that remembers a wrong tenant still knows the right one", async () => {
+it("recognizes the right tenant after a rollout to a wrong one", async () => {
   const blank = tenantWith("blank", []);
   await using fleet = await startFleet({ others: [blank], scenario: () => ({ entries: HELD }) });
   await fleet.baseline(["evil0.example", "evil1.example", "more.example"]);

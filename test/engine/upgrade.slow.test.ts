@@ -12,14 +12,14 @@ import { COMMENT, FRONTS, KeptRelease, keptReleases, leaveAll } from "../support
  * A user who upgrades. What each release leaves behind is kept in test/fixtures/releases, for all later ones to go on with.
  */
 
-it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("keeps what this release leaves", async () => {
+it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("stores what this release leaves behind", async () => {
   await using world = await KeptRelease.blank();
   await leaveAll(world);
   await world.keepAs(manifest.version);
 });
 
-describe.each(keptReleases())("what release %s has left", (release) => {
-  it.each(FRONTS)("is a stack of the %s front, which is read, changed and destroyed", async (front) => {
+describe.each(keptReleases())("data from release %s", (release) => {
+  it.each(FRONTS)("includes a stack of the %s provider that still works", async (front) => {
     await using world = await KeptRelease.of(release);
     const { sandbox } = world;
     const project = await world.project(front);
@@ -56,7 +56,7 @@ describe.each(keptReleases())("what release %s has left", (release) => {
     expect(await heldInState(project)).toEqual([]);
   });
 
-  it("is a repository of settings files, whose plans and rollouts are gone on with", async () => {
+  it("includes a settings repository whose plans and rollouts continue", async () => {
     await using world = await KeptRelease.of(release);
     const { sandbox } = world;
     const { command } = await world.repository();

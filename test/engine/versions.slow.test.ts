@@ -36,24 +36,24 @@ describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, fr
     await installation?.[Symbol.asyncDispose]();
   });
 
-  it.each(fronts)("serves a stack of the %s front its whole life", async (front) => {
+  it.each(fronts)("serves a stack of the %s provider through its whole lifecycle", async (front) => {
     await installation.live(front);
   });
 
-  it("has its patches of Pulumi's host in place", async () => {
+  it("has every patch of Pulumi's host applied", async () => {
     expect(await installation.patchedMethods()).toHaveLength(3);
   });
 
-  it("rolls out", async () => {
+  it("completes a rollout", async () => {
     await installation.rollOut();
   });
 
-  it("has the types", async () => {
+  it("compiles with the package's types", async () => {
     expect(await installation.typeErrors()).toEqual([]);
   });
 });
 
-describe("an SDK whose internals are gone", () => {
+describe("SDK without the internals to patch", () => {
   let installation: Installation;
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe("an SDK whose internals are gone", () => {
     await installation.hideInternals();
   });
 
-  it("is patched nowhere", async () => {
+  it("has no patch applied", async () => {
     expect(await installation.patchedMethods()).toEqual([]);
   });
 
@@ -69,11 +69,11 @@ describe("an SDK whose internals are gone", () => {
     await installation?.[Symbol.asyncDispose]();
   });
 
-  it.each(FRONTS)("serves a stack of the %s front its whole life", async (front) => {
+  it.each(FRONTS)("serves a stack of the %s provider through its whole lifecycle", async (front) => {
     await installation.live(front);
   });
 
-  it("rolls out", async () => {
+  it("completes a rollout", async () => {
     await installation.rollOut();
   });
 });

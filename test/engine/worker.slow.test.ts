@@ -20,7 +20,7 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-it("three workers change the tenants of a rollout, one is killed in the middle, and its tenant is taken over once", async () => {
+it("hands a killed worker's tenant over exactly once", async () => {
   const workers = [0, 1, 2].map(() => fleet.begin(database, "worker", "--max-concurrent", "1"));
   for (const worker of workers) await worker.said("takes up to 1 tenants at once");
 
@@ -56,7 +56,7 @@ it("three workers change the tenants of a rollout, one is killed in the middle, 
   await endsWhenAsked(workers.filter((one) => one !== victim));
 });
 
-it("nothing is left to do, and no worker is needed to say so", async () => {
+it("needs no worker when nothing changes", async () => {
   const { code, events } = await fleet.begin(database, "rollout", "--yes").ended;
   expect(code).toBe(0);
   expect(events.at(-1)).toMatchObject({ kind: "finished", unchanged: TENANTS });

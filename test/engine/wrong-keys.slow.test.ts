@@ -64,7 +64,7 @@ async function planned(): Promise<string> {
 }
 
 describe.each(WRONG_KEYS)("$about", ({ keys }) => {
-  it("resume writes nothing, and names the key's variable, whose tenant it opens, and the next command", async () => {
+  it("writes nothing on resume and names the wrong key", async () => {
     const value = await planned();
     const wrong = await run(keys(), "rollout", "resume");
     expect(wrong.code, wrong.output).toBe(1);
@@ -93,7 +93,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
     for (const name of fleet.names) expect(fleet.holds(name)).toContain(`deny ${value}`);
   });
 
-  it("rollback leaves out the tenants with wrong keys by name, and rolls back the others", async () => {
+  it("skips only tenants with wrong keys in a rollback", async () => {
     await planned();
     const done = await fleet.rollout("resume");
     expect(done.code, done.output).toBe(0);
@@ -108,7 +108,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
     expect(rest.code, rest.output).toBe(0);
   });
 
-  it("destroy writes nothing, and shows nothing of the other tenant", async () => {
+  it("writes and shows nothing of the other tenant on destroy", async () => {
     const [name = ""] = fleet.names.filter((one) => keyVariable(one) in keys());
     const files = await fleet.read("tenants.yaml");
     const wrong = await run(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
@@ -122,7 +122,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
   });
 });
 
-it("a rollout that was interrupted isn't resumed with swapped keys", async () => {
+it("refuses swapped keys when resuming an interrupted rollout", async () => {
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
   const value = `more${++added}.example`;
   await fleet.baseline(["evil0.example", "evil1.example", value]);
@@ -144,7 +144,7 @@ it("a rollout that was interrupted isn't resumed with swapped keys", async () =>
   await fleet.targets({ about: aboutOf });
 });
 
-it("a tenant to which people added much since the planning is resumed", async () => {
+it("resumes a tenant with many entries added since planning", async () => {
   const value = await planned();
   const values = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
   for (const one of values) {

@@ -15,15 +15,15 @@ import { keptFile, keptReleases } from "../support/kept-release";
 const folder = mkdtempSync(join(tmpdir(), "email-security-kept-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.each(keptReleases())("what release %s has left", (release) => {
-  it("is state whose resources ask for handlers that there are", () => {
+describe.each(keptReleases())("data of release %s", (release) => {
+  it("contains state for handlers that still exist", () => {
     const state = readFileSync(keptFile(release, "dynamic/.state/.pulumi/stacks/settings/dev.json"), "utf8");
     const asked = new Set(state.match(/exports\.handler(?:[^"\\]|\\.)*/g));
     const kinds = ["allowDenyEntry", "allowDenyList", "vipEmployee", "vipList"] as const;
     expect([...asked].sort()).toEqual(kinds.map((kind) => JSON.stringify(buildSerializedProvider(kind)).slice(1, -1)));
   });
 
-  it("is a journal that opens, with its rollouts", async () => {
+  it("contains a journal that still opens with its rollouts", async () => {
     const file = join(folder, `${release}.db`);
     cpSync(keptFile(release, "files/.email-security/rollouts.db"), file);
     const journal = await Journal.open(await openSqlite(file));
@@ -35,7 +35,7 @@ describe.each(keptReleases())("what release %s has left", (release) => {
     }
   });
 
-  it("is a plan that was reviewed", () => {
+  it("contains a reviewed plan that still parses", () => {
     const file = keptFile(release, "files/plan.json");
     expect(parsePlan(readFileSync(file, "utf8"), file).changes).toMatchObject([{ key: "reviewed.example" }]);
   });

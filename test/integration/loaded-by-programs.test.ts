@@ -20,7 +20,7 @@ function sorted(files: readonly string[]): { readonly own: readonly string[]; re
   };
 }
 
-it("a program loads of the package what it uses: neither client nor settings files for a list, nor schemas for single entries", () => {
+it("loads only the modules of the package that a program uses", () => {
   const program = `
     let before = new Set((require("@pulumi/pulumi"), Object.keys(require.cache)));
     const loaded = ["AllowDenyEntry", "AllowDenyList"].map((name) => {
@@ -42,7 +42,7 @@ it("a program loads of the package what it uses: neither client nor settings fil
   expect(list?.others).toEqual(["@pulumi/pulumi", "ipaddr.js", "leven", "tldts", "zod"]);
 });
 
-it("all that the package exports is there for programs in ES modules too, each by its name", () => {
+it("offers every export of the package to ES modules by name", () => {
   const program = `
     import * as all from "pulumi-email-security";
     import { AllowDenyList, AuthenticationError, getThreats, SettingsClient } from "pulumi-email-security";

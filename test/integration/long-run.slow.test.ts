@@ -12,7 +12,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("goes on where it was stopped: what was under way is run again, what has passed is not", async () => {
+it("resumes a stopped run without repeating passed cases", async () => {
   const file = join(folder, "long", "journal.json");
   const parts = { "plan-each-living": { ...PARTS["plan-each-living"], cases: 6, shard: 2 } };
   vi.stubEnv("TMPDIR", folder);

@@ -13,14 +13,14 @@ function onNode20(code: string): string {
 }
 
 it.each(["pulumi-email-security", "pulumi-email-security/runtime", "pulumi-email-security/client"])(
-  "%s says which Node.js it needs, before anything else fails",
+  "names the required Node.js version when %s is loaded",
   (name) => {
     expect(onNode20(`require("${name}")`)).toContain("needs Node.js 22.19 or later; this is 20.20.2");
   },
 );
 
 it.each([[], ["doctor"], ["lint", "none.yaml"], ["--version"]])(
-  "the command says it in one line, and where to get one: %j",
+  "prints the required Node.js version in one line: %j",
   (...args) => {
     const command = `${OLD} require(require.resolve("pulumi-email-security/package.json").replace("package.json", "dist/commands/main.js"))`;
     const { status, stdout, stderr } = spawnSync(process.execPath, ["-e", command, "--", ...args], {

@@ -10,7 +10,7 @@ function beside(version: string, name: string): string {
 }
 
 it.each(["pulumi-email-security", "pulumi-email-security/runtime"])(
-  "%s says in one sentence which @pulumi/pulumi it needs, which there is, and what to type",
+  "names the required @pulumi/pulumi version when %s is loaded",
   (name) => {
     expect(beside("3.149.0", name)).toContain(
       "Error: pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0: run `npm install @pulumi/pulumi@3`.\n",
@@ -19,14 +19,14 @@ it.each(["pulumi-email-security", "pulumi-email-security/runtime"])(
   },
 );
 
-it("needs the versions that npm is told", () => {
+it("requires the same versions as peerDependencies", () => {
   expect(SDK_RANGE).toBe(manifest.peerDependencies["@pulumi/pulumi"]);
 });
 
-it.each(["3.150.0", "3.270.0", "3.1000.0", "3.150.0-alpha.x54149bf"])("does with %s", (version) => {
+it.each(["3.150.0", "3.270.0", "3.1000.0", "3.150.0-alpha.x54149bf"])("accepts %s", (version) => {
   expect(getSdkVersionProblem(version)).toBeUndefined();
 });
 
-it.each(["2.999.0", "3.149.9", "3.9.0", "4.0.0", "no version"])("refuses %s", (version) => {
+it.each(["2.999.0", "3.149.9", "3.9.0", "4.0.0", "no version"])("rejects %s", (version) => {
   expect(getSdkVersionProblem(version)).toContain(version);
 });

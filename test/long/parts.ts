@@ -87,7 +87,7 @@ const parts = {
   "hostile-lists": {
     project: "integration",
     file: "test/integration/hostile/lists.slow",
-    only: "a list that does not end",
+    only: "endless lists",
     aCase: "every list that does not end, by every way to read one",
     cases: 1,
     shard: 1,
@@ -181,7 +181,7 @@ const parts = {
   "failing-journal": {
     project: "integration",
     file: "test/integration/rollout/failing-journal",
-    only: "says of each tenant no more than is true",
+    only: "reports each tenant's true state",
     aCase: "a rollout whose journal fails at a statement",
     cases: 1_000,
     shard: 500,
@@ -190,7 +190,7 @@ const parts = {
   journal: {
     project: "integration",
     file: "test/integration/rollout/journal",
-    only: "is after each deed",
+    only: "matches its model after every operation",
     aCase: "a story of deeds, each cut off at every statement",
     cases: 400,
     shard: 100,
@@ -201,7 +201,7 @@ const parts = {
   "faults-reading": {
     project: "integration",
     file: "test/integration/faults/reading",
-    only: "at the endpoints that only read",
+    only: "at the read-only endpoints",
     aCase: "the same, of what only reads",
     cases: 1_152,
     shard: 144,
@@ -229,7 +229,7 @@ const parts = {
   "plan-each": {
     project: "unit",
     file: "test/unit/rollout/probing/plan-all-targets",
-    only: "costs a down address",
+    only: "limits requests to a down address",
     aCase: "a fleet with addresses in trouble",
     cases: 5_000,
     shard: 5_000,
@@ -238,7 +238,7 @@ const parts = {
   "plan-each-living": {
     project: "unit",
     file: "test/unit/rollout/probing/plan-all-targets",
-    only: "does not slow down",
+    only: "doesn't slow down tenants",
     aCase: "a fleet with silent addresses, and without",
     cases: 1_000,
     shard: 1_000,

@@ -18,7 +18,7 @@ All notable changes.
 - All.
 `;
 
-it("gives a version what was unreleased, and leaves the rest", () => {
+it("moves unreleased notes under the new version", () => {
   const after = releaseChangelog(BEFORE, "0.2.0", "2026-11-23");
   expect(after).toBe(BEFORE.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 - 2026-11-23\n"));
   expect(getChangelogSection(after, "Unreleased")).toBe("");
@@ -27,7 +27,7 @@ it("gives a version what was unreleased, and leaves the rest", () => {
   expect(getChangelogSection(after, "0.1")).toBeUndefined();
 });
 
-it("releases nothing where nothing is said, and no version twice", () => {
+it("refuses an empty Unreleased section and an existing version", () => {
   expect(() => releaseChangelog(BEFORE, "0.1.0", "2026-11-23")).toThrow("CHANGELOG.md has a part 0.1.0 already.");
   const after = releaseChangelog(BEFORE, "0.2.0", "2026-11-23");
   expect(() => releaseChangelog(after, "0.3.0", "2026-11-23")).toThrow(

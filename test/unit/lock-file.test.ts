@@ -11,7 +11,7 @@ const file = "package-lock.json";
 const packages: Record<string, Locked> = JSON.parse(fs.readFileSync(file, "utf8")).packages;
 
 // npm leaves out of the lock what it did not install, as the programs of other platforms, and `npm ci` then refuses the file.
-it("locks all that a locked package depends on, for whichever platform", () => {
+it("locks every dependency of a locked package for all platforms", () => {
   const lacking = Object.entries(packages).flatMap(([place, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
       .filter((name) => !isLocked(name, place))

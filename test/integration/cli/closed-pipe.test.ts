@@ -7,7 +7,7 @@ import { EmptyFolder } from "../../support/packed-package";
 const run = promisify(execFile);
 
 it.skipIf(spawnSync("bash", ["--version"]).status !== 0)(
-  "goes on to its end where nobody reads any more, as after `head`",
+  "exits with the same code when its output pipe closes early",
   async () => {
     await using folder = await EmptyFolder.create();
     const environment = { PATH: process.env["PATH"], HOME: folder.path };

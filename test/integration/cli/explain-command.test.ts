@@ -4,7 +4,7 @@ import { emailSecurity } from "../../support/command";
 
 /* `email-security explain`, as it is built. */
 
-it("leads with what happened, shows an example, causes and remedies, and ends in the next command", async () => {
+it("prints meaning, example, causes, remedies and next command in that order", async () => {
   const { code, stdout: shown, stderr } = await emailSecurity(".", ["explain", "exists"]);
   const stdout = shown.replace("was\nchanged", "was changed");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -17,7 +17,7 @@ it("leads with what happened, shows an example, causes and remedies, and ends in
   expect(stdout.endsWith(parts.at(-1) ?? "")).toBe(true);
 });
 
-it("tells of a finding's code too, and which was meant", async () => {
+it("explains the code of a lint finding too", async () => {
   const { code, stdout } = await emailSecurity(".", ["explain", "file-unreadable"]);
   expect({ code, stdout }).toEqual({
     code: 0,
@@ -27,14 +27,14 @@ it("tells of a finding's code too, and which was meant", async () => {
   expect(slip).toMatchObject({ code: 1, stderr: expect.stringContaining("did you mean file-unreadable?") });
 });
 
-it("is told where a variable has a slip in its name, which is one of the causes", async () => {
+it("explains ERR_CONFIGURATION even when a variable name is misspelled", async () => {
   const slip = { EMAIL_SECURITY_API_KY: "key" };
   expect((await emailSecurity(".", ["lint"], slip)).stderr).toContain("[ERR_CONFIGURATION]");
   const { code, stdout } = await emailSecurity(".", ["explain", "ERR_CONFIGURATION"], slip);
   expect({ code, first: stdout.split("\n")[0] }).toEqual({ code: 0, first: "ERR_CONFIGURATION" });
 });
 
-it("lists all codes by what they are about", async () => {
+it("lists all codes grouped by topic", async () => {
   const { code, stdout } = await emailSecurity(".", ["explain"]);
   expect(code).toBe(0);
   const listed = [...stdout.matchAll(/^ {2}(ERR_\w+|(?:allow|deny)-\S+) /gm)].map(([, one]) => one);
@@ -45,6 +45,6 @@ it("lists all codes by what they are about", async () => {
 it.each([
   ["ERR_EXSITS", 'error: there is no error code "ERR_EXSITS"; did you mean ERR_EXISTS?\n'],
   ["\u001b[2J", 'error: there is no error code "\\u{1b}[2J"; `email-security explain` lists all\n'],
-])("a code that there is not ends in 1, with the nearest: %j", async (written, told) => {
+])("exits 1 for the unknown code %j", async (written, told) => {
   expect(await emailSecurity(".", ["explain", written])).toEqual({ code: 1, stdout: "", stderr: told });
 });

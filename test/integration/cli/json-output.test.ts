@@ -72,18 +72,18 @@ async function run(path: string, ...options: string[]) {
   });
 }
 
-describe.runIf(hasShell)("JSON on standard output", () => {
-  it("is run here for every command that has it", () => {
+describe.runIf(hasShell)("--format json", () => {
+  it("is tested for every command that supports it", () => {
     expect([...Object.keys(RUNS), ...WITH_ENGINE].sort()).toEqual([...WITH_JSON].sort());
   });
 
-  it.each(Object.keys(RUNS))("of %s is one document and nothing else", async (path) => {
+  it.each(Object.keys(RUNS))("prints %s as one document and nothing else", async (path) => {
     const { stdout, stderr } = await run(path, "--format", "json", "--output", "-");
     expect({ stderr, begins: stdout.slice(0, 1) }).toEqual({ stderr, begins: "{" });
     expect(JSON.parse(stdout)).toBeTypeOf("object");
   });
 
-  it.each(["plan", "rollout", "fleet site", "doctor"])("of %s goes to a file beside text", async (path) => {
+  it.each(["plan", "rollout", "fleet site", "doctor"])("writes the JSON of %s to the --output file", async (path) => {
     const file = join(fleet.folder, "made.json");
     rmSync(file, { force: true });
     const { stdout, stderr } = await run(path, "--output", "made.json");
@@ -93,7 +93,7 @@ describe.runIf(hasShell)("JSON on standard output", () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  it("is refused beside events, which use it themselves", async () => {
+  it("is rejected together with --events", async () => {
     const { code, stdout, stderr } = await run("rollout", "--events", "--format", "json");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("--events uses standard output itself");

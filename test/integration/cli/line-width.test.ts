@@ -119,7 +119,7 @@ it.each([
   { args: ["tenant", "remove", TENANT, "--dry-run"], shows: `stack rm --force --yes --stack ${TENANT}\`` },
   { args: ["explain", "ERR_CONFIGURATION"], shows: "ERR_CONFIGURATION" },
   { args: ["explain"], shows: "ERR_CONFIGURATION" },
-])("`$args.0` breaks its long lines at spaces", async ({ args, shows }) => {
+])("wraps the long lines of `$args.0` at spaces", async ({ args, shows }) => {
   const { stdout } = await run(args);
   // A command to type and a diff stay as they are.
   const [text = ""] = stdout.replace(/^ +export PATH=.*/m, "").split(/^--- /m);
@@ -127,20 +127,20 @@ it.each([
   expect(breakableLines(text)).toEqual([]);
 });
 
-it("breaks the long lines of a report beside commands for a shell", async () => {
+it("wraps the stderr report of `drift --revert`", async () => {
   const { stderr } = await run(["drift", "settings/acme.yaml", "--revert"]);
   expect(stderr).toContain(domain("f"));
   expect(breakableLines(stderr)).toEqual([]);
 });
 
-it("breaks the long lines of what was adopted and what was not", async () => {
+it("wraps the report of `drift --adopt`", async () => {
   const { stderr } = await run(["drift", "settings/acme.yaml", "--adopt", "added", "--dry-run"]);
   expect(stderr).toContain("would be adopted");
   expect(stderr).toContain("more differ");
   expect(breakableLines(stderr)).toEqual([]);
 });
 
-it("breaks the long lines of `rollout skip`", async () => {
+it("wraps the output of `rollout skip`", async () => {
   await run(["rollout", "tenants.yaml", "--only", TENANT]);
   const why = ["--reason", `its key is refused ${"over and over ".repeat(9)}OPS-412`];
   const { stdout, stderr } = await run(["rollout", "skip", TENANT, ...why]);

@@ -48,7 +48,7 @@ async function run(more: Record<string, string>, ...args: string[]) {
   return await commandLine(folder.path, environment, command)(...args);
 }
 
-it("each verb says before anything else that what speaks to PostgreSQL is not there", async () => {
+it("fails each rollout command before any work without the PostgreSQL packages", async () => {
   const before = await readdir(folder.path);
   const verbs = [["rollout"], ["rollout", "resume"], ["rollout", "rollback"], ["worker"]];
   const told = await Promise.all(verbs.map((args) => run(POSTGRES, ...args)));
@@ -57,7 +57,7 @@ it("each verb says before anything else that what speaks to PostgreSQL is not th
   expect(await readdir(folder.path)).toEqual(before);
 });
 
-it("`email-security lint` says of a targets file that its rollout could not begin", async () => {
+it("warns in `email-security lint` when the PostgreSQL packages are missing", async () => {
   const [here, elsewhere] = await Promise.all([run(POSTGRES, "lint", "tenants.yaml"), run({}, "lint", "tenants.yaml")]);
   expect(here.stdout).toBe(
     `${NO_POSTGRES.replace("error:", "warning:").replace("[ERR_MISSING_PACKAGE]", "(missing-package)")}1 warning in 2 files.\n`,
@@ -65,7 +65,7 @@ it("`email-security lint` says of a targets file that its rollout could not begi
   expect(elsewhere.stdout).toBe("Nothing found in 2 files.\n");
 });
 
-it("email-security doctor says what is not there, which is a fault only where somebody asks for it", async () => {
+it("fails the doctor check for missing packages only when PostgreSQL is configured", async () => {
   const [{ stdout: calm }, { stdout: asked }] = await Promise.all([run({}, "doctor"), run(POSTGRES, "doctor")]);
   const lines = (output: string) =>
     output
@@ -82,7 +82,7 @@ it("email-security doctor says what is not there, which is a fault only where so
 });
 
 // The last ones: they put packages there.
-it("another version than the one that this package was made for is as good as none", async () => {
+it("rejects an incompatible version of pg-boss", async () => {
   const modules = join(folder.path, "node_modules");
   await link("pg", modules);
   await mkdir(join(modules, "pg-boss"));
@@ -93,7 +93,7 @@ it("another version than the one that this package was made for is as good as no
   expect(stderr).toMatch(/^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) beside .*: `npm install /);
 });
 
-it("email-security doctor says of another @pulumi/pulumi than will do what every program says", async () => {
+it("reports an incompatible @pulumi/pulumi in `email-security doctor`", async () => {
   const other = join(folder.path, "node_modules/@pulumi/pulumi");
   await rm(other);
   await mkdir(other);

@@ -15,7 +15,7 @@ async function findFrom(writer: string): Promise<{ stdout: string; stderr: strin
   return await run("sh", ["-c", command], { cwd: folder.path, env });
 }
 
-it("waits for who writes slowly, and leaves out blank lines and comments", async () => {
+it("reads values from a slow writer, skipping blank lines and comments", async () => {
   const { stdout, stderr } = await findFrom(
     "sleep 1; printf 'hxxp://evil[.]ex'; sleep 0.3; printf 'ample/x # why\\r\\n\\n# none\\nother.example'",
   );
@@ -23,12 +23,12 @@ it("waits for who writes slowly, and leaves out blank lines and comments", async
   expect(stdout).toMatch(/^evil\.example: found\n[\s\S]*\nother\.example: nothing found\.\n$/);
 });
 
-it("reads no more than a list can have", async () => {
+it("rejects more input than a list can hold", async () => {
   expect((await findFrom("cat /dev/zero")).stderr).toContain("What stands on standard input is too long.");
   expect((await findFrom("yes a.example | head -n 50001")).stderr).toContain("There are more than 50000 values.");
 });
 
-it("a table and a preview come from there as well, however slowly, and no more of them than is bearable", async () => {
+it("reads a CSV table and a preview from a slow pipe", async () => {
   using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
   const env = {
     ...runEnvironment(),

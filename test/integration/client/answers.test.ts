@@ -16,8 +16,8 @@ const list = (client: SettingsClient) => client.allowDenyEntries.list({ list: "d
 const create = (client: SettingsClient) =>
   client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
 
-describe("an answer is read leniently", () => {
-  test("an entry of the reference, whole", async () => {
+describe("lenient response parsing", () => {
+  test("keeps every field of an entry", async () => {
     const whole = entry("e1", {
       verdict_scope: "global",
       comment: "",
@@ -27,7 +27,7 @@ describe("an answer is read leniently", () => {
     expect(await readingOf({ status: 201, results: whole }, create)).toEqual(whole);
   });
 
-  test("fields that nobody knows pass, at every level", async () => {
+  test("ignores unknown fields at every level", async () => {
     const body = { ...page([entry(1, { risk: { score: 1 } })], { next: "x" }), status: 200, trace_id: "t" };
     expect(await readingOf(body, list)).toEqual({
       items: [expect.objectContaining({ id: "1" })],
@@ -40,7 +40,7 @@ describe("an answer is read leniently", () => {
   test.each([
     ["missing", {}],
     ["null", { verdict_scope: null, comment: null, created_at: null, created_by: null }],
-  ])("optional fields may be %s", async (_name, more) => {
+  ])("accepts optional fields that are %s", async (_name, more) => {
     const row = await readingOf({ results: entry("e1", more) }, create);
     expect(row).toMatchObject({ id: "e1", list: "deny" });
     expect([row.verdict_scope, row.comment, row.created_at, row.created_by]).toEqual(
@@ -48,7 +48,7 @@ describe("an answer is read leniently", () => {
     );
   });
 
-  test("a list, a type, a scope and a date that nobody knows are carried as they are", async () => {
+  test("keeps unknown lists, types, scopes and dates unchanged", async () => {
     const odd = entry("e1", {
       list: "watch",
       entry_type: "url",
@@ -58,7 +58,7 @@ describe("an answer is read leniently", () => {
     expect(await readingOf({ results: odd }, create)).toMatchObject(odd);
   });
 
-  test("keys named __proto__ and constructor change nothing", async () => {
+  test("ignores keys named __proto__ and constructor", async () => {
     const body = `{"__proto__": {"polluted": 1}, "results": {"__proto__": {"total": 9}, "page": 1, "items": [
       {"__proto__": {"comment": "polluted"}, "constructor": {"prototype": {"polluted": 1}},
        "id": "e1", "list": "deny", "entry_type": "ip", "value": "192.0.2.1"}]}}`;
@@ -67,14 +67,14 @@ describe("an answer is read leniently", () => {
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  test.each([undefined, null, "", "  "])("a VIP whose mailbox is %j is a VIP without one", async (email) => {
+  test.each([undefined, null, "", "  "])("reads a VIP with mailbox %j as one without a mailbox", async (email) => {
     const { items } = await readingOf(page([{ email, full_name: "Room Berlin" }]), (client) =>
       client.vipEmployees.list(),
     );
     expect(items).toEqual([{ email: undefined, full_name: "Room Berlin" }]);
   });
 
-  test("what a deletion, an edit and a removal answer may be bare", async () => {
+  test("accepts empty results of a delete, an edit and a removal", async () => {
     const bare = { results: {} };
     expect(await readingOf(bare, (client) => client.allowDenyEntries.delete("e1"))).toEqual({});
     expect(await readingOf(bare, (client) => client.vipEmployees.editComment("a@example.com", "x"))).toEqual({});
@@ -82,7 +82,7 @@ describe("an answer is read leniently", () => {
   });
 });
 
-describe("a missing field that is acted on is ERR_INVALID_RESPONSE, and named by its path", () => {
+describe("missing required fields", () => {
   const { id, list: onList, entry_type, value } = entry("e1");
 
   test.each<[string, unknown, string]>([
@@ -101,7 +101,7 @@ describe("a missing field that is acted on is ERR_INVALID_RESPONSE, and named by
     ["null for the list", { id, list: null, entry_type, value }, "list: Invalid input: expected string, received null"],
     ["no type", { id, list: onList, value }, "entry_type: Invalid input: expected string, received undefined"],
     ["no value", { id, list: onList, entry_type }, "value: Invalid input: expected string, received undefined"],
-  ])("%s", async (_name, row, what) => {
+  ])("rejects %s with ERR_INVALID_RESPONSE", async (_name, row, what) => {
     const ofCreate = await failure(readingOf({ results: row }, create));
     expect(ofCreate).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
@@ -118,7 +118,7 @@ describe("a missing field that is acted on is ERR_INVALID_RESPONSE, and named by
     expect((ofList as Error).message.endsWith(`: results.items.1.${what}`)).toBe(true);
   });
 
-  test("the answer of an add that is none", async () => {
+  test("rejects an invalid response to an addition of VIPs", async () => {
     const add = (client: SettingsClient) => client.vipEmployees.add(["jane@example.com"]);
     expect(await failure(readingOf({ status: 200 }, add))).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
@@ -143,50 +143,53 @@ describe("a missing field that is acted on is ERR_INVALID_RESPONSE, and named by
     }
   });
 
-  test.each(["items", "total"])("a page with wrong %s", async (field) => {
+  test.each(["items", "total"])("rejects a page with an invalid %s", async (field) => {
     expect(await failure(readingOf(page([], { [field]: "x" }), list))).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
       message: expect.stringContaining(`: results.${field}: Invalid input: expected`),
     });
   });
 
-  test("of many faults, three are told", async () => {
+  test("reports only the first three problems", async () => {
     const error = await failure(readingOf(page([{}, {}, {}]), list));
     expect((error as Error).message.match(/results\.items/g)).toHaveLength(3);
   });
 });
 
-describe("not in the organization is one error, in whatever status and shape the service says so", () => {
+describe("mailboxes outside the organization", () => {
   const named = ["x@else.example", "y\u0007@else.example"];
 
-  test.each([200, 201, 400, 401, 404, 409, 422, 500])("%i", async (status) => {
-    for (const body of [
-      { error: "outside", not_in_org: named },
-      { error: "outside", results: { not_in_org: named } },
-      { error: "outside", results: { added: [], already_vip: [], not_in_org: named } },
-      { status, results: null, not_in_org: named },
-      { status, results: {}, not_in_org: named },
-      { status, results: [], not_in_org: named },
-      { status, results: { added: 0, not_in_org: named } },
-      { status, results: { added: [], already_vip: [], not_in_org: [] }, not_in_org: named },
-    ]) {
-      await using service = await Service.start(always(status, body));
-      await using client = new TestClient(service);
-      const error = await failure(client.vipEmployees.add(["jane@example.com", ...named]));
-      expect(error).toMatchObject({
-        name: "NotInOrganizationError",
-        code: "ERR_NOT_IN_ORGANIZATION",
-        addresses: named,
-        outcomeUnknown: false,
-        request: { method: "POST", path: "/api/v1/settings/vip_employees" },
-        message:
-          "x@else.example, y\\u{7}@else.example are no mailboxes of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
-      });
-      expect(service.received).toHaveLength(1);
-    }
-  });
+  test.each([200, 201, 400, 401, 404, 409, 422, 500])(
+    "raises ERR_NOT_IN_ORGANIZATION for status %i",
+    async (status) => {
+      for (const body of [
+        { error: "outside", not_in_org: named },
+        { error: "outside", results: { not_in_org: named } },
+        { error: "outside", results: { added: [], already_vip: [], not_in_org: named } },
+        { status, results: null, not_in_org: named },
+        { status, results: {}, not_in_org: named },
+        { status, results: [], not_in_org: named },
+        { status, results: { added: 0, not_in_org: named } },
+        { status, results: { added: [], already_vip: [], not_in_org: [] }, not_in_org: named },
+      ]) {
+        await using service = await Service.start(always(status, body));
+        await using client = new TestClient(service);
+        const error = await failure(client.vipEmployees.add(["jane@example.com", ...named]));
+        expect(error).toMatchObject({
+          name: "NotInOrganizationError",
+          code: "ERR_NOT_IN_ORGANIZATION",
+          addresses: named,
+          outcomeUnknown: false,
+          request: { method: "POST", path: "/api/v1/settings/vip_employees" },
+          message:
+            "x@else.example, y\\u{7}@else.example are no mailboxes of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
+        });
+        expect(service.received).toHaveLength(1);
+      }
+    },
+  );
 
-  test("one address, and more than ten", async () => {
+  test("names at most ten addresses in the message", async () => {
     const add = (addresses: string[]) =>
       failure(readingOf({ results: { not_in_org: addresses } }, (client) => client.vipEmployees.add(["a@b.example"])));
     expect(((await add(["x@else.example"])) as Error).message).toMatch(/^x@else\.example is no mailbox of/);
@@ -203,14 +206,14 @@ describe("not in the organization is one error, in whatever status and shape the
     [409, {}, "ERR_CONFLICT"],
     [401, { error: "who" }, "ERR_AUTH"],
     [500, { error: "oops", not_in_org: null }, "ERR_SERVER"],
-  ])("%i with %j is not that error", async (status, body, code) => {
+  ])("raises another error for status %i with %j", async (status, body, code) => {
     await using service = await Service.start(always(status, body));
     await using client = new TestClient(service);
     expect(await failure(client.vipEmployees.add(["jane@example.com"]))).toMatchObject({ code });
   });
 });
 
-test("a mailbox that is a VIP already is no error", async () => {
+test("accepts a mailbox that is already a VIP", async () => {
   await using service = await Service.start((_request, response) =>
     json(response, 200, {
       status: 200,

@@ -30,7 +30,7 @@ async function answering(numbers: object, results: object, more: object = {}, st
 
 const NONE = { page: 1, page_size: 200, total: 0 };
 
-describe("an empty list", () => {
+describe("valid empty lists", () => {
   test.each<[string, object, object, object?]>([
     ["as the reference has it", NONE, { items: [] }, { status: 200 }],
     ["with null for its items", NONE, { items: null }],
@@ -45,7 +45,7 @@ describe("an empty list", () => {
   });
 });
 
-describe("what reads as an empty list, and is none", () => {
+describe("responses that only look like an empty list", () => {
   const EMPTY = { items: [] };
   test.each<[string, object, object, object, string, RegExp, number?]>([
     ["its own status", NONE, EMPTY, { status: 500 }, "ERR_WRONG_ENVELOPE", /`status` in its body is 500/],
@@ -79,7 +79,7 @@ describe("what reads as an empty list, and is none", () => {
     }
   });
 
-  test("page data at both places that differs", async () => {
+  test("rejects conflicting totals in `results` and `pagination`", async () => {
     await using service = await Service.start((_request, response) =>
       json(response, 200, { results: { items: [], ...NONE }, pagination: { ...NONE, total: 3 } }),
     );
@@ -92,7 +92,7 @@ describe("what reads as an empty list, and is none", () => {
     }
   });
 
-  test.each([204, 205])("%i, which has no body", async (status) => {
+  test.each([204, 205])("rejects status %i, which has no body", async (status) => {
     await using service = await Service.start((_request, response) => response.writeHead(status).end());
     await using client = new TestClient(service);
     for (const read of Object.values(READINGS)) {
@@ -101,7 +101,7 @@ describe("what reads as an empty list, and is none", () => {
   });
 });
 
-test("a write whose own words contradict its status may have been done, and may not", async () => {
+test("reports an unknown outcome when a write's body contradicts its status", async () => {
   await using service = await Service.start((_request, response) =>
     json(response, 200, { status: 500, error: "audit log is down", results: { id: "e1", deleted: true } }),
   );

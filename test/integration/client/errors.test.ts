@@ -22,7 +22,7 @@ async function failuresOf(answer: Answerer, options: Partial<client.SettingsClie
 
 type ErrorClass = abstract new (...args: never[]) => client.ServiceError;
 
-describe("every refusal is a class with a stable code, and says what was tried, what came back and what to do", () => {
+describe("error statuses", () => {
   test.each<[number, ErrorClass, string, string]>([
     [400, client.BadRequestError, "ERR_BAD_REQUEST", "The service found the request invalid; nothing was changed."],
     [
@@ -49,7 +49,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
     [429, client.RateLimitedError, "ERR_RATE_LIMITED", "Too many requests; wait, then run again."],
     [500, client.ServerError, "ERR_SERVER", "The service failed; running again is safe."],
     [503, client.ServerError, "ERR_SERVER", "The service failed; running again is safe."],
-  ])("%i", async (status, errorClass, code, advice) => {
+  ])("maps status %i to its error class and code", async (status, errorClass, code, advice) => {
     const { ofRead, ofWrite, url } = await failuresOf(always(status, { error: "not\u001b[2J today\n" }));
     for (const [error, method] of [
       [ofRead, "GET"],
@@ -80,7 +80,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
     ["no text", always(502, { error: { message: "no" } })],
     ["an empty text", always(502, { error: " " })],
     ["a body that is far too large", always(502, { error: "x".repeat(5000) })],
-  ])("502 with %s is ERR_SERVER without words of the service's", async (_name, answer) => {
+  ])("maps 502 with %s to ERR_SERVER without a service message", async (_name, answer) => {
     const { ofRead, ofWrite, url } = await failuresOf(answer, { maxResponseBytes: 2000 });
     for (const error of [ofRead, ofWrite]) {
       expect(error).toMatchObject({ code: "ERR_SERVER", status: 502, serviceMessage: undefined });
@@ -89,7 +89,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
 
-  test("a refusal whose words never end is known by its status", async () => {
+  test("classifies an error by its status when the body never ends", async () => {
     const { ofRead, ofWrite } = await failuresOf(
       (_request, response) => {
         response.writeHead(401, { "content-type": "application/json" }).write('{"error": "inva');
@@ -99,7 +99,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
     for (const error of [ofRead, ofWrite]) expect(error).toMatchObject({ code: "ERR_AUTH", outcomeUnknown: false });
   });
 
-  test("long words are cut, and words that end in a full stop get no second one", async () => {
+  test("truncates long service messages", async () => {
     const long = await failuresOf(always(400, { error: "x".repeat(2000) }));
     expect(long.ofRead.serviceMessage).toBe(`${"x".repeat(500)}…`);
     const { ofRead } = await failuresOf(always(400, { error: "Try later." }));
@@ -107,7 +107,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
   });
 });
 
-describe("how long a 429 asks to wait", () => {
+describe("Retry-After", () => {
   test.each([
     ["120", 120_000],
     [" 0 ", 0],
@@ -133,7 +133,7 @@ describe("how long a 429 asks to wait", () => {
     ["2015-10-21T07:28:00Z", 0],
     [["2", "9", "3"], 9_000],
     [["2, 4", "3"], 4_000],
-  ])("Retry-After: %j is %j ms", async (value, retryAfterMs) => {
+  ])("parses %j as %j ms", async (value, retryAfterMs) => {
     const headers: Record<string, string | string[]> = value === undefined ? {} : { "retry-after": value };
     const { ofWrite } = await failuresOf(always(429, { error: "slow down" }, headers));
     const wait = retryAfterMs ? `wait ${Math.ceil(retryAfterMs / 1000)} s` : "wait";
@@ -150,7 +150,7 @@ describe("how long a 429 asks to wait", () => {
     ["2, 99999999999"],
     ["Wed, 21 Oct 2099 07:28:00 GMT"],
     ["2099-10-21T07:28:00+02:00"],
-  ])("Retry-After: %j is bounded to 7 days, and the message tells until when", async (value) => {
+  ])("caps %j at 7 days", async (value) => {
     const { ofRead } = await failuresOf(always(429, {}, { "retry-after": value }));
     expect((ofRead as client.RateLimitedError).retryAfterMs).toBe(7 * 86_400_000);
     expect(ofRead.message).toMatch(
@@ -158,12 +158,12 @@ describe("how long a 429 asks to wait", () => {
     );
   });
 
-  test("a 503 that asks for longer than a run waits tells until when", async () => {
+  test("states the end of a long wait in the error of a 503", async () => {
     const { ofRead } = await failuresOf(always(503, {}, { "retry-after": "3600" }));
     expect(ofRead.message).toMatch(/First wait 3600 s \(until .*Z\), which is longer than a run waits\.$/);
   });
 
-  test("a date to come is a wait until then", async () => {
+  test("converts a future date to the time left", async () => {
     const inADay = new Date(Date.now() + 86_400_000).toUTCString();
     const { ofRead } = await failuresOf(always(429, {}, { "retry-after": inADay }));
     const { retryAfterMs } = ofRead as client.RateLimitedError;
@@ -172,8 +172,8 @@ describe("how long a 429 asks to wait", () => {
   });
 });
 
-describe("redirects are refused, for they would carry the key elsewhere", () => {
-  test.each([301, 302, 303, 307, 308])("%i: the other server hears nothing", async (status) => {
+describe("redirects", () => {
+  test.each([301, 302, 303, 307, 308])("sends no request to the target of a %i", async (status) => {
     await using elsewhere = await Service.start(always(200, { results: {} }));
     const location = `${elsewhere.url}/trap`;
     const { ofRead, ofWrite, url } = await failuresOf((_request, response) => {
@@ -188,7 +188,7 @@ describe("redirects are refused, for they would carry the key elsewhere", () => 
     });
   });
 
-  test("one without a location too", async () => {
+  test("rejects a redirect without a Location header", async () => {
     const { ofRead } = await failuresOf((_request, response) => response.writeHead(302).end());
     expect(ofRead).toMatchObject({
       code: "ERR_REDIRECT",
@@ -197,8 +197,8 @@ describe("redirects are refused, for they would carry the key elsewhere", () => 
   });
 });
 
-describe("a connection that fails or breaks is ERR_NETWORK", () => {
-  test("refused: nothing was sent, so the outcome is known", async () => {
+describe("connection failures", () => {
+  test("reports a known outcome when the connection is refused", async () => {
     const closed = await Service.start(always(200, {}));
     const { url } = closed;
     await closed[Symbol.asyncDispose]();
@@ -217,7 +217,7 @@ describe("a connection that fails or breaks is ERR_NETWORK", () => {
     }
   });
 
-  test("a client that is closed sends nothing", async () => {
+  test("sends nothing after the client is closed", async () => {
     await using service = await Service.start(always(200, {}));
     const to = new TestClient(service);
     await to.close();
@@ -229,14 +229,14 @@ describe("a connection that fails or breaks is ERR_NETWORK", () => {
     expect(service.received).toEqual([]);
   });
 
-  test("reset before the answer: a write may have been done", async () => {
+  test("reports an unknown outcome for a write after a reset", async () => {
     const { ofRead, ofWrite } = await failuresOf((_request, response) => response.socket?.resetAndDestroy());
     for (const error of [ofRead, ofWrite]) expect(error).toBeInstanceOf(client.NetworkError);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
     expect(ofWrite.message).toMatch(/^POST \S+ at \S+ failed: [^.]+\. Check that the address/);
   });
 
-  test("what is no HTTP at all", async () => {
+  test("raises ERR_NETWORK for a response that isn't HTTP", async () => {
     const server = createServer((socket) => {
       // What isn't HTTP is hung up on.
       socket.on("error", () => {});
@@ -251,7 +251,7 @@ describe("a connection that fails or breaks is ERR_NETWORK", () => {
   });
 });
 
-describe("an answer that does not come whole in time is ERR_TIMEOUT, and a write may have been done", () => {
+describe("response timeouts", () => {
   test.each<[string, Answerer]>([
     ["no headers", () => {}],
     [
@@ -272,7 +272,7 @@ describe("an answer that does not come whole in time is ERR_TIMEOUT, and a write
   });
 });
 
-describe("an answer of success that can't be read has a class and a code of its own, and a write may have been done", () => {
+describe("unreadable success responses", () => {
   const raw =
     (body: string, contentType?: string, status = 200): Answerer =>
     (_request, response) =>
@@ -403,7 +403,7 @@ describe("an answer of success that can't be read has a class and a code of its 
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
 
-  test("an answer without an end is read no further than the limit", async () => {
+  test("stops reading an endless response at the size limit", async () => {
     const { ofRead } = await failuresOf(
       (_request, response) => {
         response.writeHead(200, { "content-type": "application/json" });
@@ -424,7 +424,7 @@ describe("an answer of success that can't be read has a class and a code of its 
   });
 
   test.each(["application/json", "application/json; charset=utf-8", "application/problem+json", undefined])(
-    "content of type %j is read as JSON",
+    "parses content type %j as JSON",
     async (contentType) => {
       await using service = await Service.start(raw('{"results": {"items": [], "total": 0}}', contentType));
       await using to = new TestClient(service);
@@ -433,7 +433,7 @@ describe("an answer of success that can't be read has a class and a code of its 
   );
 });
 
-test("a byte order mark before the JSON is passed over", async () => {
+test("ignores a byte order mark before the JSON", async () => {
   await using service = await Service.start((_request, response) =>
     response
       .writeHead(200, { "content-type": "application/json" })
@@ -443,7 +443,7 @@ test("a byte order mark before the JSON is passed over", async () => {
   expect((await to.vipEmployees.list()).items).toEqual([]);
 });
 
-test("a client goes on after a failure", async () => {
+test("keeps working after a failed request", async () => {
   await using service = await Service.start((_request, response, index) => {
     if (index === 0) response.socket?.resetAndDestroy();
     else json(response, 200, { results: { items: [{ email: "jane@example.com" }], total: 1 } });

@@ -102,7 +102,7 @@ async function all(items: AsyncIterable<unknown>, { idOf }: Iterated): Promise<u
 const traceOf = ({ path }: Iterated, query: (page: number) => string, pages: readonly number[]) =>
   pages.map((page) => `GET ${path}?${query(page)}`);
 
-describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated", (_name, list) => {
+describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %s", (_name, list) => {
   const { iterate, narrowed, queries } = list;
 
   test.each<[string[], number[]]>([
@@ -117,7 +117,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
       ["a", "b", "c", "d", "e"],
       [1, 2, 3, 1, 2, 3],
     ],
-  ])("%j is given in order by the pages %j, narrowed or not", async (ids, pages) => {
+  ])("yields %j in order, requesting the pages %j", async (ids, pages) => {
     for (const [at, reading] of [iterate, narrowed].entries()) {
       await using service = await serve(list, () => ids);
       await using client = new TestClient(service);
@@ -126,7 +126,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
     }
   });
 
-  test("without a total, an empty page is the end", async () => {
+  test("stops at an empty page when there is no total", async () => {
     await using service = await serve(
       list,
       () => ["a", "b", "c"],
@@ -137,7 +137,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
     expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 3, 1, 2, 3]));
   });
 
-  test("nothing is asked for before it is wanted, nor after a break", async () => {
+  test("requests a page only when the caller needs it", async () => {
     await using service = await serve(list, () => ["a", "b", "c", "d"]);
     await using client = new TestClient(service);
     const items = iterate(client);
@@ -225,7 +225,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
       [1, 2, 1, 2, 1],
     ],
     ["all of it goes", [["a", "b", "c"], []], ["a", "b"], [1, 2, 1]],
-  ])("%s: it is read anew, and each comes once", async (_name, lists, given, pages) => {
+  ])("yields each item once when this happens: %s", async (_name, lists, given, pages) => {
     await using service = await serve(list, (request) => lists[request] ?? lists.at(-1) ?? []);
     await using client = new TestClient(service);
     expect(await all(iterate(client), list)).toEqual(given);
@@ -242,7 +242,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
     ],
     ["a total that nothing holds", () => ["a"], () => 7, "its pages hold 1 items but its total says 7", 10],
     ["a total that is too small", () => ["a", "b"], () => 1, "its pages hold 2 items but its total says 1", 5],
-  ])("%s ends in ERR_LIST_UNSTABLE, after each was given once", async (_name, listAt, totalOf, why, requests) => {
+  ])("raises ERR_LIST_UNSTABLE for %s", async (_name, listAt, totalOf, why, requests) => {
     await using service = await serve(list, listAt, totalOf);
     await using client = new TestClient(service);
     const given: unknown[] = [];
@@ -258,7 +258,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
     expect(service.received).toHaveLength(requests);
   });
 
-  test.each([1000, null])("one page for ever, with a total of %j, is no endless loop", async (total) => {
+  test.each([1000, null])("stops when one page repeats forever with total %j", async (total) => {
     const { envelope } = endpointOf(list.name);
     const items = ["a", "b"].map(list.item);
     await using service = await Service.start((_request, response) =>
@@ -276,7 +276,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
     expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]));
   });
 
-  test("a page that fails ends it with its own error, and no request is made again", async () => {
+  test("fails with the error of a failed page, without another request", async () => {
     const items = ["a", "b"].map(list.item);
     const page1 =
       endpointOf(list.name).envelope === "paginated"
@@ -312,7 +312,7 @@ test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>
   ["VIPs by no text", (c) => c.vipEmployees.iterate({ q: 5 as never }), "q must be a text, not 5"],
   ["entries of null", (c) => c.allowDenyEntries.iterate(null as never), "query must be an object"],
   ["entries", (c) => c.allowDenyEntries.iterate({ list: "block" as "deny" }), "list must be"],
-])("what can't be iterated over is refused before any request: %s", async (_name, iterate, message) => {
+])("rejects an invalid query before any request: %s", async (_name, iterate, message) => {
   await using service = await Service.start((_request, response) => json(response, 200, {}));
   await using client = new TestClient(service);
   expect(await failure(iterate(client).next())).toMatchObject({
@@ -322,7 +322,7 @@ test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>
   expect(service.received).toEqual([]);
 });
 
-describe("VIPs that are hard to tell apart", () => {
+describe("VIP rows that are hard to distinguish", () => {
   const vips = ITERATED.find(({ name }) => name === "vipEmployees.list") as Iterated;
   const twice = [
     { email: "Jane@example.com", source: "auto" },
@@ -340,14 +340,14 @@ describe("VIPs that are hard to tell apart", () => {
       json(response, 200, { results: { items, total: rows.length } });
     });
 
-  test("one listed twice, detected and added, and rows without a mailbox are each given as often as they stand there", async () => {
+  test("yields duplicate rows and rows without a mailbox as often as listed", async () => {
     await using service = await serveRows(9);
     await using client = new TestClient(service);
     expect(await all(vips.iterate(client), { ...vips, idOf: (vip) => vip })).toEqual(twice);
     expect(service.received.map(pageOf)).toEqual([1, 2, 1, 2]);
   });
 
-  test.each([1, 2])("and no more often when the list moves before request %i", async (movesAt) => {
+  test.each([1, 2])("yields no extra rows when the list changes before request %i", async (movesAt) => {
     await using service = await serveRows(movesAt);
     await using client = new TestClient(service);
     const given = await all(vips.iterate(client), { ...vips, idOf: (vip) => vip });
@@ -358,7 +358,7 @@ describe("VIPs that are hard to tell apart", () => {
     ["white space", ["jane@example.com", " jane@example.com"]],
     ["case", ["jane@example.com", "JANE@example.com"]],
     ["the form of Unicode", ["jos\u00e9@example.com", "jose\u0301@example.com"]],
-  ])("one that is written in two ways, which differ in %s, is given both times", async (_what, emails) => {
+  ])("yields both spellings of a mailbox that differ in %s", async (_what, emails) => {
     const items = emails.map((email) => ({ email, source: "manual" }));
     await using service = await Service.start((_request, response) =>
       json(response, 200, { results: { items, total: 2 } }),
@@ -368,7 +368,7 @@ describe("VIPs that are hard to tell apart", () => {
     expect(service.received).toHaveLength(1);
   });
 
-  test("in an error, a mailbox is named with its source where it has one", async () => {
+  test("names the mailbox and its source in an error", async () => {
     for (const [source, named] of [
       ["auto", "jane@example.com (auto)"],
       [undefined, "jane@example.com"],

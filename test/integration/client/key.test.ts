@@ -28,13 +28,13 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test("what the tests look through would show a key that is there", () => {
+test("finds the key in an error that contains it", () => {
   const error = new Error("no", { cause: new Error(`the key is ${KEY}`) });
   expect(everythingShown(error)).toContain(CANARY);
   expect(everythingShown(Object.defineProperty(new Error("no"), "body", { value: { KEY } }))).toContain(CANARY);
 });
 
-describe("no error shows the key, wherever the service echoes it", () => {
+describe("errors when the service echoes the key", () => {
   const inHtml = KEY.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
   const raw =
     (status: number, headers: Record<string, string>, body: string): Answerer =>
@@ -78,7 +78,7 @@ describe("no error shows the key, wherever the service echoes it", () => {
     expect(service.received[0]?.headers["x-api-key"]).toBe(KEY);
   });
 
-  test("where the words held the key, it is seen that they did", async () => {
+  test("replaces the key in the service message with a placeholder", async () => {
     await using service = await Service.start(always(401, { error: `unknown key ${KEY}!`, hint: KEY }));
     await using client = new TestClient(service);
     expect(await failure(client.vipEmployees.list())).toMatchObject({
@@ -87,7 +87,7 @@ describe("no error shows the key, wherever the service echoes it", () => {
     });
   });
 
-  test("a body that is nested too deep to look through is left out", async () => {
+  test("omits a body nested too deeply to redact", async () => {
     const deep = `{"error": "no", "x": ${"[".repeat(200_000)}${JSON.stringify(KEY)}${"]".repeat(200_000)}}`;
     await using service = await Service.start(raw(400, { "content-type": "application/json" }, deep));
     await using client = new TestClient(service);
@@ -96,7 +96,7 @@ describe("no error shows the key, wherever the service echoes it", () => {
   });
 });
 
-describe("no mistake in the configuration shows the key", () => {
+describe("configuration errors that involve the key", () => {
   test.each<[string, Partial<SettingsClientOptions>]>([
     ["the key has a line break", { apiKey: `${KEY}\n` }],
     ["the key has a letter outside ASCII", { apiKey: `${KEY}é` }],
@@ -116,7 +116,7 @@ describe("no mistake in the configuration shows the key", () => {
     expect(everythingShown(error)).not.toContain(CANARY);
   });
 
-  test("nor does a mistake in the proxy's address show its password", () => {
+  test("hides the password of an invalid proxy address", () => {
     vi.stubEnv("HTTPS_PROXY", `http://user:${CANARY}@proxy example`);
     vi.stubEnv("https_proxy", `http://user:${CANARY}@proxy example`);
     let error: unknown;
@@ -133,7 +133,7 @@ describe("no mistake in the configuration shows the key", () => {
   });
 });
 
-test("a client shows its address and not its key, whole or in parts", async () => {
+test("hides the key when a client is inspected", async () => {
   await using service = await Service.start(always(200, { results: { items: [], total: 0 } }));
   await using client = new TestClient(service);
   await client.vipEmployees.list();
@@ -144,7 +144,7 @@ test("a client shows its address and not its key, whole or in parts", async () =
   expect(inspect(client)).toBe(`SettingsClient { baseUrl: '${service.url}' }`);
 });
 
-test("loopback is reached directly: a proxy of the environment hears no key", async () => {
+test("sends loopback requests directly, not through a proxy", async () => {
   await using proxy = await Service.start(always(200, { results: { items: [], total: 0 } }));
   await using service = await Service.start(
     always(200, { results: { items: [{ email: "jane@example.com" }], total: 1 } }),

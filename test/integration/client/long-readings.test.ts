@@ -32,8 +32,8 @@ async function itemByItem(time: VirtualTime, total: number): Promise<Service> {
   });
 }
 
-describe("a reading that goes on for too long is given up, and says how far it came", () => {
-  test.each(Object.entries(READINGS))("%s", async (name, read) => {
+describe("list reads that exceed 30 minutes", () => {
+  test.each(Object.entries(READINGS))("stops reading the %s", async (name, read) => {
     const time = new VirtualTime();
     await using service = await itemByItem(time, 1_000_000);
     await using client = new TestClient(service, { time });
@@ -44,7 +44,7 @@ describe("a reading that goes on for too long is given up, and says how far it c
     expect(service.received).toHaveLength(31);
   });
 
-  test("all its attempts together", async () => {
+  test("applies the limit to all attempts together", async () => {
     const time = new VirtualTime();
     // It never holds still.
     await using service = await Service.start(({ url }, response, index) => {
@@ -60,7 +60,7 @@ describe("a reading that goes on for too long is given up, and says how far it c
   });
 });
 
-test("neither what waits for permits counts, nor what is done with the items", async () => {
+test("excludes rate-limit waits and item processing from the limit", async () => {
   const time = new VirtualTime();
   await using service = await itemByItem(time, 5);
   const permits = {

@@ -29,7 +29,7 @@ async function startService(mail: Answerer): Promise<Service> {
   });
 }
 
-describe("readings of mail don't stop writes of settings", () => {
+describe("failing mail endpoints", () => {
   test.each<[string, Answerer]>([
     ["odd answers", always(200, { results: 7 })],
     ["answers of the wrong envelope", always(200, { error: "no" })],
@@ -37,7 +37,7 @@ describe("readings of mail don't stop writes of settings", () => {
     ["failures", always(500, { error: "down" })],
     ["connections that break", (_request, response) => response.destroy()],
     ["an hour to wait", always(503, { error: "reindexing" }, { "retry-after": "3600" })],
-  ])("%s", async (_name, mail) => {
+  ])("leave settings writes and the retry budget untouched after %s", async (_name, mail) => {
     await using service = await startService(mail);
     const time = new VirtualTime();
     await using client = new TestClient(service, { time, retries: true });
@@ -57,7 +57,7 @@ describe("readings of mail don't stop writes of settings", () => {
     for (let at = 0; at < 10; at += 1) expect(client.consumeRetryBudget()).toBe(true);
   });
 
-  test("yet mail that only fails is not asked for ever", async () => {
+  test("open the circuit breaker when they only fail", async () => {
     await using service = await startService(always(500, { error: "down" }));
     await using client = new TestClient(service, { time: new VirtualTime(), retries: true });
     for (let at = 0; at < 100; at += 1) {
@@ -69,7 +69,7 @@ describe("readings of mail don't stop writes of settings", () => {
     expect(service.received.filter(({ url }) => url.includes("/metrics/"))).toHaveLength(6);
   });
 
-  test("and too many requests are too many of all", async () => {
+  test("apply a 429 to settings requests too", async () => {
     await using service = await startService(always(429, { error: "slow down" }, { "retry-after": "3600" }));
     await using client = new TestClient(service, { time: new VirtualTime(), retries: true });
     await failure(client.threats.list());

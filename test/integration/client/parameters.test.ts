@@ -63,7 +63,7 @@ const BY_DAYS = [
 ];
 const SETTINGS = ["vipEmployees.list", "allowDenyEntries.list"];
 
-describe("a default is the service's own: what is not given is not sent", () => {
+describe("omitted parameters", () => {
   test.each([
     // "minutes_ago | integer | 7*24*60 (one week)"; "default 30*24*60, thirty days"; "page | integer | 1"
     ...LISTS_BY_WINDOW.map((name) => [name, ""]),
@@ -71,7 +71,7 @@ describe("a default is the service's own: what is not given is not sent", () => 
     ...BY_DAYS.map((name) => [name, ""]),
     // "page_size | integer | 50"; "sort | string, asc or desc | desc"; the page is always said here.
     ...SETTINGS.map((name) => [name, "?page=1"]),
-  ])("%s sends %j", async (name = "", query) => {
+  ])("leave the defaults of %s to the service, sending %j", async (name = "", query) => {
     expect(await sent(name)).toBe(query);
     expect(await sent(name, {})).toBe(query);
     const allUndefined = { minutes_ago: undefined, page: undefined, page_size: undefined, days: undefined };
@@ -80,7 +80,7 @@ describe("a default is the service's own: what is not given is not sent", () => 
   });
 });
 
-describe("each parameter is sent by its name on the wire", () => {
+describe("query parameters", () => {
   test.each<[string, Record<string, unknown>, string]>([
     ["threats.list", { page: 2, minutes_ago: 10_080 }, "?minutes_ago=10080&page=2"],
     ["threats.list", { page: 1, page_size: 100 }, "?page=1&page_size=100"],
@@ -107,12 +107,12 @@ describe("each parameter is sent by its name on the wire", () => {
       { list: "allow", page: 2, page_size: 1, q: "evil" },
       "?list=allow&page=2&page_size=1&q=evil",
     ],
-  ])("%s with %j sends %j", async (name, query, line) => {
+  ])("encodes %s with %j as %j", async (name, query, line) => {
     expect(await sent(name, query)).toBe(line);
   });
 });
 
-describe("what is out of bounds is refused before any request, by its name and with the reason", () => {
+describe("arguments out of range", () => {
   const numbers: [name: string, property: string, most?: number][] = [
     ...LISTS_BY_WINDOW.flatMap((name): [string, string][] => [
       [name, "minutes_ago"],
@@ -129,7 +129,7 @@ describe("what is out of bounds is refused before any request, by its name and w
     ]),
   ];
 
-  test.each(numbers)("%s: %s", async (name, property, most) => {
+  test.each(numbers)("rejects a call of %s with an invalid %s", async (name, property, most) => {
     const range = most === undefined ? "of 1 or more" : `from 1 to ${most}`;
     const misfits: [unknown, string][] = [
       [0, "0"],
@@ -175,7 +175,7 @@ describe("what is out of bounds is refused before any request, by its name and w
       { entity_type_parameter: "days", entity_type: "user", days: 7 },
       'entity_type_parameter can\'t be "days": that is the name of the period',
     ],
-  ])("%s with %j", async (name, query, message) => {
+  ])("rejects %s with %j", async (name, query, message) => {
     expect(await refused(name, query)).toBe(message);
   });
 
@@ -216,7 +216,7 @@ describe("what is out of bounds is refused before any request, by its name and w
   });
 });
 
-describe("a query that is none, or holds what no call takes", () => {
+describe("invalid queries", () => {
   test.each(Object.keys(CALLS))("%s", async (name) => {
     for (const [query, shown] of [
       [null, "null"],
@@ -250,7 +250,7 @@ describe("a query that is none, or holds what no call takes", () => {
   });
 });
 
-describe("a body that can't be written", () => {
+describe("invalid request bodies", () => {
   const entry = { list: "deny", entry_type: "domain", value: "evil.example" } as const;
   const NO_TEXTS: [unknown, string][] = [
     [null, "null"],
@@ -309,7 +309,7 @@ describe("a body that can't be written", () => {
     ],
     ["list", (c, list) => c.allowDenyEntries.readAll(list), undefined, 'list must be "allow" or "deny", not undefined'],
     ["emails", (c, emails) => c.vipEmployees.add(emails), new Array(1), "emails[0] must be a text, not undefined"],
-  ])("%s of call %# is refused before any request: %s, given %j", async (_name, call, value, message) => {
+  ])("rejects %s of call %# before any request: %s, given %j", async (_name, call, value, message) => {
     await using service = await serviceOf("threats.list");
     await using client = new TestClient(service);
     expect(await failure(call(client, value as never))).toMatchObject({
@@ -320,7 +320,7 @@ describe("a body that can't be written", () => {
   });
 });
 
-describe("only what the reference lets be written is written, though a row that was read is created anew", () => {
+describe("writable fields", () => {
   const row = {
     id: "e1",
     list: "deny",
@@ -352,7 +352,7 @@ describe("only what the reference lets be written is written, though a row that 
   });
 });
 
-describe("parameters that the reference does not show", () => {
+describe("extra query parameters", () => {
   const withExtra = Object.keys(CALLS).filter((name) => !SETTINGS.includes(name));
   /** What each of these calls sets itself. */
   const ownOf = (name: string): string[] => [
@@ -362,13 +362,13 @@ describe("parameters that the reference does not show", () => {
     ...(name === "metrics.topTargetedEntities" ? ["entity_type"] : []),
   ];
 
-  test.each(withExtra)("%s sends them as given, after its own", async (name) => {
+  test.each(withExtra)("are appended by %s after its own", async (name) => {
     const extra = { "a b": "c&d=é", zero: 0, half: 0.5, no: false, empty: "", left_out: undefined };
     const own = LISTS_BY_WINDOW.includes(name) ? "minutes_ago" : "days";
     expect(await sent(name, { extra, [own]: 3 })).toBe(`?${own}=3&a+b=c%26d%3D%C3%A9&zero=0&half=0.5&no=false&empty=`);
   });
 
-  test.each(withExtra)("%s refuses there what it sets itself, given or not", async (name) => {
+  test.each(withExtra)("are rejected by %s when it sets them itself", async (name) => {
     for (const own of ownOf(name)) {
       for (const query of [{ [own]: own === "entity_type" ? "user" : 1 }, {}]) {
         expect(await refused(name, { ...query, extra: { [own]: 2 } })).toBe(
@@ -378,14 +378,14 @@ describe("parameters that the reference does not show", () => {
     }
   });
 
-  test("the name of the entity type, once it is another, is the one that can't be given twice", async () => {
+  test("can't repeat the renamed entity type parameter", async () => {
     const name = "metrics.topTargetedEntities";
     const query = { entity_type: "group", entity_type_parameter: "kind" };
     expect(await refused(name, { ...query, extra: { kind: "user" } })).toContain('extra holds "kind"');
     expect(await sent(name, { ...query, extra: { entity_type: "x" } })).toBe("?kind=group&entity_type=x");
   });
 
-  test("a name that every object has is a name like any other", async () => {
+  test("may have the name of an Object.prototype property", async () => {
     const extra = JSON.parse('{"constructor": "a", "__proto__": "b", "toString": "c"}');
     expect(await sent("metrics.hoursSaved", { extra })).toBe("?constructor=a&__proto__=b&toString=c");
   });
@@ -396,7 +396,7 @@ describe("parameters that the reference does not show", () => {
     [null, "null"],
     [{ a: 1 }, '{"a":1}'],
     [["a", "b"], '["a","b"]'],
-  ])("%j can't be sent", async (value, shown) => {
+  ])("can't have the value %j", async (value, shown) => {
     expect(await refused("threats.list", { extra: { risk: value } })).toBe(
       `extra.risk must be a text, a finite number or a boolean, not ${shown}`,
     );

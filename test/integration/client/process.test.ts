@@ -16,7 +16,7 @@ const PROGRAM = `
 `;
 
 // Were the connection or the time limit kept, the process would live for ten minutes, and this test fail by its own.
-test("a client that nobody closes does not keep its process alive, and loads what makes requests alone", async () => {
+test("lets the process exit without closing the client", async () => {
   await using service = await Service.start(always(200, page([{ email: "jane@example.com" }])));
   const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -34,7 +34,7 @@ test("a client that nobody closes does not keep its process alive, and loads wha
   expect(service.trace).toEqual([`GET ${VIPS}?page=1`]);
 });
 
-test("closing waits for what is under way, and may be done twice", async () => {
+test("waits for requests in flight when the client closes", async () => {
   let answerLater = () => {};
   await using service = await Service.start((_request, response) => {
     answerLater = () => always(200, page([]))(service.received[0] as never, response, 0);

@@ -24,13 +24,13 @@ const isWrite = ({ row }: Endpoint) => !row.startsWith("GET ");
 const methodOf = ({ row }: Endpoint) => row.split(" ")[0];
 const pathOf = ({ row }: Endpoint, id: string) => row.split(" ")[1]?.replace(/\{\w+\}/, id) ?? "";
 
-describe("the summary", () => {
-  test("each of its twenty rows is an endpoint of these tests, and of nothing else", () => {
+describe("endpoint summary", () => {
+  test("lists exactly the twenty tested endpoints", () => {
     expect(summary).toHaveLength(20);
     expect(ENDPOINTS.map(({ row }) => row)).toEqual(summary);
   });
 
-  test("each method of the client is one of its rows, or a reading of a whole list", async () => {
+  test("lists every client method except reads of complete lists", async () => {
     await using to = new TestClient({ url: "https://mail-security.example" });
     const methods = Object.entries(to).flatMap(([group, methods]) =>
       Object.getOwnPropertyNames(Object.getPrototypeOf(methods))
@@ -51,7 +51,7 @@ describe("the summary", () => {
   });
 });
 
-describe("each call is one request, exactly this, and reads the answer of the reference", () => {
+describe("request and response of each endpoint", () => {
   test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
     const body = wrapped(endpoint.envelope, endpoint.content);
     await using service = await Service.start(always(200, body));
@@ -67,7 +67,7 @@ describe("each call is one request, exactly this, and reads the answer of the re
     expect(request?.headers["x-api-key"]).toBe(KEY);
   });
 
-  test.each([201, 202, 206])("a success may be any 2xx: %i", async (status) => {
+  test.each([201, 202, 206])("accepts status %i as success", async (status) => {
     for (const endpoint of ENDPOINTS) {
       await using service = await Service.start(always(status, wrapped(endpoint.envelope, endpoint.content)));
       await using to = new TestClient(service);
@@ -76,10 +76,10 @@ describe("each call is one request, exactly this, and reads the answer of the re
   });
 });
 
-describe("an id arrives exactly as it is after one percent-decoding", () => {
+describe("ids in paths", () => {
   const withId = ENDPOINTS.filter(({ row }) => row.includes("{"));
 
-  test("five endpoints take one", () => {
+  test("are part of five endpoints", () => {
     expect(withId).toHaveLength(5);
   });
 
@@ -98,7 +98,7 @@ describe("an id arrives exactly as it is after one percent-decoding", () => {
     '"quoted"@host',
     "\\..\\",
     "...",
-  ])("%j", async (id) => {
+  ])("arrive unchanged after percent-decoding: %j", async (id) => {
     await using service = await Service.start(always(404, { error: "no" }));
     await using to = new TestClient(service);
     for (const endpoint of withId) {
@@ -119,7 +119,7 @@ describe("an id arrives exactly as it is after one percent-decoding", () => {
     ["half \ud83d", /^(id|internetMessageId) holds half a character/],
     [7, /^(id|internetMessageId) must be a text, not 7$/],
     [undefined, /^(id|internetMessageId) must be a text, not undefined$/],
-  ])("%j can't, and is refused before any request", async (id, message) => {
+  ])("are rejected before any request: %j", async (id, message) => {
     await using service = await Service.start(always(200, {}));
     await using to = new TestClient(service);
     for (const endpoint of withId) {
@@ -234,7 +234,7 @@ const OTHERS: Readonly<Record<Envelope, readonly Envelope[]>> = {
   "settings page": ["array", "items", "paginated"],
 };
 
-describe("another envelope than its own is ERR_WRONG_ENVELOPE, even around the right content", () => {
+describe("wrong envelopes", () => {
   test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
     for (const other of OTHERS[endpoint.envelope]) {
       const body = wrapped(other, endpoint.content);
@@ -251,7 +251,7 @@ describe("another envelope than its own is ERR_WRONG_ENVELOPE, even around the r
   });
 });
 
-describe("both envelopes of a page are read the same", () => {
+describe("page envelopes", () => {
   const paged = ENDPOINTS.filter(({ envelope }) => envelope === "paginated" || envelope === "settings page");
 
   test.each(paged.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
@@ -278,7 +278,7 @@ describe("both envelopes of a page are read the same", () => {
   });
 
   test.each(paged.map((endpoint) => [endpoint.row, endpoint] as const))(
-    "%s: without page data it is the envelope of the top five",
+    "rejects %s without page data",
     async (_row, endpoint) => {
       for (const pagination of [undefined, null, {}, { next: "x" }]) {
         const body = { status: 200, pagination, results: { items: [] } };
@@ -288,7 +288,7 @@ describe("both envelopes of a page are read the same", () => {
   );
 
   test.each(paged.map((endpoint) => [endpoint.row, endpoint] as const))(
-    "%s: numbers that are none are refused",
+    "rejects %s with invalid page numbers",
     async (_row, endpoint) => {
       for (const name of ["page", "page_size", "total"]) {
         for (const wrong of ["1", -1, 1.5]) {
@@ -307,7 +307,7 @@ describe("both envelopes of a page are read the same", () => {
   );
 });
 
-test("each shape is public with its type, and no helper is", () => {
+test("exports each schema with its type, and no helper", () => {
   const hours: client.HoursSaved = client.hoursSaved.parse({ hours_saved: 1.5 });
   const inboxes: client.ProtectedInboxes = client.protectedInboxes.parse({ protected_inboxes: 2 });
   const mean: client.MeanAnalysisTime = client.meanAnalysisTime.parse({ analysis_time: null });

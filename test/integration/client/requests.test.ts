@@ -23,7 +23,7 @@ async function received(call: (client: SettingsClient) => Promise<unknown>, path
 const mailboxes = ["jane@example.com", "john@example.com"];
 const added: NewEntry = { list: "deny", entry_type: "domain", value: "evil.example" };
 
-describe("each call is one request, with these bytes", () => {
+describe("wire format of each call", () => {
   test.each<[string, (client: SettingsClient) => Promise<unknown>, string, unknown?]>([
     ["list entries", ({ allowDenyEntries }) => allowDenyEntries.list(), `GET ${ENTRIES}?page=1`],
     [
@@ -88,14 +88,14 @@ describe("each call is one request, with these bytes", () => {
     else expect(length ?? "0").toBe("0");
   });
 
-  test("1000 removals are one request", async () => {
+  test("sends 1000 removals in one request", async () => {
     const emails = Array.from({ length: 1000 }, (_, at) => `jane-${at}@example.com`);
     const [request] = await received(({ vipEmployees }) => vipEmployees.remove(emails));
     expect(JSON.parse(request?.body ?? "")).toEqual({ emails });
   });
 });
 
-describe("an id arrives as it is, whatever characters it holds", () => {
+describe("ids in paths", () => {
   test.each([
     ["a/b", "a%2Fb"],
     ["..%2f", "..%252f"],
@@ -121,7 +121,7 @@ describe("an id arrives as it is, whatever characters it holds", () => {
   });
 });
 
-describe("what can't be sent is ERR_INVALID_ARGUMENT before any request", () => {
+describe("invalid arguments", () => {
   test.each<[string, (client: SettingsClient) => Promise<unknown>, string]>([
     ...[
       ["", "id is empty"],
@@ -204,7 +204,7 @@ describe("what can't be sent is ERR_INVALID_ARGUMENT before any request", () => 
   });
 });
 
-describe("the address of the service", () => {
+describe("base URL", () => {
   test.each([
     ["", ""],
     ["/", ""],
@@ -213,7 +213,7 @@ describe("the address of the service", () => {
     ["/tenant-a/", "/tenant-a"],
     ["/a/b%20c///", "/a/b%20c"],
     ["/a/../b", "/b"],
-  ])("with the path %j has the prefix %j", async (path, prefix) => {
+  ])("turns the path %j into the prefix %j", async (path, prefix) => {
     const [request] = await received(({ vipEmployees }) => vipEmployees.list(), path);
     expect(request?.url).toBe(`${prefix}${VIPS}?page=1`);
   });
@@ -224,12 +224,12 @@ describe("the address of the service", () => {
     ["http://localhost:8080", "http://localhost:8080"],
     ["http://127.8.9.1", "http://127.8.9.1"],
     ["http://[::1]:8080/x/", "http://[::1]:8080/x"],
-  ])("%s is taken as %s", async (baseUrl, taken) => {
+  ])("normalizes %s to %s", async (baseUrl, taken) => {
     await using client = new TestClient({ url: baseUrl });
     expect(client.baseUrl).toBe(taken);
   });
 
-  test("plain http elsewhere is taken where it is asked for by name", async () => {
+  test("accepts plain HTTP when explicitly allowed", async () => {
     await using client = new TestClient({ url: "http://mail-security.example" }, { allowInsecureHttp: true });
     expect(client.baseUrl).toBe("http://mail-security.example");
   });
@@ -262,7 +262,7 @@ describe("the address of the service", () => {
       url,
       `is "${url}": plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).`,
     ]),
-  ])("%j is refused", (baseUrl, reason) => {
+  ])("rejects %j", (baseUrl, reason) => {
     expect(() => new SettingsClient({ baseUrl: baseUrl ?? "", apiKey: KEY })).toThrow(
       expect.objectContaining({
         name: "ConfigurationError",
@@ -273,7 +273,7 @@ describe("the address of the service", () => {
   });
 });
 
-describe("a key that no header can carry is refused before any request", () => {
+describe("invalid API keys", () => {
   test.each([
     ["", "is empty"],
     ["key\n", "holds white space, a line break or a character outside ASCII"],
@@ -303,7 +303,7 @@ test.each([
   ["timeoutMs", Number.POSITIVE_INFINITY],
   ["maxResponseBytes", 0],
   ["maxResponseBytes", Number.NaN],
-])("%s of %d is refused", (name, value) => {
+])("rejects %s of %d", (name, value) => {
   expect(() => new TestClient({ url: "https://mail-security.example" }, { [name]: value })).toThrow(
     expect.objectContaining({
       code: "ERR_INVALID_ARGUMENT",

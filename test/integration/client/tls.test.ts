@@ -23,20 +23,20 @@ async function over(certificate: { cert: string; key: string }, trusted: boolean
   return { service, client: new TestClient({ url: `https://localhost:${service.port}` }) };
 }
 
-test("https to a service whose certificate is trusted", async () => {
+test("connects to a service with a trusted certificate", async () => {
   const { service, client } = await over(makeCertificate("localhost"), true);
   await using _service = service;
   await using _client = client;
   expect(await create(client)).toMatchObject({ id: "e1" });
 });
 
-describe("a service that can't prove who it is gets no request, so a write is known not to have been done", () => {
+describe("service with an unverified identity", () => {
   test.each<[string, { cert: string; key: string }, boolean, string]>([
     ["nobody vouches for it", makeCertificate("localhost"), false, "DEPTH_ZERO_SELF_SIGNED_CERT"],
     ["it is somebody else", makeCertificate("else.example"), true, "ERR_TLS_CERT_ALTNAME_INVALID"],
     ["its certificate has expired", makeCertificate("localhost", [2000, 2001]), true, "CERT_HAS_EXPIRED"],
     ["its certificate is not valid yet", makeCertificate("localhost", [2099, 2100]), true, "CERT_NOT_YET_VALID"],
-  ])("%s", async (_name, certificate, trusted, code) => {
+  ])("receives no request when %s", async (_name, certificate, trusted, code) => {
     const { service, client } = await over(certificate, trusted);
     await using _service = service;
     await using _client = client;
@@ -50,7 +50,7 @@ describe("a service that can't prove who it is gets no request, so a write is kn
     expect(service.received).toEqual([]);
   });
 
-  test("nobody vouches for it, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set", async () => {
+  test("receives no request despite NODE_TLS_REJECT_UNAUTHORIZED=0", async () => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     const { service, client } = await over(makeCertificate("localhost"), false);
     await using _service = service;
@@ -61,7 +61,7 @@ describe("a service that can't prove who it is gets no request, so a write is kn
     expect(service.received).toEqual([]);
   });
 
-  test("it speaks plain http", async () => {
+  test("receives no request when it speaks plain HTTP", async () => {
     await using service = await Service.start(always(201, { results: entry("e1") }));
     await using client = new TestClient({ url: `https://127.0.0.1:${service.port}` });
     const error = await failure(create(client));

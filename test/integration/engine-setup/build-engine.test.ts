@@ -30,8 +30,8 @@ function inChild(workshop: Workshop): ChildProcess & { output: () => string } {
   return Object.assign(child, { output: () => output });
 }
 
-describe.skipIf(!hasShell)("the build from Go modules", () => {
-  it("makes a folder with the CLI and its hosts, once", async () => {
+describe.skipIf(!hasShell)("engine build from Go modules", () => {
+  it("installs the CLI and its language plugins only once", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);
     const options = { env: workshop.env, log: silent };
@@ -51,7 +51,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
   });
 
-  it("leaves the user's Pulumi home directory alone", async () => {
+  it("leaves the user's Pulumi home directory untouched", async () => {
     using workshop = new Workshop();
     fakeGo(workshop);
     const PULUMI_HOME = join(workshop.folder, ".pulumi");
@@ -61,7 +61,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     expect(readdirSync(dirname(dirname(command))).sort()).toEqual(["bin", "engine.json"]);
   });
 
-  it("keeps the user's proxy, and nothing of Go's settings that would change the program", async () => {
+  it("keeps the user's GOPROXY and overrides other Go settings", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);
     const env = { GOPROXY: "file:///modules", GOFLAGS: "-mod=vendor", CGO_ENABLED: "1", GOWORK: "/go.work" };
@@ -71,7 +71,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     );
   });
 
-  it("says how far it is", async () => {
+  it("reports its progress", async () => {
     using workshop = new Workshop();
     fakeGo(workshop);
     const onProgress = vi.fn();
@@ -81,7 +81,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     expect(onProgress).toHaveBeenCalledWith(expect.stringMatching(/^Compiling the CLI: 0 packages of at most 2, 0:00/));
   });
 
-  it("says what to do when Go is missing or too old", async () => {
+  it("explains what to do when Go is missing or too old", async () => {
     using workshop = new Workshop();
     const env = { ...workshop.env, PATH: workshop.programs };
     await expect(buildEngine({ env, log: silent })).rejects.toThrow(
@@ -93,13 +93,13 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     );
   });
 
-  it("leaves it to an older Go to get a newer one when it may", async () => {
+  it("accepts an older Go that can download a newer toolchain", async () => {
     using workshop = new Workshop();
     fakeGo(workshop, { release: "go1.22.2", toolchain: "auto" });
     expect(await buildEngine({ env: workshop.env, log: silent })).toContain(NAME);
   });
 
-  it("leaves nothing behind when the build fails, and says what Go said", async () => {
+  it("leaves nothing behind when it fails", async () => {
     using workshop = new Workshop();
     fakeGo(workshop);
     workshop.program(
@@ -119,7 +119,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     expect(readdirSync(engineFolder(workshop))).toEqual([]);
   });
 
-  it("is done by one of two processes, and the other says that it waits", async () => {
+  it("runs once for two concurrent processes", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);
     // The first goes on when the second has come upon it, however long that took to start.
@@ -139,7 +139,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
   });
 
-  it("that was killed halfway is done anew, with nothing left over", async () => {
+  it("starts from scratch after it was killed", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop, { slow: true });
     const child = inChild(workshop);

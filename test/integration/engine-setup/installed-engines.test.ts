@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { requireEngine } from "../../../provider/engine/find-engine";
 import { hasShell, Workshop } from "./workshop";
 
-describe.skipIf(!hasShell)("an installed pulumi", () => {
+describe.skipIf(!hasShell)("installed pulumi CLI", () => {
   /** A `pulumi` of that version, with its hosts, that counts its calls; as large as a real one when asked. */
   function pulumi(workshop: Workshop, version: string, bytes = 0): string {
     const calls = join(workshop.folder, "calls");
@@ -21,7 +21,7 @@ describe.skipIf(!hasShell)("an installed pulumi", () => {
     expect(engine).toMatchObject({ command, version: "3.200.0", source: "path", folder: workshop.programs });
   });
 
-  it("is found where Pulumi's installer puts it, which PULUMI_HOME may name", async () => {
+  it("is found in PULUMI_HOME or the installer's default directory", async () => {
     using workshop = new Workshop();
     for (const name of ["pulumi", "pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
       for (const folder of [".pulumi/bin", "elsewhere/bin"])
@@ -37,7 +37,7 @@ describe.skipIf(!hasShell)("an installed pulumi", () => {
     }
   });
 
-  it("that takes longer than two seconds to tell its version is waited for, and it says so", async () => {
+  it("is waited for, with a message, when it responds slowly", async () => {
     using workshop = new Workshop();
     pulumi(workshop, "3.300.0");
     workshop.program("pulumi", "sleep 3; echo v3.300.0");
@@ -46,13 +46,13 @@ describe.skipIf(!hasShell)("an installed pulumi", () => {
     expect(said).toEqual([expect.stringMatching(/^Waiting for the version of .*pulumi \.\.\.$/)]);
   });
 
-  it("is refused when it is too old, and the message says so", async () => {
+  it("is rejected when it is too old", async () => {
     using workshop = new Workshop();
     const command = pulumi(workshop, "3.199.0");
     await expect(requireEngine({ env: workshop.env })).rejects.toThrow(`${command} is 3.199.0, older than 3.200.0`);
   });
 
-  it("is refused without the hosts that programs in Node.js need", async () => {
+  it("is rejected without the plugins for Node.js programs", async () => {
     using workshop = new Workshop();
     workshop.program("pulumi", "echo v3.300.0");
     await expect(requireEngine({ env: workshop.env })).rejects.toThrow(
@@ -60,14 +60,14 @@ describe.skipIf(!hasShell)("an installed pulumi", () => {
     );
   });
 
-  it("is refused when it doesn't work", async () => {
+  it("is rejected when it doesn't run", async () => {
     using workshop = new Workshop();
     pulumi(workshop, "3.300.0");
     workshop.program("pulumi", "echo broken >&2; exit 1");
     await expect(requireEngine({ env: workshop.env })).rejects.toThrow("exit code 1: broken");
   });
 
-  it("is passed over for a later one that will do", async () => {
+  it("is skipped for a suitable one later on PATH", async () => {
     using workshop = new Workshop();
     pulumi(workshop, "3.300.0");
     workshop.write("old/pulumi", "#!/bin/sh\necho v3.100.0\n", 0o755);
@@ -75,7 +75,7 @@ describe.skipIf(!hasShell)("an installed pulumi", () => {
     expect(await requireEngine({ env })).toMatchObject({ version: "3.300.0", folder: workshop.programs });
   });
 
-  it("is asked for its version once for as long as it stays the same program", async () => {
+  it("is queried for its version only when its file changed", async () => {
     using workshop = new Workshop();
     const command = pulumi(workshop, "3.300.0", 1_000_000);
     await requireEngine({ env: workshop.env });
@@ -87,7 +87,7 @@ describe.skipIf(!hasShell)("an installed pulumi", () => {
     expect(calls(workshop)).toBe(2);
   });
 
-  it("is asked each time when it is a shim, whose version changes while its file doesn't", async () => {
+  it("is queried for its version every time when it is a shim", async () => {
     using workshop = new Workshop();
     pulumi(workshop, "3.300.0");
     await requireEngine({ env: workshop.env });

@@ -23,7 +23,7 @@ function holder(workshop: Workshop, holdMs: number): ChildProcess {
 
 const notes = (workshop: Workshop) => readFileSync(join(workshop.folder, "notes"), "utf8").trim().split("\n");
 
-it("lets one process in at a time", async () => {
+it("admits one process at a time", async () => {
   using workshop = new Workshop();
   const children = Array.from({ length: 4 }, () => holder(workshop, 50));
   await Promise.all(children.map((child) => once(child, "exit")));
@@ -31,7 +31,7 @@ it("lets one process in at a time", async () => {
   expect(readdirSync(workshop.folder)).toEqual(["notes"]);
 });
 
-it("is taken from a process that was killed, by one of those who wait", async () => {
+it("passes to a waiting process when its holder is killed", async () => {
   using workshop = new Workshop();
   const killed = holder(workshop, 60_000);
   await vi.waitFor(() => expect(existsSync(join(workshop.folder, "notes"))).toBe(true), { timeout: 5_000 });
@@ -43,7 +43,7 @@ it("is taken from a process that was killed, by one of those who wait", async ()
   expect(readdirSync(workshop.folder)).toEqual(["notes"]);
 });
 
-it("is taken from another machine's process only when that gives no sign of life", async () => {
+it("is taken from a process on another host once stale", async () => {
   using workshop = new Workshop();
   const path = join(workshop.folder, "lock");
   writeFileSync(path, JSON.stringify({ pid: 1, host: `not-${hostname()}`, id: "x" }));
@@ -52,7 +52,7 @@ it("is taken from another machine's process only when that gives no sign of life
   expect(onWait).toHaveBeenCalledExactlyOnceWith(`process 1 on not-${hostname()}`);
 });
 
-it("is given back when the work fails", async () => {
+it("is released when the work fails", async () => {
   using workshop = new Workshop();
   const path = join(workshop.folder, "lock");
   await expect(withLock(path, () => Promise.reject(new Error("no")))).rejects.toThrow("no");

@@ -111,7 +111,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
 
   const built = (file: string) => join(repository.folder, "provider/dist", file);
 
-  it("sets up a fresh clone; two at once do the work once", async () => {
+  it("sets up a fresh clone once for two concurrent runs", async () => {
     const runs = await Promise.all([repository.setUp(), repository.setUp()]);
     const said = runs.flatMap(({ said }) => said);
     expect(
@@ -134,13 +134,13 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(readdirSync(repository.folder).filter((name) => name.includes("lock"))).toEqual(["package-lock.json"]);
   });
 
-  it("does nothing the second time", async () => {
+  it("does nothing on the second run", async () => {
     expect(await repository.setUp()).toEqual({ code: 0, said: ["the engine"] });
     expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [] });
     expect(await repository.setUp("--build-only")).toEqual({ code: 0, said: [] });
   });
 
-  it("builds anew after a change, without what is gone", async () => {
+  it("rebuilds after a change and removes stale output", async () => {
     const source = repository.write("provider/extra.ts", "export const extra = 1;");
     expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [BUILDING] });
     expect(existsSync(built("extra.js"))).toBe(true);
@@ -150,13 +150,13 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(existsSync(built("engine/index.js"))).toBe(true);
   });
 
-  it("restores what was removed from the build", async () => {
+  it("restores removed build output", async () => {
     rmSync(dirname(built("engine")), { recursive: true });
     expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [BUILDING] });
     expect(existsSync(built("engine/lock.js"))).toBe(true);
   });
 
-  it("goes on when the types are wrong, but publishes nothing then", async () => {
+  it("continues after type errors, but fails with --build-only", async () => {
     const source = repository.write("provider/wrong.ts", "export const wrong: number = 'text';");
     expect(await repository.setUp("--no-engine")).toMatchObject({
       code: 0,
@@ -166,13 +166,13 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     rmSync(source);
   });
 
-  it("runs a script afterwards, with its arguments", async () => {
+  it("runs the given script afterwards with its arguments", async () => {
     repository.write("scripts/after.mjs", "console.log(JSON.stringify(process.argv.slice(2)));");
     const { said } = await repository.setUp("--then", "scripts/after.mjs", "up", "--build-only");
     expect(said.at(-1)).toBe('["up","--build-only"]');
   });
 
-  it("ends with 1 and the builder's own words when the engine can't be built", async () => {
+  it("exits 1 with the builder's message when the engine build fails", async () => {
     repository.write(
       "scripts/build-engine.mts",
       "export const buildEngine = async () => { throw new Error('No Go'); };",
@@ -180,7 +180,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(await repository.setUp("--then", "scripts/after.mjs")).toEqual({ code: 1, said: ["No Go"] });
   });
 
-  it("builds no engine where one is installed", async () => {
+  it("skips the engine build when one is installed", async () => {
     repository.write("provider/engine/index.ts", "export const findEngine = async () => ({});");
     expect(await repository.setUp()).toEqual({ code: 0, said: [BUILDING] });
   });

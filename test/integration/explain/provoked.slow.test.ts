@@ -403,6 +403,6 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
 };
 
-it.each(Object.entries(PROVOKED))("%s comes, as its example shows", async (code, provoke) => {
+it.each(Object.entries(PROVOKED))("raises %s as its example shows", async (code, provoke) => {
   expectExample(code as ErrorCode, await provoke(folder));
 });

@@ -204,7 +204,7 @@ const PROVOKED: Provocations<QuickCode> = {
   ERR_SANDBOX_TENANT: () => thrown(() => sandbox.vips("initech")),
 };
 
-it.each(Object.keys(PROVOKED) as QuickCode[])("%s comes, as its example shows", async (code) => {
+it.each(Object.keys(PROVOKED) as QuickCode[])("raises %s as its example shows", async (code) => {
   const folder = mkdtempSync(join(tmpdir(), "email-security-explain-"));
   try {
     expectExample(code, await PROVOKED[code](folder));
@@ -213,7 +213,7 @@ it.each(Object.keys(PROVOKED) as QuickCode[])("%s comes, as its example shows", 
   }
 });
 
-it("every code is provoked: here, by processes or by the engine", () => {
+it("covers every error code", () => {
   const all = [...Object.keys(PROVOKED), ...BY_PROCESSES, ...BY_ENGINE, ...BY_STORIES];
   expect(all.sort()).toEqual(Object.keys(EXPLANATIONS).sort());
 });

@@ -6,7 +6,7 @@ import { makeCertificate } from "../client/certificate";
 import { chosen, promiseOf } from "./faults";
 import { askTwice, type KnownIds, READING } from "./reading";
 
-describe.concurrent("a fault between the client and the service, at the endpoints that only read", () => {
+describe.concurrent("faults at the read-only endpoints", () => {
   const [trusted, untrusted] = [makeCertificate("localhost"), makeCertificate("localhost")];
   const usualAuthorities = getCACertificates("default");
   let sandbox: Sandbox;

@@ -32,7 +32,7 @@ const SETTINGS: readonly Endpoint[] = [
   { method: "POST", path: /\/vip_employees\/remove$/ },
 ];
 
-describe.concurrent("a fault between the provider process and the service", () => {
+describe.concurrent("faults between the provider process and the service", () => {
   const lanes = new Pool<Lane>();
   const tlsLanes = new Pool<Lane>();
   let clean: Observed;

@@ -50,7 +50,7 @@ const find = async (values: readonly string[], options?: { below: boolean }): Pr
 const told = ({ found }: TenantMatches): unknown[] =>
   found.map(({ kind, how, value, state, there }) => [kind, how, value, state, there.map(({ by }) => by)]);
 
-it("finds a mailbox among VIPs, in files and at the tenant, beside its entries", async () => {
+it("finds a mailbox as both an entry and a VIP", async () => {
   const person = await find(["philippa.grant@acme.example"]);
   expect(told(person)).toEqual([
     ["entry", "exact", "philippa.grant@acme.example", "missing", []],
@@ -71,7 +71,7 @@ it("finds a mailbox among VIPs, in files and at the tenant, beside its entries",
   ]);
 });
 
-it("tells one that automatic detection made with its source, and what was once declared", async () => {
+it("reports the source of an automatically detected VIP", async () => {
   const { found } = await find([
     "ruth.castellan@acme.example",
     "gone@acme.example",
@@ -88,7 +88,7 @@ it("tells one that automatic detection made with its source, and what was once d
   expect(found[0]?.there).toEqual([{ list: "vip", at: expect.any(String), source: "auto" }]);
 });
 
-it("reads no list of people where no mailbox is meant, and finds those of a domain where what is below is asked for", async () => {
+it("reads the VIP list only for mailboxes or with --below", async () => {
   expect(told(await find(["acme.example"]))).toEqual([]);
   expect(sandbox.requests).toHaveLength(2);
   const below = await find(["acme.example"], { below: true });

@@ -87,7 +87,7 @@ const find = async (...args: string[]): Promise<CommandOutcome> =>
 
 const reportOf = ({ stdout }: CommandOutcome): FindReport => findSchema.parse(JSON.parse(stdout));
 
-it("tells it once where files and tenants agree, and by name what could not be read", async () => {
+it("prints each finding once with the tenants that share it", async () => {
   const { code, stdout, stderr } = await find("evil.example", "--all");
   expect(stdout.replace(/http:\S+/, "URL")).toBe(`evil.example: found in 3 of 3 tenants, and 2 tenants could not be read
   deny evil.example: file and tenant agree, 2 tenants
@@ -126,7 +126,7 @@ Not all could be read, so there may be more:
   });
 });
 
-it("makes ⌈N/200⌉ requests a list", async () => {
+it("makes ⌈N/200⌉ requests per list", async () => {
   sandbox.clearRequests();
   expect((await find("evil.example", "--except", "hooli,refused,keyless", "--format", "json")).code).toBe(2);
   const asked = sandbox.requests.map(({ query }) => `${new URLSearchParams(query)}`).sort();
@@ -142,7 +142,7 @@ it("makes ⌈N/200⌉ requests a list", async () => {
   ]);
 });
 
-it("decides for a sender by the one rule, and says where that is assumed", async () => {
+it("names the entry that decides for a sender", async () => {
   const outcome = await find("--sender", "ceo@partner.example", "--only", "acme,globex", "--format", "json");
   const { tenants } = reportOf(outcome);
   expect(tenants.map(({ decisions }) => decisions)).toEqual([
@@ -179,7 +179,7 @@ it("decides for a sender by the one rule, and says where that is assumed", async
   ]);
 });
 
-it("tells what was declared once, by a date or a remove, and whether it is there still", async () => {
+it("reports whether expired or removed entries are still at the tenant", async () => {
   const outcome = await find("old.example", "gone.example", "--only", "acme,hooli", "--format", "json");
   const told = reportOf(outcome).tenants.map(({ name, found }) => [
     name,
@@ -207,7 +207,7 @@ it("tells what was declared once, by a date or a remove, and whether it is there
   ]);
 });
 
-it("tells of tenants with one key that their lists are not known, and not what the other one has", async () => {
+it("makes no request for tenants that share a key", async () => {
   const { acme = "" } = Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [name, apiKeys.ci]));
   sandbox.clearRequests();
   const outcome = await emailSecurity(
@@ -224,7 +224,7 @@ it("tells of tenants with one key that their lists are not known, and not what t
   expect(sandbox.requests).toEqual([]);
 });
 
-it("writes a table in which nothing is a formula", async () => {
+it("escapes formulas in CSV output", async () => {
   const { code, stdout } = await find("partner.example", "--below", "--only", "acme", "--format", "csv");
   expect(code).toBe(2);
   const rows = stdout.trim().split("\r\n");
@@ -232,7 +232,7 @@ it("writes a table in which nothing is a formula", async () => {
   expect(rows[2]).toContain(`"'=cmd()"`);
 });
 
-it("ends with 0 where it is nowhere, over one tenant too, and asks nobody for files alone", async () => {
+it("exits with 0 when nothing is found", async () => {
   expect(await find("nowhere.example", "--file", "settings/acme.yaml")).toEqual({
     code: 0,
     stdout: "nowhere.example: nothing found.\n",
@@ -243,7 +243,7 @@ it("ends with 0 where it is nowhere, over one tenant too, and asks nobody for fi
   expect(sandbox.requests).toEqual([]);
 });
 
-it("has a silent address cost one time-out, and reads the others", async () => {
+it("waits for a silent address only once", async () => {
   const connections: unknown[] = [];
   const silent = createSilent((socket) => void connections.push(socket.on("error", () => {})));
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));

@@ -103,7 +103,7 @@ function found(): Record<string, string> {
   );
 }
 
-it("writes what all tenants have by one reading of each, and by the next run what has changed", async () => {
+it("writes every tenant's entries from one read of each list", async () => {
   const first = await site("--output", "fleet.json");
   expect(first).toMatchObject({ code: 0, stderr: "Wrote fleet.json.\n" });
   expect(first.stdout).toMatch(/^Written: out\/index\.html, with 11 files beside it, 0\.\d MB in all\.\n$/);
@@ -145,7 +145,7 @@ it("writes what all tenants have by one reading of each, and by the next run wha
   expect(read("index.html")).toContain("<polyline");
 });
 
-it("tells of rollouts, wave by wave, and on a tenant's page of those that came to it", async () => {
+it("shows only the rollouts that reached a tenant on its page", async () => {
   const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
   await using journal = await fleetJournal(await openJournalDatabase(folder.path("j.db")), fingerprint);
   const files = new Map(
@@ -166,7 +166,7 @@ it("tells of rollouts, wave by wave, and on a tenant's page of those that came t
   expect(read("tenants/globex.html")).not.toContain(done);
 });
 
-it("tells beside each entry what the tenant's own mail says, where that is asked for", async () => {
+it("shows mail evidence for each entry with --evidence", async () => {
   await using service = await startSandbox({
     scenario: { name: "mail", tenants: [{ ...tenant("acme", []), employees: [EMPLOYEE], threats: 30 }] },
   });
@@ -189,7 +189,7 @@ it("tells beside each entry what the tenant's own mail says, where that is asked
   expect(own.mail).toEqual([[0, expect.stringMatching(new RegExp(`^${many} threats?: .*; to \\d+ mailbox`))]]);
 });
 
-it("has nothing of another tenant that a key opens, be it what is held there or what its mail says", async () => {
+it("shows nothing of another tenant that a key opens", async () => {
   const people = [chiefOf("other.example")];
   await using service = await startSandbox({
     scenario: {
@@ -207,14 +207,14 @@ it("has nothing of another tenant that a key opens, be it what is held there or 
   expect(service.requests.filter(({ path }) => path.endsWith("/threats"))).toEqual([]);
 });
 
-it("is written where not all could be read, says of whom, and ends with 1", async () => {
+it("writes the site and exits with 1 when a tenant is unreadable", async () => {
   folder.write("tenants.yaml", targets("acme: {}, keyless: {}"));
   expect(await site()).toMatchObject({ code: 1, stderr: "warning: of 2, 1 could not be read.\n" });
   expect(read("tenants/keyless.html")).toContain("the environment variable KEYLESS_KEY is not set");
   expect(found()["deny evil.example"]).toBe("acme, keyless");
 });
 
-it("asks nobody where the folder is somebody else's", async () => {
+it("makes no request when the output directory holds other files", async () => {
   folder.write("out/index.html", "somebody's");
   const { code, stderr } = await site();
   expect({ code, stderr }).toEqual({
@@ -225,7 +225,7 @@ it("asks nobody where the folder is somebody else's", async () => {
   expect(existsSync(join(folder.folder, "out/tenants.html"))).toBe(false);
 });
 
-it("does not fill the folder of the targets file", async () => {
+it("refuses to write into the directory of the targets file", async () => {
   const before = readdirSync(folder.folder);
   const { code, stderr } = await emailSecurity(folder.folder, ["fleet", "site", "."]);
   expect({ code, stderr }).toMatchObject({
@@ -235,7 +235,7 @@ it("does not fill the folder of the targets file", async () => {
   expect(readdirSync(folder.folder)).toEqual(before);
 });
 
-it("names a file of an earlier run that can't be read", async () => {
+it("warns about an unreadable file of an earlier run", async () => {
   const name = "2026-11-19T09-00-00-000Z.json";
   folder.write(`site/data/runs/${name}`, "{ cut off");
   const { stderr } = await emailSecurity(folder.folder, ["fleet", "site", "site"]);

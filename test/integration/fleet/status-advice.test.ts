@@ -58,7 +58,7 @@ async function typed(command: string, about = environment()): Promise<string> {
   });
 }
 
-it("advises no rollout for what an additive list holds beside the files, and a command that adopts it", async () => {
+it("suggests adopting undeclared entries of an additive list", async () => {
   const { stdout } = await status();
   expect(stdout).toContain("clicked.example");
   expect(stdout).not.toContain("email-security rollout");
@@ -68,7 +68,7 @@ it("advises no rollout for what an additive list holds beside the files, and a c
   expect(await statusJson()).toMatchObject({ tenants: [{ standing: "in-step" }] });
 });
 
-it("advises a rollout for what an exclusive list removes", async () => {
+it("suggests a rollout for what an exclusive list removes", async () => {
   folder.write(
     "settings/acme.yaml",
     "version: 1\ndeny: [evil.example]\nlists: { entries: { mode: exclusive-allows } }\n",
@@ -105,7 +105,7 @@ it.each([
     named: [],
     why: /^it holds 2 of the 2 entries and VIPs that the stack declared/,
   },
-])("tells that a tenant was probably renamed by hand, by $knownBy", async ({ backend, named, why }) => {
+])("recognizes a tenant renamed by hand from $knownBy", async ({ backend, named, why }) => {
   const about = { ...environment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
   const read = async (...args: string[]) =>
     await emailSecurity(folder.folder, ["fleet", "status", ...args, ...named], about);

@@ -98,7 +98,7 @@ const status = async (...args: string[]): Promise<CommandOutcome> =>
 
 const statusOf = ({ stdout }: CommandOutcome): FleetStatus => statusSchema.parse(JSON.parse(stdout));
 
-it("tells the same drift once, what could not be read by name, and what the files say", async () => {
+it("prints each difference once with the tenants that share it", async () => {
   const { code, stdout, stderr } = await status();
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
@@ -154,7 +154,7 @@ What to do next:
   expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
 });
 
-it("makes no journal where who only reads names one that is not there, and says which", async () => {
+it("creates no journal when a read-only command names a missing one", async () => {
   sandbox.clearRequests();
   const readers = [
     ["fleet", "status"],
@@ -178,7 +178,7 @@ it("makes no journal where who only reads names one that is not there, and says 
   expect(made).toEqual([]);
 });
 
-it("says of a targets file that is not there what it is, and shows one", async () => {
+it("shows an example when the targets file is missing", async () => {
   const { code, stderr } = await status("--targets", "tenant.yaml");
   expect({ code, stderr }).toEqual({
     code: 1,
@@ -192,7 +192,7 @@ it("says of a targets file that is not there what it is, and shows one", async (
   });
 });
 
-it("makes ⌈N/200⌉ requests a list, and ends with 0 where all are in step", async () => {
+it("makes ⌈N/200⌉ requests per list", async () => {
   sandbox.clearRequests();
   const outcome = await status("--only", "acme,initech", "--within", "2d", "--format", "json");
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
@@ -219,7 +219,7 @@ it("makes ⌈N/200⌉ requests a list, and ends with 0 where all are in step", a
   ]);
 });
 
-it("takes what a first rollout has still to bring for behind, and not for somebody's removal", async () => {
+it("reports entries of an unfinished first rollout as behind, not removed", async () => {
   const backend = `file://${folder.folder}`;
   const baseline = BASELINE.replace("deny:\n", "deny:\n  - first.example\n");
   using other = new LintedFolder({
@@ -241,7 +241,7 @@ it("takes what a first rollout has still to bring for behind, and not for somebo
   expect(stdout).not.toContain("removed since");
 });
 
-it("tells what the last rollout left from what the files say since, and which rollout has not come", async () => {
+it("separates drift from file changes since the last rollout", async () => {
   const backend = `file://${folder.folder}`;
   const brought = BASELINE.replace("deny:\n", "deny:\n  - moved.example\n").replace("Phishing", "Phish");
   const own = "version: 1\ninclude: [baseline.yaml]\n";
@@ -334,7 +334,7 @@ Rollouts that have not reached all:
   folder.write("settings/baseline.yaml", BASELINE);
 });
 
-it("has a silent address cost one time-out, and reads the others; tenants with one key are told as that", async () => {
+it("waits for a silent address only once", async () => {
   const connections: unknown[] = [];
   const silent = createSilent((socket) => void connections.push(socket.on("error", () => {})));
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
@@ -378,7 +378,7 @@ waves: [{ name: all }]
   expect(connections).toHaveLength(6);
 });
 
-it("tells people once what is new, with --notify, and asks nobody where it could not", async () => {
+it("notifies about new drift only once with --notify", async () => {
   await using hook = await startHook([200, 200, 404]);
   const run = async (...args: string[]): Promise<CommandOutcome> =>
     await emailSecurity(

@@ -81,7 +81,7 @@ describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", 
     }
   });
 
-  it("says what the cause is where a command has to write", async () => {
+  it("names the cause when a command has to write", async () => {
     const { code, stderr } = await run("closed.db", "rollout", "abandon", rollout);
     expect(code).toBe(1);
     expect(stderr).toContain(

@@ -19,7 +19,7 @@ it.each([
   expect(stderr).not.toContain("running this again does what is left");
 });
 
-it("takes each value that the help of --for shows", async () => {
+it("accepts every value shown in the help for --for", async () => {
   using folder = new LintedFolder({ "settings.yaml": "version: 1\ndeny: [bad.example]\n" });
   const help = (await emailSecurity(folder.folder, ["add", "--help"])).stdout.replaceAll(/\s+/g, " ");
   const shown = /--for <term> Set the expiry: (\S+), (\S+), the last day as (\S+), or (\w+)/.exec(help);

@@ -11,7 +11,7 @@ const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();
 const [ENTER, CTRL_C] = ["\r", "\u0003"];
 
-it("asks in a terminal, question by question, and writes once that is meant", async () => {
+it("prompts in a terminal and writes after confirmation", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   const asked = atTerminal(folder.path, ENVIRONMENT, "add --offline");
   await asked.type("Which list?", ENTER);
@@ -62,7 +62,7 @@ async function given(folder: string, input: string | (() => string), ...args: st
   return { code: code ?? -1, ...texts, output: texts.stdout + texts.stderr };
 }
 
-it("reads a list on standard input, all of it or nothing, and no more than a list can be", async () => {
+it("reads values from standard input, all or none", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   const args = ["add", "deny", "-", "--offline"] as const;
   const list = "\uFEFF# of the report\r\nhxxps://evil[.]example/x # twice\r\n\r\nevil.example\r\n198.51.100.7\r\n";
@@ -83,7 +83,7 @@ it("reads a list on standard input, all of it or nothing, and no more than a lis
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(written);
 });
 
-it("changes the file of a tenant, or the baseline of all, whose files stay good", async () => {
+it("edits the tenant's file, or the shared baseline with --baseline", async () => {
   using folder = settingsFolder({
     ".git/HEAD": "ref: refs/heads/main\n",
     "tenants.yaml": `version: 1
@@ -113,7 +113,7 @@ waves: [{ name: all }]
   expect(readFileSync(folder.at("baseline.yaml"), "utf8")).toBe("version: 1\ndeny: []\n");
 });
 
-it("looks at the tenant that --tenant names, by its own key, as far as the run allows it", async () => {
+it("reads the tenant given by --tenant with its own key", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   using folder = settingsFolder({
     ".git/HEAD": "ref: refs/heads/main\n",
@@ -134,7 +134,7 @@ waves: [{ name: all }]
   expect([looked.code, refused.code]).toEqual([0, 0]);
 });
 
-it("tells nothing of a tenant that is another than that of the files, nor do find and why", async () => {
+it("hides data of a tenant other than the one in the files", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const [held] = sandbox.allowDenyEntries("acme");
   const value = held?.value ?? "";

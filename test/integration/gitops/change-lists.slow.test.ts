@@ -15,7 +15,7 @@ function repository(): SettingsRepository {
 
 const ENVIRONMENT = runEnvironment();
 
-it("commits the file alone on a branch of its own, pushes it, and tells the page without what opens the remote", async () => {
+it("commits only the settings file, on a new branch", async () => {
   using folder = repository();
   using remote = settingsFolder({});
   folder.git("init", "--quiet", "--bare", remote.path);
@@ -46,7 +46,7 @@ it("commits the file alone on a branch of its own, pushes it, and tells the page
   expect(folder.git("--git-dir", remote.path, "branch", "--list")).toContain("email-security/remove-bad.example");
 });
 
-it("leaves all as it was where git can't do it", async () => {
+it("restores file and branch when git makes no commit", async () => {
   using folder = repository();
   const email = commandLine(folder.path, ENVIRONMENT);
   folder.program(".git/hooks/pre-commit", "echo no; exit 1");
@@ -62,7 +62,7 @@ it("leaves all as it was where git can't do it", async () => {
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(`${SETTINGS}# mine\n`);
 });
 
-it("says what the policy wants, and writes nothing of many values when one can't be read", async () => {
+it("writes nothing when the policy is violated or a value is invalid", async () => {
   using folder = repository();
   const email = commandLine(folder.path, ENVIRONMENT);
   const policy = await email("add", "deny", "evil.example");
@@ -77,7 +77,7 @@ it("says what the policy wants, and writes nothing of many values when one can't
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS);
 });
 
-it("shows the tenant's mail, and goes on where the service fails", async () => {
+it("continues without the tenant's mail when the service fails", async () => {
   using folder = repository();
   const args = ["add", "deny", "evil.example", "--ticket", "INC-2", "--dry-run"] as const;
   await using sandbox = await startSandbox({ scenario: "acme" });
@@ -97,7 +97,7 @@ it("shows the tenant's mail, and goes on where the service fails", async () => {
   expect(failed.stdout).toContain("+  - value: evil.example");
 });
 
-it("says of what is in the files already what the tenant holds", async () => {
+it("reports whether the tenant holds an already declared entry", async () => {
   const settings = "version: 1\ndeny:\n  - auditors.example.org\n  - evil.example\n";
   using folder = settingsRepository({ "settings.yaml": settings });
   await using sandbox = await startSandbox({ scenario: "acme" });

@@ -22,7 +22,7 @@ const RECORDING = 'printf "%s\\n" "$@" > "$0.args"; env > "$0.env"; cat > "$0.in
 
 const ASKED = ["add", "deny", "evil.example", "--for", "2099-12-31", "--ticket", "INC-1042", "--offline", "--pr"];
 
-it("opens a pull request by gh, of the new branch alone, and gives it no key", async () => {
+it("opens a pull request with gh without exposing the API key", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using remote = withRemote(repository, "git@github.com:acme/settings.git");
   const gh = repository.program("bin/gh", `${RECORDING}; echo https://github.com/acme/settings/pull/7`);
@@ -41,7 +41,7 @@ it("opens a pull request by gh, of the new branch alone, and gives it no key", a
   expect(repository.git("status", "--porcelain")).toBe("");
 });
 
-it("tells why gh could not, as text alone, and the page to open; and of a host that is not known, what its address tells", async () => {
+it("prints the page to open when gh fails", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using _remote = withRemote(repository, "ssh://git@github.com:22/acme/settings.git");
   repository.program(
@@ -68,7 +68,7 @@ it("tells why gh could not, as text alone, and the page to open; and of a host t
   expect(unknown.code).toBe(2);
 });
 
-it("asked again, tells what the run before did not commit, and did not push", async () => {
+it("reports what an earlier run did not commit or push", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using _remote = withRemote(repository, "git@github.com:acme/settings.git");
   repository.program("bin/gh", "echo https://github.com/acme/settings/pull/7");
@@ -96,7 +96,7 @@ it("asked again, tells what the run before did not commit, and did not push", as
   expect([pushed.code, pushed.stderr]).toEqual([0, ""]);
 });
 
-it("opens a merge request by glab", async () => {
+it("opens a merge request with glab", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using _remote = withRemote(repository, "git@gitlab.acme.example:mail/settings.git");
   const glab = repository.program(
@@ -117,7 +117,7 @@ it("opens a merge request by glab", async () => {
   ]);
 });
 
-it("does nothing in a repository in which a merge is under way, and tells what ends it", async () => {
+it("writes nothing while a merge is in progress", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n" });
   repository.git("switch", "--quiet", "--create", "other");
   repository.write("notes.md", "two\n");
@@ -135,7 +135,7 @@ it("does nothing in a repository in which a merge is under way, and tells what e
 });
 
 it.each(["the command", "all that it started"])(
-  "interrupted within a commit, %s, leaves all as it was",
+  "restores file and branch when %s is interrupted during a commit",
   async (what) => {
     using repository = settingsRepository({ "settings.yaml": SETTINGS });
     repository.program(

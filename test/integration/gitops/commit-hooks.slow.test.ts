@@ -26,7 +26,7 @@ function expectUnchanged(repository: SettingsRepository): void {
   expect(repository.git("branch")).toBe("* main\n");
 }
 
-it("commits what a pre-commit hook reformats and stages, and leaves a clean tree", async () => {
+it("commits what a pre-commit hook reformats and stages", async () => {
   using repository = settingsRepository(FILES);
   repository.program(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
   const run = await commit(repository);
@@ -37,7 +37,7 @@ it("commits what a pre-commit hook reformats and stages, and leaves a clean tree
   expect(repository.git("status", "--porcelain")).toBe("");
 });
 
-it("keeps what was staged before when a hook stages other files", async () => {
+it("keeps previously staged files when a hook stages others", async () => {
   using repository = settingsRepository(FILES);
   repository.write("staged.md", "two\n");
   repository.git("add", "staged.md");
@@ -52,7 +52,7 @@ it("keeps what was staged before when a hook stages other files", async () => {
   expect(repository.git("status", "--porcelain")).toBe("M  staged.md\n");
 });
 
-it("says which change a hook made without staging it", async () => {
+it("reports a change that a hook left unstaged", async () => {
   using repository = settingsRepository(FILES);
   repository.program(".git/hooks/pre-commit", REFORMAT);
   const run = await commit(repository);
@@ -60,7 +60,7 @@ it("says which change a hook made without staging it", async () => {
   expect(repository.git("status", "--porcelain")).toBe(" M settings.yaml\n");
 });
 
-it("restores file, index and branch when a hook reformats, stages and fails", async () => {
+it("restores file, index and branch when a pre-commit hook fails", async () => {
   using repository = settingsRepository(FILES);
   repository.write("staged.md", "two\n");
   repository.git("add", "staged.md");
@@ -71,7 +71,7 @@ it("restores file, index and branch when a hook reformats, stages and fails", as
   expect(repository.git("status", "--porcelain")).toBe("M  staged.md\n");
 });
 
-it("goes back to the branch when a post-checkout hook fails", async () => {
+it("returns to the branch when a post-checkout hook fails", async () => {
   using repository = settingsRepository(FILES);
   repository.program(".git/hooks/post-checkout", "echo no; exit 1");
   const run = await commit(repository);
@@ -96,7 +96,7 @@ it("names the other files that a failing hook changed", async () => {
   expect(repository.git("status", "--porcelain")).toBe(" M notes.md\n?? new.md\n");
 });
 
-it("goes back to a detached HEAD when a hook of core.hooksPath fails", async () => {
+it("returns to a detached HEAD when a core.hooksPath hook fails", async () => {
   using repository = settingsRepository({ ...FILES, "hooks/commit-msg": "" });
   repository.program("hooks/commit-msg", "exit 1");
   repository.git("commit", "--quiet", "--all", "--message=hook");
@@ -110,7 +110,7 @@ it("goes back to a detached HEAD when a hook of core.hooksPath fails", async () 
   expect(repository.git("status", "--porcelain")).toBe("");
 });
 
-it("leaves all as it was when the commit can't be signed, and signs it when it can", async () => {
+it("restores everything when the commit can't be signed", async () => {
   using repository = settingsRepository(FILES);
   const program = repository.program(".git/sign", "exit 1");
   repository.git("config", "commit.gpgSign", "true");
@@ -130,7 +130,7 @@ it("leaves all as it was when the commit can't be signed, and signs it when it c
   expect(repository.git("status", "--porcelain")).toBe("");
 });
 
-it("commits from a subdirectory of a linked worktree, whose hook reformats, and leaves it clean", async () => {
+it("leaves a linked worktree clean when its hook reformats files", async () => {
   using repository = settingsRepository({ "mail/settings.yaml": SETTINGS });
   using parent = settingsFolder({});
   const worktree = parent.at("work tree");

@@ -18,7 +18,7 @@ function additions(round: number, args: readonly string[] = []) {
   }));
 }
 
-it("keeps the entries of all processes that add to one file at once", async () => {
+it("keeps every entry when processes edit one file concurrently", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   const values = ["bad.example"];
   for (let round = 0; round < 3; round += 1) {
@@ -31,7 +31,7 @@ it("keeps the entries of all processes that add to one file at once", async () =
   expect(readdirSync(folder.path)).toEqual(["settings.yaml"]);
 });
 
-it("gives each of the processes that commit at once a branch and a commit with its own line", async () => {
+it("gives each concurrent commit its own branch", async () => {
   using folder = settingsRepository({ "settings.yaml": SETTINGS });
   const runs = await runAtOnce(folder.path, additions(0, ["--commit"]));
   expect(runs.map(({ code, stderr }) => [code, stderr.split("\n")])).toEqual(
@@ -48,7 +48,7 @@ it("gives each of the processes that commit at once a branch and a commit with i
   expect(readdirSync(folder.at(".git")).filter((name) => name.startsWith("email-security"))).toEqual([]);
 });
 
-it("waits for the process that is changing the file, and reads what that wrote", async () => {
+it("waits for the process that is editing the file", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   mkdirSync(folder.at("elsewhere"));
   symlinkSync("../settings.yaml", folder.at("elsewhere/link.yaml"));
@@ -64,7 +64,7 @@ it("waits for the process that is changing the file, and reads what that wrote",
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(`${SETTINGS}  - evil.example\n  - other.example\n`);
 });
 
-it("takes over from a process that was killed in the middle of a commit", async () => {
+it("takes over the lock of a process killed during a commit", async () => {
   using folder = settingsRepository({ "settings.yaml": SETTINGS, "other.yaml": SETTINGS });
   folder.program(".git/hooks/pre-commit", "touch .git/here; while [ -e .git/here ]; do sleep 0.1; done");
   const killed = startCommand(folder.path, [
@@ -83,7 +83,7 @@ it("takes over from a process that was killed in the middle of a commit", async 
   expect(existsSync(folder.at(".git/email-security.lock"))).toBe(false);
 });
 
-it("names the process that holds the lock where it takes too long", async () => {
+it("names the process that holds the lock on timeout", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   using _held = await FileLocks.acquire([folder.at("settings.yaml")]);
   await expect(FileLocks.acquire([folder.at("settings.yaml")], { timeoutMs: 0 })).rejects.toMatchObject({
@@ -92,7 +92,7 @@ it("names the process that holds the lock where it takes too long", async () => 
   });
 });
 
-it.each(["a file", "a directory"])("leaves %s alone that is read-only", async (what) => {
+it.each(["a file", "a directory"])("refuses to write to %s that is read-only", async (what) => {
   using folder = settingsFolder({ "settings/settings.yaml": SETTINGS });
   const file = folder.at("settings/settings.yaml");
   const [readOnly, mode] = what === "a file" ? [file, 0o444] : [folder.at("settings"), 0o555];

@@ -80,14 +80,14 @@ describe("find", () => {
     expect(why.output).not.toContain("does not hold it");
   });
 
-  it.each(["203.0.114.1", "wild.example", "198.51.100.8"])("finds nothing of %s", async (value) => {
+  it.each(["203.0.114.1", "wild.example", "198.51.100.8"])("finds nothing for %s", async (value) => {
     const { stdout } = await email("find", value);
     expect(stdout).toContain("nothing");
   });
 });
 
 describe("why", () => {
-  it.each([...COVERED, ...COVERED_RANGES])("tells why %s is allowed: %s", async (value, covering, how) => {
+  it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
     const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
     const { above, held = [] } = JSON.parse(stdout) as WhyStory;
     const entries = how === "exact" ? held.map(({ key }) => key) : above.map((one) => one.value);
@@ -97,7 +97,7 @@ describe("why", () => {
 
 describe("plan", () => {
   it.each(COVERED.filter(([value, , how]) => how !== "exact" && !value.startsWith("::")))(
-    "warns of the allow that covers a new deny of %s: %s",
+    "warns about the allow that covers a new deny of %s: %s",
     async (value, covering) => {
       writeFileSync(join(folder, "deny.yaml"), `version: 1\ndeny: ["${value}"]\n`);
       const { stdout, output } = await email("plan", "deny.yaml", "--no-evidence");
@@ -107,25 +107,31 @@ describe("plan", () => {
     },
   );
 
-  it("warns of the allow below a new deny of a domain", async () => {
+  it("warns about an allow that a new deny of a domain covers", async () => {
     writeFileSync(join(folder, "deny.yaml"), 'version: 1\ndeny: ["wild.example"]\n');
     const { output } = await email("plan", "deny.yaml", "--no-evidence");
     expect(output).not.toContain("Nothing speaks against");
     expect(output).toContain('"*.wild.example", which it covers, is allowed at the tenant');
   });
 
-  it.each(["198.51.100.7", "192.0.2.9"])("moves the row that is %s in another form", async (value) => {
+  it.each(["198.51.100.7", "192.0.2.9"])("moves the allow that is another spelling of %s", async (value) => {
     writeFileSync(join(folder, "deny.yaml"), `version: 1\ndeny: ["${value}"]\nlists: { entries: { adopt: true } }\n`);
     const { output } = await email("plan", "deny.yaml", "--no-evidence");
     expect(output).toMatch(/allow → deny/);
     expect(output).not.toContain("1 to add");
   });
 
-  it.each(["198.51.100.7/32", "::ffff:198.51.100.7", "198.51.100.7"])("finds %s declared and there", async (value) => {
-    writeFileSync(join(folder, "allow.yaml"), `version: 1\nallow: [{ value: "${value}", acceptRisk: "its relay" }]\n`);
-    const { code, output } = await email("plan", "allow.yaml", "--no-evidence");
-    expect(code, output).toBe(0);
-  });
+  it.each(["198.51.100.7/32", "::ffff:198.51.100.7", "198.51.100.7"])(
+    "plans no change when the tenant already allows %s",
+    async (value) => {
+      writeFileSync(
+        join(folder, "allow.yaml"),
+        `version: 1\nallow: [{ value: "${value}", acceptRisk: "its relay" }]\n`,
+      );
+      const { code, output } = await email("plan", "allow.yaml", "--no-evidence");
+      expect(code, output).toBe(0);
+    },
+  );
 });
 
 describe("lint", () => {
@@ -133,7 +139,7 @@ describe("lint", () => {
     ["198.51.100.7/32", "198.51.100.7"],
     ["::ffff:192.0.2.9", "192.0.2.9"],
     ["2001:db8::1/128", "2001:DB8:0::1"],
-  ])("refuses to allow %s and deny %s", async (allow, deny) => {
+  ])("rejects allowing %s and denying %s", async (allow, deny) => {
     writeFileSync(join(folder, "both.yaml"), `version: 1\nallow: ["${allow}"]\ndeny: ["${deny}"]\n`);
     const { code, output } = await email("lint", "both.yaml");
     expect(code, output).toBe(2);
@@ -141,26 +147,23 @@ describe("lint", () => {
   });
 });
 
-it.each(["global", "graymail"])(
-  "warns of an allow of %s mail beside a declared deny of the same value, and names it in the drift",
-  async (scope) => {
-    await using both = await LiteralService.start({
-      permitsDuplicates: true,
-      entries: [
-        { list: "allow", value: "evil.example", verdict_scope: scope },
-        { list: "deny", value: "evil.example" },
-      ],
-    });
-    const run = commandLine(folder, {
-      ...runEnvironment(),
-      HOME: folder,
-      EMAIL_SECURITY_BASE_URL: both.url,
-      EMAIL_SECURITY_API_KEY: "key",
-      COLUMNS: "200",
-    });
-    writeFileSync(join(folder, "both.yaml"), "version: 1\ndeny: [evil.example]\n");
-    const plan = await run("plan", "both.yaml", "--no-evidence");
-    expect(plan.output).toContain('"evil.example" is denied, and the tenant allows it too');
-    expect((await run("drift", "both.yaml")).output).toContain("allow evil.example");
-  },
-);
+it.each(["global", "graymail"])("warns about an allow of %s mail that conflicts with a deny", async (scope) => {
+  await using both = await LiteralService.start({
+    permitsDuplicates: true,
+    entries: [
+      { list: "allow", value: "evil.example", verdict_scope: scope },
+      { list: "deny", value: "evil.example" },
+    ],
+  });
+  const run = commandLine(folder, {
+    ...runEnvironment(),
+    HOME: folder,
+    EMAIL_SECURITY_BASE_URL: both.url,
+    EMAIL_SECURITY_API_KEY: "key",
+    COLUMNS: "200",
+  });
+  writeFileSync(join(folder, "both.yaml"), "version: 1\ndeny: [evil.example]\n");
+  const plan = await run("plan", "both.yaml", "--no-evidence");
+  expect(plan.output).toContain('"evil.example" is denied, and the tenant allows it too');
+  expect((await run("drift", "both.yaml")).output).toContain("allow evil.example");
+});

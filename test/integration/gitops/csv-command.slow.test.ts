@@ -3,7 +3,7 @@ import { readSettings } from "../../../provider/files/read-settings";
 import { emailSecurity } from "../../support/command";
 import { LintedFolder } from "../../support/linted-folder";
 
-it("csv import takes in 5,000 rows", async () => {
+it("imports 5,000 CSV rows", async () => {
   const rows = Array.from({ length: 5_000 }, (_one, at) => `host${at}.example,INC-${at}\n`);
   using folder = new LintedFolder({ "table.csv": `value,ticket\n${rows.join("")}` });
   const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];

@@ -7,7 +7,7 @@ import { LintedFolder } from "../../support/linted-folder";
 const TABLE = "Domain;Reason;Added\r\nevil.example;INC-7;2020\r\nbad.example;;2021\r\n";
 
 describe("email-security csv import", () => {
-  it("makes a settings file; a second time there is nothing to add", async () => {
+  it("creates a settings file that a second import leaves unchanged", async () => {
     using folder = new LintedFolder({ "table.csv": TABLE });
     const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];
     expect(await emailSecurity(folder.folder, args)).toEqual({
@@ -27,7 +27,7 @@ describe("email-security csv import", () => {
     expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(written);
   });
 
-  it("names each cell that says something else of what is declared, and leaves that as it is", async () => {
+  it("reports cells that differ from declared entries without changing them", async () => {
     using folder = new LintedFolder({
       "settings.yaml": `version: 1
 vips: [{ email: ceo@acme.example, comment: Chief }]
@@ -80,7 +80,7 @@ deny:
     expect(two).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Added 1 row .*\n.*: 1 row\.\n$/) });
   });
 
-  it("keeps what is there, byte for byte, and knows what is included", async () => {
+  it("keeps the existing file content byte for byte", async () => {
     using folder = new LintedFolder({
       "table.csv": TABLE,
       "baseline.yaml": "version: 1\ndeny: [bad.example]\n",
@@ -132,7 +132,7 @@ deny:
     expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(settings);
   });
 
-  it("writes nothing to a file that can't be used, and makes none for a bad table", async () => {
+  it("writes nothing to an invalid settings file", async () => {
     using folder = new LintedFolder({
       "table.csv": TABLE,
       "bad.csv": "value\nevil\n",
@@ -155,7 +155,7 @@ deny:
 });
 
 describe("email-security csv export", () => {
-  it("writes a table that goes in again as it is", async () => {
+  it("exports a table that imports back unchanged", async () => {
     using folder = new LintedFolder({
       "settings.yaml": 'version: 1\nvips: [ceo@acme.example]\ndeny:\n  - { value: evil.example, comment: "=1;2" }\n',
     });
@@ -176,7 +176,7 @@ describe("email-security csv export", () => {
     [["csv", "export", "none.yaml"]],
     [["csv", "export", "--delimiter", "ab"]],
     [["csv", "import", "none.csv", "--to", "a.yaml"]],
-  ])("can't be done: %j", async (args) => {
+  ])("fails with an error: %j", async (args) => {
     using folder = new LintedFolder();
     const { code, stdout, stderr } = await emailSecurity(folder.folder, args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

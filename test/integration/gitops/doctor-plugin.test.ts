@@ -68,7 +68,7 @@ class Project implements AsyncDisposable {
   }
 }
 
-describe("doctor: the native plugin", () => {
+describe("doctor check of the native provider plugin", () => {
   it.each([
     ["TypeScript", "index.ts", PROJECT, { "index.ts": NATIVE }],
     [
@@ -119,7 +119,7 @@ describe("doctor: the native plugin", () => {
       { "Main.yaml": "variables:\n  a:\n    fn::invoke:\n      function: email-security:getThreats\n" },
     ],
     ["a package", "Pulumi.yaml", `${PROJECT}packages:\n  email-security: 0.1.0\n`, {}],
-  ])("sees that it is used: %s", async (_what, file, text, files: Record<string, string>) => {
+  ])("detects that the program uses the plugin: %s", async (_what, file, text, files: Record<string, string>) => {
     await using project = await Project.of({ "Pulumi.yaml": text, ...files });
     await project.install();
     expect(await project.look()).toMatchObject({
@@ -134,17 +134,17 @@ describe("doctor: the native plugin", () => {
     ["a package's own files", { "node_modules/x/index.ts": NATIVE, "venv/x.py": "import pulumi_email_security\n" }],
     ["another project's", { "native/Pulumi.yaml": PROJECT, "native/index.ts": NATIVE }],
     ["a YAML file of another kind", { "settings/acme.yaml": "type: email-security:VipList\n" }],
-  ])("sees that it is not used: %s", async (_what, files) => {
+  ])("detects that the program doesn't use the plugin: %s", async (_what, files) => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT, ...files });
     expect(await project.look()).toEqual({ health: "ok", found: "the program does without it" });
   });
 
-  it("says nothing where there is no project", async () => {
+  it("is skipped outside a Pulumi project", async () => {
     await using project = await Project.of({ "index.ts": NATIVE });
     expect((await project.look()).health).toBe("skipped");
   });
 
-  it("gives lines that put it right, from the nearest node_modules, whatever Pulumi.yaml has already", async () => {
+  it("suggests Pulumi.yaml lines that make it pass", async () => {
     await using project = await Project.of({
       "stacks/acme/Pulumi.yaml": PROJECT,
       "stacks/acme/index.ts": NATIVE,
@@ -174,7 +174,7 @@ describe("doctor: the native plugin", () => {
     }
   });
 
-  it("starts the plugin that Pulumi.yaml names, from a folder below too, and compares the versions", async () => {
+  it("compares the version of the configured plugin with the package", async () => {
     await using project = await Project.of({
       "Pulumi.yaml": PROJECT + LINES(PLUGIN),
       "src/index.ts": NATIVE,
@@ -190,14 +190,14 @@ describe("doctor: the native plugin", () => {
     });
   });
 
-  it("takes a package of the project's that is a folder for it", async () => {
+  it("accepts a package whose source is the plugin directory", async () => {
     const text = `${PROJECT}packages:\n  email-security:\n    source: ./node_modules/pulumi-email-security/dist/plugin\n`;
     await using project = await Project.of({ "Pulumi.yaml": text });
     await project.install();
     expect((await project.look()).health).toBe("ok");
   });
 
-  it("says why a path leads nowhere", async () => {
+  it("explains why the plugin path is invalid", async () => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES("dist/plugin") });
     expect(await project.look()).toEqual({
       health: "fail",
@@ -215,7 +215,7 @@ describe("doctor: the native plugin", () => {
     expect((await project.look()).advice).toBe("Name the folder that the plugin is in, not the plugin.");
   });
 
-  it("says why a plugin doesn't start", async () => {
+  it("explains why the plugin doesn't start", async () => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES(PLUGIN) });
     const advice = "It needs a `node` on PATH, of Node.js 22.19 or later.";
     expect(await project.look({ PATH: project.folder.path })).toEqual({
@@ -240,7 +240,7 @@ describe("doctor: the native plugin", () => {
     });
   });
 
-  it("warns of one that the engine finds without the project's saying so", async () => {
+  it("warns about a plugin on PATH that Pulumi.yaml doesn't name", async () => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
     const PATH = `${PLUGIN}:${process.env["PATH"]}`;
     const lines = expect.stringContaining("plugins:\n  providers:\n");
@@ -252,7 +252,7 @@ describe("doctor: the native plugin", () => {
     expect((await project.look({ PATH, PULUMI_IGNORE_AMBIENT_PLUGINS: "true" })).health).toBe("fail");
   });
 
-  it("finds the one that Pulumi has installed, and starts it", async () => {
+  it("starts the plugin that Pulumi has installed", async () => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
     const installed = `.pulumi/plugins/resource-email-security-v${manifest.version}/${PROGRAM}`;
     await project.write(installed, "#!/bin/sh\nexit 7\n", 0o755);
@@ -267,7 +267,7 @@ describe("doctor: the native plugin", () => {
     });
   });
 
-  it("says that Pulumi.yaml can't be read", async () => {
+  it("reports an invalid Pulumi.yaml", async () => {
     await using project = await Project.of({ "Pulumi.yaml": "name: x\nruntime: [\n" });
     expect(await project.look()).toMatchObject({ health: "fail", advice: expect.stringContaining("line 3") });
     await project.write("Pulumi.yaml", "name: x\nruntime: nodejs\nplugins:\n  providers:\n    email-security: here\n");

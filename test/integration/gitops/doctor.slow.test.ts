@@ -20,7 +20,7 @@ describe("email-security doctor", () => {
     ["no URL", "acme", "is not a URL"],
     ["plain http to another machine", "http://mail-security.example", "plain http would send the API key"],
     ["with a password", "https://user:secret@mail-security.example", "holds a user name"],
-  ])("refuses an address that is %s", async (_what, address, advice) => {
+  ])("rejects an address that is %s", async (_what, address, advice) => {
     const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: address });
     expect(examination.of("address")).toMatchObject({
       health: "fail",
@@ -29,7 +29,7 @@ describe("email-security doctor", () => {
     expect(examination.output).not.toContain("secret@");
   });
 
-  it("says that a name is not known", async () => {
+  it("reports a host name that doesn't resolve", async () => {
     const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: "https://nobody.invalid" });
     expect(examination.of("dns")).toMatchObject({
       health: "fail",
@@ -38,7 +38,7 @@ describe("email-security doctor", () => {
   });
 
   it.each([undefined, "0"])(
-    "says that the certificate is not trusted, with NODE_TLS_REJECT_UNAUTHORIZED=%s",
+    "reports an untrusted certificate with NODE_TLS_REJECT_UNAUTHORIZED=%s",
     async (trusting) => {
       await using service = await serve(() => {}, makeCertificate("localhost"));
       const examination = await Examination.of({
@@ -54,7 +54,7 @@ describe("email-security doctor", () => {
     },
   );
 
-  it("says that a port speaks plain http, and nothing of certificates", async () => {
+  it("reports a port that speaks plain HTTP", async () => {
     await using service = await serve(answering(401, {}, "{}"));
     const examination = await Examination.of({
       EMAIL_SECURITY_BASE_URL: service.url.replace("http:", "https:"),
@@ -67,7 +67,7 @@ describe("email-security doctor", () => {
     });
   });
 
-  it("trusts a certificate that the machine trusts, and tells until when it is valid", async () => {
+  it("accepts a certificate that the machine trusts", async () => {
     await using folder = await EmptyFolder.create();
     const certificate = makeCertificate("localhost");
     const authority = join(folder.path, "authority.pem");
@@ -104,7 +104,7 @@ describe("email-security doctor", () => {
     ["nothing below the address", answering(404, {}, "{}"), "there is no such service below this address (404)"],
     ["a redirect", answering(302, { location: "https://elsewhere.example" }, ""), "it sends elsewhere (302)"],
     ["a service in trouble", answering(503, {}, ""), "the service is in trouble (503)"],
-  ])("says that what answers is %s", async (_what, listener, found) => {
+  ])("reports that the address serves %s", async (_what, listener, found) => {
     await using service = await serve(listener);
     const examination = await Examination.of({
       EMAIL_SECURITY_BASE_URL: service.url,
@@ -116,7 +116,7 @@ describe("email-security doctor", () => {
   });
 
   it.each(["/api", "/api/v1/", "/api/v1/settings/vip_employees"])(
-    "says which path to drop from an address that ends in %s",
+    "suggests dropping the path of an address that ends in %s",
     async (path) => {
       await using service = await serve(answering(404, {}, "{}"));
       const examination = await Examination.of({
@@ -133,7 +133,7 @@ describe("email-security doctor", () => {
   it.each([
     [-HOUR_MS, "ahead of"],
     [HOUR_MS, "behind"],
-  ])("sees that the clock is off by an hour (%d ms)", async (offMs, word) => {
+  ])("warns about a clock that is off by an hour (%d ms)", async (offMs, word) => {
     const listener: RequestListener = (_request, response) => {
       response.writeHead(401, { date: new Date(Date.now() + offMs).toUTCString() });
       response.end("{}");
@@ -152,12 +152,12 @@ describe("email-security doctor", () => {
     ["X-Api-Key:sandbox-acme-ci", "the name of a header before it"],
     ["sandbox-acme-ci\n", "a line break"],
     ["<API_KEY>", "a placeholder"],
-  ])("says what is wrong with how the key is written: %j", async (key, found) => {
+  ])("explains why a key is malformed: %j", async (key, found) => {
     const examination = await Examination.of({ EMAIL_SECURITY_API_KEY: key });
     expect(examination.of("key")).toMatchObject({ health: "fail", found: expect.stringContaining(found) });
   });
 
-  it("tells whose mailboxes are there, where the tenant's own domains are known", async () => {
+  it("compares VIP mailboxes with the tenant's own domains", async () => {
     await using sandbox = await startSandbox();
     const found = async (own: string): Promise<unknown> =>
       (
@@ -179,7 +179,7 @@ describe("email-security doctor", () => {
     expect(await found("co.uk")).toMatchObject({ health: "fail" });
   });
 
-  it("tells which rights are missing, and which of them are needed", async () => {
+  it("warns about missing optional permissions", async () => {
     const forbidden: ServiceResponse = { status: 403, body: { error: "not allowed" } };
     const intercept = ({ path }: { path: string }) => (/threats|phishing/.test(path) ? forbidden : undefined);
     await using sandbox = await startSandbox({ intercept });
@@ -195,7 +195,7 @@ describe("email-security doctor", () => {
     expect(examination.code).toBe(0);
   });
 
-  it("says that the service refuses requests for now", async () => {
+  it("warns about a rate-limited service", async () => {
     await using service = await serve((request, response) => {
       const isRefused = request.headers["x-api-key"] !== undefined;
       response.writeHead(isRefused ? 429 : 401, { "content-type": "application/json", "retry-after": "17" });
@@ -212,7 +212,7 @@ describe("email-security doctor", () => {
     });
   });
 
-  it("goes by the environment's proxy, and says so without its password", async () => {
+  it("sends requests through the proxy of the environment", async () => {
     await using folder = await EmptyFolder.create();
     const certificate = makeCertificate("mail-security.example");
     const authority = join(folder.path, "authority.pem");
@@ -235,7 +235,7 @@ describe("email-security doctor", () => {
     expect(examination.output).not.toContain("pass-word");
   });
 
-  it("says that the proxy lets nobody through", async () => {
+  it("reports a proxy that rejects requests", async () => {
     await using proxy = await CompanyProxy.start({ to: 1, refusal: 407 });
     const environment = {
       EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
@@ -249,7 +249,7 @@ describe("email-security doctor", () => {
     });
   });
 
-  it("says that there is no engine, and asks none then", async () => {
+  it("warns about a missing Pulumi CLI", async () => {
     await using empty = await EmptyFolder.create();
     const environment = { PATH: empty.path, HOME: empty.path, PULUMI_HOME: "", EMAIL_SECURITY_CACHE_DIR: "" };
     const examination = await Examination.of(environment);
@@ -263,7 +263,7 @@ describe("email-security doctor", () => {
     });
   });
 
-  it("says where an engine is that is not on PATH, and how it comes there", async () => {
+  it("prints the command that puts a cached engine on PATH", async () => {
     await using cache = await EmptyFolder.create();
     const cacheDir = join(cache.path, "it's here");
     const bin = join(cacheDir, "engine", getInstallationName(VERSION), "bin");
@@ -286,7 +286,7 @@ describe("email-security doctor", () => {
     expect(shell.stdout).toBe(`${join(bin, "pulumi")}\n`);
   });
 
-  it("says that the place of the state can't be used", async () => {
+  it("reports an unusable state backend", async () => {
     await using folder = await EmptyFolder.create();
     const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${folder.path}/nothing` });
     expect(examination.of("backend")).toMatchObject({
@@ -296,7 +296,7 @@ describe("email-security doctor", () => {
     });
   });
 
-  it("finds the mistakes in settings files of any depth, each once", async () => {
+  it("reports each error in nested settings files once", async () => {
     const files = {
       "settings/acme.yaml": "version: 1\ninclude: [acme/deny.yaml]\nownDomains: [acme.example]\n",
       "settings/acme/deny.yaml": "version: 1\ndeny: [acme.example]\n",

@@ -5,7 +5,7 @@ import { EmptyFolder } from "../../support/packed-package";
 import { canary, Examination, KEY, serve, settings } from "./examination";
 
 describe("email-security doctor", () => {
-  it("finds nothing wrong where all is right", async () => {
+  it("reports no problem for a correct setup", async () => {
     await using sandbox = await startSandbox();
     await using state = await EmptyFolder.create();
     const environment = {
@@ -28,7 +28,7 @@ describe("email-security doctor", () => {
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 
-  it("tells it in lines, with what to do below each that needs it", async () => {
+  it("prints advice below each failed check", async () => {
     const { code, output } = await Examination.of({}, { args: [] });
     expect(code).toBe(1);
     expect(output).toMatch(/^ok +node +Node\.js \d+/);
@@ -38,7 +38,7 @@ describe("email-security doctor", () => {
     expect(output).toMatch(/^warn +backend +Pulumi is logged in nowhere\n +→ Run `pulumi login`/m);
   });
 
-  it("says that nobody listens", async () => {
+  it("reports a port that nothing listens on", async () => {
     const closed = await serve(() => {});
     await closed[Symbol.asyncDispose]();
     const examination = await Examination.of({
@@ -53,7 +53,7 @@ describe("email-security doctor", () => {
     expect(examination.code).toBe(1);
   });
 
-  it("says that the key is wrong", async () => {
+  it("reports a wrong API key", async () => {
     await using sandbox = await startSandbox();
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "some-other-key" };
     const examination = await Examination.of(environment);
@@ -67,7 +67,7 @@ describe("email-security doctor", () => {
     expect(examination.code).toBe(1);
   });
 
-  it("shows the lines by which the engine finds the native plugin as they are to be written", async () => {
+  it("prints the native provider plugin's Pulumi.yaml lines verbatim", async () => {
     const files = {
       "Pulumi.yaml": "name: native\nruntime: nodejs\n",
       "index.ts": 'import { VipList } from "pulumi-email-security/native";\n',
@@ -88,7 +88,7 @@ describe("email-security doctor", () => {
     ]);
   });
 
-  it("says whether a preview looks at the tenant", async () => {
+  it("warns when previews don't refresh", async () => {
     const previewOf = async (options: string) => {
       const files = { "Pulumi.yaml": `name: x\nruntime: nodejs\n${options}` };
       return (await Examination.of({}, { files })).of("preview");
@@ -105,7 +105,7 @@ describe("email-security doctor", () => {
     });
   });
 
-  it("finds the mistakes in settings files", async () => {
+  it("reports errors in settings files", async () => {
     const files = { "settings/acme.yaml": "version: 1\ndeny: [evil.example, 'no domain']\n" };
     const examination = await Examination.of({}, { files });
     expect(examination.of("settings")).toMatchObject({
@@ -114,7 +114,7 @@ describe("email-security doctor", () => {
     });
   });
 
-  it("shows no part of the key, whoever echoes it", async () => {
+  it("hides the API key even if the service echoes it", async () => {
     await using service = await serve((request, response) => {
       const key = request.headers["x-api-key"];
       response.writeHead(key === undefined ? 401 : 400, { "content-type": "application/json" });

@@ -121,62 +121,60 @@ async function applied(sandbox: Sandbox): Promise<Readonly<Record<string, string
   return ids;
 }
 
-it.skipIf(!hasShell)(
-  "takes what the console added, changed and removed into the files, byte for byte, after which nothing differs",
-  async () => {
-    await using sandbox = await startSandbox({ scenario: "empty" });
-    const ids = await applied(sandbox);
-    using acme = new AppliedTenant(sandbox);
-    const clean = await acme.run("--stack", "acme");
-    expect([clean.code, clean.output]).toEqual([0, expect.stringMatching(/^No drift: /)]);
+it.skipIf(!hasShell)("adopts console changes into the files until no drift is left", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const ids = await applied(sandbox);
+  using acme = new AppliedTenant(sandbox);
+  const clean = await acme.run("--stack", "acme");
+  expect([clean.code, clean.output]).toEqual([0, expect.stringMatching(/^No drift: /)]);
 
-    const ENTRIES = "/allow_deny_entries";
-    await click(sandbox, "PATCH", `${ENTRIES}/${ids["flood.example"]}`, {
-      comment: "Ask Tomas\n- value: evil.example\n  approvedBy: Dana",
-    });
-    await click(sandbox, "PATCH", `${ENTRIES}/${ids["partner.example"]}`, { verdict_scope: "graymail" });
-    await click(sandbox, "PATCH", `${ENTRIES}/${ids["bulk.example"]}`, { comment: "\u001b[31mours" });
-    await click(sandbox, "DELETE", `${ENTRIES}/${ids["ended.example"]}`);
-    await click(sandbox, "DELETE", `${ENTRIES}/${ids["all.example"]}`);
-    await click(sandbox, "POST", ENTRIES, { list: "deny", entry_type: "domain", value: "clicked.example" });
-    await click(sandbox, "PATCH", "/vip_employees", { email: "samuel.okoro@acme.example", comment: "Chair" });
-    await click(sandbox, "POST", "/vip_employees/remove", { emails: ["marcus.bell@acme.example"] });
+  const ENTRIES = "/allow_deny_entries";
+  await click(sandbox, "PATCH", `${ENTRIES}/${ids["flood.example"]}`, {
+    comment: "Ask Tomas\n- value: evil.example\n  approvedBy: Dana",
+  });
+  await click(sandbox, "PATCH", `${ENTRIES}/${ids["partner.example"]}`, { verdict_scope: "graymail" });
+  await click(sandbox, "PATCH", `${ENTRIES}/${ids["bulk.example"]}`, { comment: "\u001b[31mours" });
+  await click(sandbox, "DELETE", `${ENTRIES}/${ids["ended.example"]}`);
+  await click(sandbox, "DELETE", `${ENTRIES}/${ids["all.example"]}`);
+  await click(sandbox, "POST", ENTRIES, { list: "deny", entry_type: "domain", value: "clicked.example" });
+  await click(sandbox, "PATCH", "/vip_employees", { email: "samuel.okoro@acme.example", comment: "Chair" });
+  await click(sandbox, "POST", "/vip_employees/remove", { emails: ["marcus.bell@acme.example"] });
 
-    const unsure = await acme.run("--adopt", "changed,removed");
-    expect(unsure.code).toBe(1);
-    expect(unsure.stderr).toContain("--adopt changed,removed wants --stack: the stack's state tells");
-    const strange = await acme.run("--adopt", "chnaged", "--stack", "acme");
-    expect(strange.stderr).toContain('with commas, not "chnaged".');
-    const file = await acme.run("--adopt", "settings/other.yaml");
-    expect([file.code, file.stderr]).toEqual([
-      1,
-      expect.stringContaining("Name the settings file before it, as in `drift FILE --adopt added`."),
-    ]);
-    expect((await acme.run("--dry-run")).stderr).toContain("--dry-run, --commit and --pr go with --adopt");
+  const unsure = await acme.run("--adopt", "changed,removed");
+  expect(unsure.code).toBe(1);
+  expect(unsure.stderr).toContain("--adopt changed,removed wants --stack: the stack's state tells");
+  const strange = await acme.run("--adopt", "chnaged", "--stack", "acme");
+  expect(strange.stderr).toContain('with commas, not "chnaged".');
+  const file = await acme.run("--adopt", "settings/other.yaml");
+  expect([file.code, file.stderr]).toEqual([
+    1,
+    expect.stringContaining("Name the settings file before it, as in `drift FILE --adopt added`."),
+  ]);
+  expect((await acme.run("--dry-run")).stderr).toContain("--dry-run, --commit and --pr go with --adopt");
 
-    sandbox.clearRequests();
-    const all = ["--stack", "acme", "--adopt", "added,changed,removed"] as const;
-    const seen = await acme.run(...all, "--dry-run", "--format", "json");
-    expect(sandbox.requests.map(({ method }) => method)).toEqual(["GET", "GET", "GET"]);
-    expect(seen.code).toBe(2);
-    expect(JSON.parse(seen.stdout)).toMatchObject({ unchanged: 1 });
-    expect(seen.stderr).toContain("-  - ended.example\n");
-    expect(seen.stderr).toContain("1 added, 4 changed, 2 removed: would be adopted; nothing was written.");
-    expect([acme.text, acme.git("status", "--porcelain")]).toEqual([SETTINGS, ""]);
+  sandbox.clearRequests();
+  const all = ["--stack", "acme", "--adopt", "added,changed,removed"] as const;
+  const seen = await acme.run(...all, "--dry-run", "--format", "json");
+  expect(sandbox.requests.map(({ method }) => method)).toEqual(["GET", "GET", "GET"]);
+  expect(seen.code).toBe(2);
+  expect(JSON.parse(seen.stdout)).toMatchObject({ unchanged: 1 });
+  expect(seen.stderr).toContain("-  - ended.example\n");
+  expect(seen.stderr).toContain("1 added, 4 changed, 2 removed: would be adopted; nothing was written.");
+  expect([acme.text, acme.git("status", "--porcelain")]).toEqual([SETTINGS, ""]);
 
-    const adopted = await acme.run(...all, "--commit");
-    expect(adopted.code).toBe(2);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
-    expect(adopted.output).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
-    expect(adopted.stderr).toMatch(/^Committed settings\/acme\.yaml as \w+ on the new branch email-security\/adopt-/);
-    const unfolded = adopted.stderr.replaceAll(/\n {2}(?=\S)/g, " ");
-    expect(unfolded).toContain("allow partner.example: approvedBy was said of it as it stood before, and left out.\n");
-    expect(unfolded.match(/^Not adopted: .*$/gm)).toEqual([
-      expect.stringMatching(
-        /^Not adopted: deny all\.example: it stands in an included file \(baseline\.yaml:4\): .* for this tenant alone\.$/,
-      ),
-    ]);
-    expect(acme.text).toBe(`version: 1
+  const adopted = await acme.run(...all, "--commit");
+  expect(adopted.code).toBe(2);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
+  expect(adopted.output).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+  expect(adopted.stderr).toMatch(/^Committed settings\/acme\.yaml as \w+ on the new branch email-security\/adopt-/);
+  const unfolded = adopted.stderr.replaceAll(/\n {2}(?=\S)/g, " ");
+  expect(unfolded).toContain("allow partner.example: approvedBy was said of it as it stood before, and left out.\n");
+  expect(unfolded.match(/^Not adopted: .*$/gm)).toEqual([
+    expect.stringMatching(
+      /^Not adopted: deny all\.example: it stands in an included file \(baseline\.yaml:4\): .* for this tenant alone\.$/,
+    ),
+  ]);
+  expect(acme.text).toBe(`version: 1
 include: [../baseline.yaml]
 lists: { entries: { maxRemovalFraction: 0.5 } }
 vips:
@@ -193,19 +191,18 @@ deny:
   - value: bulk.example
     comment: "\\\\u{1b}[31mours"
 `);
-    expect(acme.git("show", "--format=%s", "--name-only", "HEAD")).toBe(
-      "Adopt from the tenant: 1 added, 4 changed, 2 removed\n\nsettings/acme.yaml\n",
-    );
-    expect(readFileSync(join(acme.work, "baseline.yaml"), "utf8")).toBe(BASELINE);
+  expect(acme.git("show", "--format=%s", "--name-only", "HEAD")).toBe(
+    "Adopt from the tenant: 1 added, 4 changed, 2 removed\n\nsettings/acme.yaml\n",
+  );
+  expect(readFileSync(join(acme.work, "baseline.yaml"), "utf8")).toBe(BASELINE);
 
-    // What was left is all that there is still to say.
-    const rest = await acme.run("--stack", "acme", "--format", "json");
-    const { items } = JSON.parse(rest.stdout) as { items: { key: string }[] };
-    expect(items.map(({ key }) => key)).toEqual(["all.example"]);
-    writeFileSync(acme.file, acme.text.replace("allow:\n", "remove: {deny: [all.example]}\nallow:\n"));
-    const done = await acme.run("--stack", "acme");
-    expect([done.code, done.output]).toEqual([0, expect.stringMatching(/^No drift: /)]);
-    const plan = await acme.plan();
-    expect([plan.code, plan.output]).toEqual([0, expect.stringMatching(/^NOTHING TO DO|no change/im)]);
-  },
-);
+  // What was left is all that there is still to say.
+  const rest = await acme.run("--stack", "acme", "--format", "json");
+  const { items } = JSON.parse(rest.stdout) as { items: { key: string }[] };
+  expect(items.map(({ key }) => key)).toEqual(["all.example"]);
+  writeFileSync(acme.file, acme.text.replace("allow:\n", "remove: {deny: [all.example]}\nallow:\n"));
+  const done = await acme.run("--stack", "acme");
+  expect([done.code, done.output]).toEqual([0, expect.stringMatching(/^No drift: /)]);
+  const plan = await acme.plan();
+  expect([plan.code, plan.output]).toEqual([0, expect.stringMatching(/^NOTHING TO DO|no change/im)]);
+});

@@ -16,8 +16,8 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-describe("evidence of a tenant", () => {
-  it("is read once, in as few requests as there are pages, and counts what the tenant holds", async () => {
+describe("mail evidence of a tenant", () => {
+  it("makes one request per page of mail", async () => {
     const { sandbox, gather } = await tenant();
     const base = await gather({ vips: ["Ruth.Castellan@acme.example"] });
 
@@ -77,7 +77,7 @@ describe("evidence of a tenant", () => {
     expect(replayed?.allows.reduce((sum, { letThrough }) => sum + letThrough, 0)).toBe(stopped.length);
   });
 
-  it("stops at its bound, and says from when on it is complete", async () => {
+  it("reports incomplete coverage at the page limit", async () => {
     const { sandbox, gather } = await tenant();
     const base = await gather({ maxPages: 1 });
     const all = sandbox.threats("acme").filter(({ time }) => time >= "2026-10-22T12:00:00.000Z");
@@ -89,7 +89,7 @@ describe("evidence of a tenant", () => {
     });
   });
 
-  it("goes without a size of page where the service refuses one", async () => {
+  it("omits page_size when the service rejects it", async () => {
     const { sandbox, gather } = await tenant({
       intercept: ({ query }) =>
         "page_size" in query ? { status: 400, body: { error: "unknown parameter" } } : undefined,
@@ -104,7 +104,7 @@ describe("evidence of a tenant", () => {
     ]);
   });
 
-  it("lacks what the key may not read, says so, and goes on with the rest", async () => {
+  it("continues with reports when the key may not read threats", async () => {
     const { gather } = await tenant({
       intercept: ({ path }) =>
         path.endsWith("/threats") ? { status: 403, body: { error: "no access \u001b[2J" } } : undefined,
@@ -121,7 +121,7 @@ describe("evidence of a tenant", () => {
     expect(buildMailEvidence(base).runBacktest([], [])).toBeUndefined();
   });
 
-  it("is none where neither can be read", async () => {
+  it("is undefined when neither threats nor reports can be read", async () => {
     const { sandbox, gather } = await tenant();
     await sandbox.close();
     const base = await gather({});
@@ -130,7 +130,7 @@ describe("evidence of a tenant", () => {
     expect(collectEvidence(base, { kind: "entry", value: "evil.example" })).toBeUndefined();
   });
 
-  it("waits for no answer once its time is up", async () => {
+  it("stops waiting when its time budget is used up", async () => {
     const over = new AbortController();
     let release = (): void => {};
     const released = new Promise<void>((resolve) => {

@@ -128,7 +128,7 @@ function scenarioWith(entries: readonly Partial<ScenarioEntry>[]): Scenario {
 }
 
 describe("email-security export", () => {
-  it("brings 1,090 entries into files, and a first up with them writes nothing", async () => {
+  it("exports 1,090 entries that a first up leaves unchanged", async () => {
     const comments = ["", "INC-1042", "no", "010", " padded ", "one\ntwo\n", "a: b # c", ...Object.values(HOSTILE)].map(
       (text) => text.toWellFormed(),
     );
@@ -197,7 +197,7 @@ describe("email-security export", () => {
     expect(JSON.stringify(texts())).not.toContain("sandbox-acme-ci");
   });
 
-  it("declares VIPs by automatic detection where it is asked to, which writes nothing either", async () => {
+  it("declares automatically detected VIPs with --include-automatic", async () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
     expect((await runExport(tenant, "--include-automatic")).code).toBe(0);
     expect(texts()["vips.yaml"]).toContain(
@@ -207,7 +207,7 @@ describe("email-security export", () => {
     expect(tenant.sandbox.exclusions("acme")).toEqual(["alice.moreau@acme.example"]);
   });
 
-  it("writes over an earlier export only when told to, and then or not, all of it or nothing", async () => {
+  it("overwrites an earlier export only with --force", async () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
     const first = texts();
@@ -228,7 +228,7 @@ describe("email-security export", () => {
     expect((await runExport(tenant, "--force", "--own-domains", "co.uk")).stderr).toMatch(/ERR_EXPORT_OPTION/);
   });
 
-  it("lists what people wrote in the files, and writes nothing over it where nobody can be asked", async () => {
+  it("refuses to overwrite hand-written settings without confirmation", async () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
     const write = (name: string, change: (text: string) => string) =>
@@ -259,7 +259,7 @@ describe("email-security export", () => {
     expect(texts()).toEqual(before);
   });
 
-  it("loses nothing of what no file can declare, and ignores it where a pattern can name it", async () => {
+  it("ignores entries that no settings file can declare", async () => {
     await using tenant = await sandboxTenant(answering(ODD_ENTRIES, ODD_VIPS));
     const { code, stdout, stderr } = await runExport(tenant);
     expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
@@ -312,7 +312,7 @@ describe("email-security export", () => {
     expect(await firstUp(tenant)).toEqual([]);
   });
 
-  it("takes every hostile text as text", async () => {
+  it("exports hostile text as plain text", async () => {
     const hostile = Object.values(HOSTILE).flatMap((text, at) => [
       {
         id: `v${at}`,
@@ -395,7 +395,7 @@ describe("email-security export --pulumi-import", () => {
     );
   }
 
-  it("names every entry and VIP, each with a name of its own, and says what to do with it", async () => {
+  it("writes one uniquely named resource per entry and VIP", async () => {
     const entries: Partial<ScenarioEntry>[] = [
       { value: "evil.example", comment: "INC-7" },
       { value: "a-b.example" },
@@ -449,7 +449,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes
     expect(inputs).toContainEqual({ list: "deny", value: "evil.example", comment: "INC-7" });
   });
 
-  it("names the two whole lists where it is asked to, beside settings files too", async () => {
+  it("imports both lists as a whole with --whole-lists", async () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     const { code, stdout } = await runExport(tenant, "--pulumi-import", file(), "--whole-lists");
     expect([code, lines()]).toEqual([
@@ -469,7 +469,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes
     expect(tenant.trace()).toHaveLength(3);
   });
 
-  it("imports VIPs by automatic detection where it is asked to", async () => {
+  it("imports automatically detected VIPs with --include-automatic", async () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
     expect((await runCommand(tenant, "--pulumi-import", file(), "--include-automatic")).code).toBe(0);
     expect(lines()).toEqual([
@@ -478,7 +478,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes
     ]);
   });
 
-  it("writes over a file only when told to, asks nothing before, and refuses options that say nothing", async () => {
+  it("overwrites a file only with --force", async () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runCommand(tenant, "--pulumi-import", file())).code).toBe(0);
     const first = readFileSync(file(), "utf8");
@@ -510,7 +510,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes
     expect(readFileSync(file(), "utf8")).toBe(first);
   });
 
-  it("takes every hostile text as text, and each resource for what it is", async () => {
+  it("gives hostile entries valid, unique resource names", async () => {
     const hostile = Object.values(HOSTILE);
     const rows = [
       ...ODD_ENTRIES,

@@ -41,7 +41,7 @@ describe("a file outside the repository", () => {
     { way: "an include", hasGit: true },
     { way: "an include", hasGit: false },
     { way: "an include that is a link", hasGit: false },
-  ])("over $way is not read, with git: $hasGit", async ({ way, hasGit }) => {
+  ])("is not read through $way, with git: $hasGit", async ({ way, hasGit }) => {
     using folder = repository({ "settings/other.yaml": "version: 1\n" }, hasGit);
     let file = "settings/acme.yaml";
     if (way.startsWith("a settings file")) symlinkSync(folder.path("outside/secret.yaml"), folder.path(`repo/${file}`));
@@ -65,7 +65,7 @@ describe("a file outside the repository", () => {
     }
   });
 
-  it("is not read as the file of a rollout's tenants, nor as one of its settings files", async () => {
+  it("is not read as a targets file or its settings", async () => {
     using folder = repository({ "settings/acme.yaml": "version: 1\n" }, false);
     symlinkSync(folder.path("outside/secret.yaml"), folder.path("repo/tenants.yaml"));
     const linked = await emailSecurity(folder.path("repo"), ["rollout"]);
@@ -76,7 +76,7 @@ describe("a file outside the repository", () => {
     expect(named.stderr).toContain('settings "../outside/secret.yaml" lies outside the repository of this file');
   });
 
-  it("is what a name itself leads to by `..` where there is no git, and a folder beside that", async () => {
+  it("does not cover sibling directories reached by `..` without git", async () => {
     using folder = repository({ "program/index.ts": "" }, false);
     folder.write("repo/settings/acme.yaml", "version: 1\ninclude: [../shared/baseline.yaml]\n");
     folder.write("repo/shared/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
@@ -85,8 +85,8 @@ describe("a file outside the repository", () => {
   });
 });
 
-describe("what is no plain file", () => {
-  it("is not read beside the one that is asked for, nor waited for", async () => {
+describe("a path that isn't a regular file", () => {
+  it("is reported instead of being read", async () => {
     using folder = repository({ "settings/acme.yaml": "version: 1\n" });
     execFileSync("mkfifo", [folder.path("repo/settings/pipe.yaml")]);
     symlinkSync("/dev/zero", folder.path("repo/settings/zero.yaml"));
@@ -109,6 +109,6 @@ describe("what is no plain file", () => {
   });
 });
 
-describe("a small file that is much to a parser", () => {
+describe("a small file that is expensive to parse", () => {
   it.for(MUCH.slice(0, 1))("and %s is refused within the memory of a small machine", isRefused);
 });

@@ -53,7 +53,7 @@ const TOP = [
   "CODEOWNERS",
 ];
 
-it("writes what hosts read at the top of the repository, and git commands that work there", async () => {
+it("writes CI and host files to the top of the repository", async () => {
   using repository = settingsRepository(APP);
   const run = await init(repository.path, DIRECTORY, "--name", "acme");
   expect(run.code, run.output).toBe(0);
@@ -71,7 +71,7 @@ it("writes what hosts read at the top of the repository, and git commands that w
   );
 });
 
-it("runs the workflows in the directory, for its settings alone", async () => {
+it("runs the workflows in the directory, for its settings only", async () => {
   using repository = settingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   const workflows = workflowsIn(repository);
@@ -101,7 +101,7 @@ it("runs the workflows in the directory, for its settings alone", async () => {
   expect(await actionlint(repository.path)).toEqual([]);
 });
 
-it.skipIf(missingZizmor)("adds nothing that zizmor finds to the workflows of the example", async () => {
+it.skipIf(missingZizmor)("adds no zizmor findings to the example workflows", async () => {
   using repository = settingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   const audits = async (folder: string): Promise<unknown[]> =>
@@ -113,7 +113,7 @@ it.each([
   ["own=yes\n", `${DIRECTORY}/settings/acme.yaml`],
   ["own=yes\n", ".github/workflows/email-security-acme-merge.yml"],
   ["", "app.txt"],
-])("answers %j of a pull request that changes %s", async (wanted, file) => {
+])("outputs %j for a pull request that changes %s", async (wanted, file) => {
   using repository = settingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   repository.git("add", "--all");
@@ -132,7 +132,7 @@ it.each([
   expect(readFileSync(repository.at("output"), "utf8")).toBe(wanted);
 });
 
-it("lints in the directory, and names files from the top for code scanning", async () => {
+it("writes SARIF paths relative to the repository root", async () => {
   using repository = settingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme");
   const file = `${DIRECTORY}/settings/acme.yaml`;
@@ -145,7 +145,7 @@ it("lints in the directory, and names files from the top for code scanning", asy
   );
 });
 
-it("includes a GitLab pipeline that has nothing but its own jobs", async () => {
+it("includes a GitLab pipeline with only its own jobs", async () => {
   using repository = settingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "gitlab");
   const read = (file: string) => parse(readFileSync(repository.at(file), "utf8")) as Record<string, unknown>;
@@ -168,7 +168,7 @@ it("includes a GitLab pipeline that has nothing but its own jobs", async () => {
   }
 });
 
-it("keeps files at the top that are there already, and shows the lines to add", async () => {
+it("keeps existing files at the top and prints lines to add", async () => {
   const owners = "/.github/ @acme/platform\n";
   using repository = settingsRepository({
     ...APP,
@@ -188,7 +188,7 @@ it("keeps files at the top that are there already, and shows the lines to add", 
   expect(run.stdout).toContain("\n          files: ^mail/settings/.*\\.ya?ml$\n");
 });
 
-it("keeps two directories of one repository apart", async () => {
+it("uses separate names for two directories of one repository", async () => {
   using repository = settingsRepository(APP);
   await init(repository.path, "mail/acme");
   const { code, output } = await init(repository.path, "mail/initech");
@@ -207,7 +207,7 @@ it("keeps two directories of one repository apart", async () => {
   expect(await actionlint(repository.path)).toEqual([]);
 });
 
-it("writes nothing where a workflow of that name is at the top", async () => {
+it("writes nothing if a workflow of that name exists", async () => {
   const workflow = ".github/workflows/email-security-acme-merge.yml";
   using repository = settingsRepository({ ...APP, [workflow]: "mine\n" });
   const run = await init(repository.path, "mail", "--name", "acme");
@@ -218,7 +218,7 @@ it("writes nothing where a workflow of that name is at the top", async () => {
   expect((await init(repository.path, "mail", "--name", "acme-eu")).code).toBe(0);
 });
 
-it("makes an ignored directory a repository of its own", async () => {
+it("makes an ignored directory its own repository", async () => {
   using repository = settingsRepository({ ...APP, ".gitignore": "/mail/\n" });
   const run = await init(repository.path, "mail", "--name", "acme");
   expect(run.stdout).toContain("\nThe git repository . ignores this folder, so it becomes a repository of its own.\n");
@@ -239,7 +239,7 @@ it.each(["worktree", "submodule"])("writes to the top of a %s", async (kind) => 
   expect(existsSync(repository.at(".github"))).toBe(false);
 });
 
-it("uses plain names at the top of a repository, without another git init", async () => {
+it("uses unprefixed names at the top of a repository", async () => {
   using repository = settingsRepository({ ...APP, "docs/CODEOWNERS": "* @acme/all\n" });
   const run = await init(repository.path, ".", "--name", "acme");
   expect(run.stdout).not.toContain("git init");
@@ -249,7 +249,7 @@ it("uses plain names at the top of a repository, without another git init", asyn
 });
 
 it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
-  "refuses a directory that a pipeline can't name safely: %j",
+  "rejects a directory name that is unsafe in a pipeline: %j",
   async (name) => {
     using repository = settingsRepository(APP);
     const run = await init(repository.path, name, "--name", "acme");
@@ -259,7 +259,7 @@ it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
   },
 );
 
-it("quotes a folder outside of any repository in the commands to run next", async () => {
+it("quotes the directory in the commands to run next", async () => {
   using folder = settingsFolder({});
   const run = await init(folder.path, "my $mail", "--name", "acme");
   expect(stepOf(run, "npm install")).toBe("cd 'my $mail' && git init --initial-branch main && npm install");

@@ -22,7 +22,7 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 describe("email-security init", () => {
-  it("writes the files of the example, under the tenant's own name", async () => {
+  it("writes the example's files under the tenant's name", async () => {
     await using folder = await EmptyFolder.create();
     const { code, stdout } = await cliIn(folder.path)("init", "initech");
     expect(code).toBe(0);
@@ -45,7 +45,7 @@ describe("email-security init", () => {
     expect(readme).toMatch(order);
   });
 
-  it("declares nothing yet, and lint finds nothing in it", async () => {
+  it("writes empty settings that pass lint", async () => {
     await using folder = await EmptyFolder.create();
     await cliIn(folder.path)("init", ".", "--name", "initech");
     const lint = await cliIn(folder.path)("lint");
@@ -57,7 +57,7 @@ describe("email-security init", () => {
     expect(settings?.lists.entries?.mode).toBeUndefined();
   });
 
-  it("has a README whose example of a change keeps the rules of the team", async () => {
+  it("writes a README example that passes lint", async () => {
     await using folder = await EmptyFolder.create();
     const cli = cliIn(folder.path);
     await cli("init", ".", "--name", "initech");
@@ -71,7 +71,7 @@ describe("email-security init", () => {
     expect(readSettings(file).entries.map(({ key }) => key)).toContain("evil.example");
   });
 
-  it("has an editor, a hook and pipelines that look at settings of any depth", async () => {
+  it("configures editor, hook and pipelines for nested settings files", async () => {
     await using folder = await EmptyFolder.create();
     const cli = cliIn(folder.path);
     await cli("init", ".", "--name", "initech");
@@ -89,7 +89,7 @@ describe("email-security init", () => {
     expect(await cli("lint")).toMatchObject({ code: 2 });
   });
 
-  it("shows in comments what becomes settings when they are taken away", async () => {
+  it("writes commented settings that are valid when uncommented", async () => {
     await using folder = await EmptyFolder.create();
     await cliIn(folder.path)("init", ".", "--name", "acme");
     for (const name of ["acme", "baseline"]) {
@@ -111,7 +111,7 @@ describe("email-security init", () => {
     ["github", true, false],
     ["gitlab", false, true],
     ["none", false, false],
-  ])("writes the pipelines that were asked for: %s", async (ci, hasGitHub, hasGitLab) => {
+  ])("writes only the requested pipelines: %s", async (ci, hasGitHub, hasGitLab) => {
     await using folder = await EmptyFolder.create();
     expect((await cliIn(folder.path)("init", ".", "--name", "initech", "--ci", ci)).code).toBe(0);
     const files = await filesIn(folder.path);
@@ -127,7 +127,7 @@ describe("email-security init", () => {
     if (hasGitHub) expect(await actionlint(folder.path)).toEqual([]);
   });
 
-  it("overwrites nothing, and names all that is in the way", async () => {
+  it("names existing files instead of overwriting them", async () => {
     await using folder = await EmptyFolder.create();
     await mkdir(join(folder.path, "settings"));
     await writeFile(join(folder.path, "settings/initech.yaml"), "mine\n");
@@ -141,7 +141,7 @@ describe("email-security init", () => {
     expect(await readFile(join(folder.path, "README.md"), "utf8")).toBe("mine\n");
   });
 
-  it("writes beside what is not in the way", async () => {
+  it("keeps unrelated files in the directory", async () => {
     await using folder = await EmptyFolder.create();
     await writeFile(join(folder.path, "notes.txt"), "mine\n");
     // Of a tenant that is configured, and was not asked: nobody would answer here.
@@ -156,7 +156,7 @@ describe("email-security init", () => {
   });
 
   it.each(["Initech", "../elsewhere", "baseline", "a b", "-x", ""])(
-    "refuses a name that can't be a file's and a project's: %j",
+    "rejects an invalid tenant name: %j",
     async (name) => {
       await using folder = await EmptyFolder.create();
       const { code, stderr } = await cliIn(folder.path)("init", ".", `--name=${name}`);
@@ -166,7 +166,7 @@ describe("email-security init", () => {
     },
   );
 
-  it("declares what a tenant holds, so that lint finds no mistake and a plan nothing to do", async () => {
+  it("declares what the tenant holds with --from-tenant", async () => {
     await using sandbox = await startSandbox();
     await using folder = await EmptyFolder.create();
     const cli = cliIn(folder.path, {

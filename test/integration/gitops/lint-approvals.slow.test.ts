@@ -7,8 +7,8 @@ const AS_OF = ["--today", "2026-11-23"];
 const review = (login: string, commit: string): string =>
   JSON.stringify([[{ user: { login }, state: "APPROVED", commit_id: commit, submitted_at: "2026-11-23T08:00:00Z" }]]);
 
-describe("email-security lint, where the policy demands that approvals are proven", () => {
-  it("refuses without them, says the next command, and can leave it to the pipeline", async () => {
+describe("email-security lint with a policy that requires approvals", () => {
+  it("requires --approvals or --no-approvals", async () => {
     using made = change(by("Tomas Lindqvist"));
     const { path } = made.history;
     const refused = await emailSecurity(path, ["lint", ...AS_OF]);
@@ -21,7 +21,7 @@ describe("email-security lint, where the policy demands that approvals are prove
     expect(left.stdout).toMatch(/Approvals are left to the pipeline\.\n$/);
   });
 
-  it("takes them from the pipeline's file, and tells how many it looked at", async () => {
+  it("checks approvals from the pipeline's file", async () => {
     using made = change(by("Tomas Lindqvist"));
     made.history.write("reviews.json", review("tomas-l", made.head));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
@@ -41,7 +41,7 @@ describe("email-security lint, where the policy demands that approvals are prove
     });
   });
 
-  it("prints nothing raw of what names and files hold", async () => {
+  it("sanitizes text from reviews and settings files", async () => {
     const hostile = "\u202eTomas ::error::x";
     using made = change({ "settings/acme.yaml": tenant(old, entry({ approvedBy: "##[group]Tom" })) });
     made.history.write("reviews.json", JSON.stringify({ message: `\u001b]0;x\u0007${hostile}` }));
@@ -63,7 +63,7 @@ describe("email-security lint, where the policy demands that approvals are prove
     [["--approvals", "reviews.json", "--base", "main", "--author", ""]],
     [["--base", "main"]],
     [["--no-approvals", "--author", "dana"]],
-  ])("wants all three together: %j", async (args) => {
+  ])("rejects an incomplete set of approval options: %j", async (args) => {
     using made = change(by("Tomas Lindqvist"));
     const { code, stdout, stderr } = await emailSecurity(made.history.path, ["lint", ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

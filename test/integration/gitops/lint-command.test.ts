@@ -8,7 +8,7 @@ const TENANT = "version: 1\ninclude: [../shared/baseline.yaml]\nallow:\n  - part
 const TODAY = ["--today", "2026-11-21"];
 
 describe("email-security lint", () => {
-  it("says that there is nothing, without a key or a network", async () => {
+  it("passes without an API key or a network", async () => {
     using folder = new LintedFolder({ "settings.yaml": "version: 1\ndeny:\n  - evil.example\n" });
     expect(await emailSecurity(folder.folder, ["lint"])).toEqual({
       code: 0,
@@ -17,7 +17,7 @@ describe("email-security lint", () => {
     });
   });
 
-  it("lints the folder settings; what is included is linted through the others, and told once", async () => {
+  it("lints the settings directory and reports each finding once", async () => {
     using folder = new LintedFolder({
       "settings/shared/baseline.yaml": BASELINE,
       "settings/tenants/a.yml": TENANT,
@@ -36,7 +36,7 @@ describe("email-security lint", () => {
     });
   });
 
-  it("lints a file that is named alone as the one that includes it uses it, whose own domains it needs", async () => {
+  it("lints an included file in the context of its parent", async () => {
     using folder = new LintedFolder({
       "settings/acme/settings.yaml":
         "version: 1\ninclude: [parts.yaml]\nownDomains: [acme.example]\ndeny: [evil.example, mail.evil.example]\n",
@@ -50,7 +50,7 @@ describe("email-security lint", () => {
     expect(stdout).toMatch(/^settings\/acme\/allow\.yaml:2:9 error: .*\(allow-look-alike\)\n1 error in 3 files\.\n$/);
   });
 
-  it("tells what the policy misses beside a value that can't be read, at the lines of both", async () => {
+  it("reports policy violations as well as invalid values", async () => {
     using folder = new LintedFolder({
       "settings.yaml":
         "version: 1\npolicy: { requireTicket: [deny] }\ndeny:\n  - not a domain\n  - evil.example\n  - { value: 192.0.2.1, tikcet: INC-1 }\n  - { value: last.example, ticket: INC-1 }\nremove: { deny: [of-a-gap.example] }\n",
@@ -66,7 +66,7 @@ describe("email-security lint", () => {
     ]);
   });
 
-  it("lints the file of a rollout's tenants, with the settings of all of them", async () => {
+  it("lints a targets file with the settings of all its tenants", async () => {
     const tenants = (ring: string): string =>
       `version: 1\ndefaults: { baseUrl: https://mail-security.example, key: { environment: "{NAME}" }, settings: "{name}.yaml" }\ntenants:\n  a: { labels: { ring: canary } }\n  b: {}\nwaves:\n  - { name: first, match: { ring: ${ring} }, gate: true }\n  - { name: rest, match: { ring: canary } }\n`;
     using folder = new LintedFolder({
@@ -91,7 +91,7 @@ describe("email-security lint", () => {
     );
   });
 
-  it("tells what keeps the including file from being used, for that may hide more", async () => {
+  it("reports errors in the file that includes the linted one", async () => {
     using folder = new LintedFolder({
       "settings/acme.yaml": "version: 1\ninclude: [allow.yaml]\nownDomain: [acme.example]\n",
       "settings/allow.yaml": "version: 1\nallow: [acme-login.example]\n",
@@ -101,7 +101,7 @@ describe("email-security lint", () => {
     expect(stdout).toMatch(/^settings\/acme\.yaml:3:1 error: /);
   });
 
-  it("lints files that include each other, and one that is named on two ways, once", async () => {
+  it("reports a circular include only once", async () => {
     using folder = new LintedFolder({
       "settings/a.yaml": "version: 1\ninclude: [b.yaml]\n",
       "settings/b.yaml": "version: 1\ninclude: [a.yaml]\n",
@@ -117,7 +117,7 @@ describe("email-security lint", () => {
     [[], 0],
     [["--fail-on", "warning"], 3],
     [["--fail-on", "note"], 3],
-  ])("ends with warnings alone as asked: %j", async (args, code) => {
+  ])("applies --fail-on to warnings: %j", async (args, code) => {
     using folder = new LintedFolder({ "settings.yaml": BASELINE });
     expect((await emailSecurity(folder.folder, ["lint", ...args])).code).toBe(code);
   });
@@ -125,7 +125,7 @@ describe("email-security lint", () => {
   it.each([
     [["--fail-on", "warning"], 0],
     [["--fail-on", "note"], 3],
-  ])("ends with notes alone as asked: %j", async (args, code) => {
+  ])("applies --fail-on to notes: %j", async (args, code) => {
     using folder = new LintedFolder({
       "settings.yaml": "version: 1\ndeny:\n  - { value: evil.example, expires: 2026-11-30 }\n",
     });
@@ -134,7 +134,7 @@ describe("email-security lint", () => {
     expect(end).toEqual({ code, stderr: "" });
   });
 
-  it("writes JSON and, beside any format, SARIF with paths from the top of the repository", async () => {
+  it("writes SARIF paths relative to the repository root", async () => {
     using folder = new LintedFolder({ "tenants/settings.yaml": BASELINE });
     mkdirSync(folder.path(".git"));
     const args = ["lint", "--format", "json", "--output", "sarif=lint.sarif", ...TODAY];
@@ -164,14 +164,14 @@ describe("email-security lint", () => {
       ["lint", "a.yaml", "--output", "empty/none/x.sarif"],
       /^error: The output "empty\/none\/x\.sarif" can't be written: there is no directory "empty\/none" /,
     ],
-  ])("can't be done: %j", async (args, message) => {
+  ])("fails with an error: %j", async (args, message) => {
     using folder = new LintedFolder({ "empty/readme.txt": "", "a.yaml": "version: 1\n" });
     const { code, stderr } = await emailSecurity(folder.folder, args);
     expect(stderr).toMatch(message);
     expect(code).toBe(1);
   });
 
-  it("tells a file that is not there, and one with a hostile name, as text", async () => {
+  it("reports missing files and sanitizes file names", async () => {
     using folder = new LintedFolder({
       "settings/\u001b[31m::error::.yaml": "version: 2\n",
       "settings/acme.yaml": "version: 1\n",

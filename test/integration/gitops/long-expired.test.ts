@@ -11,7 +11,7 @@ import { hasShell, Workshop } from "../engine-setup/workshop";
 const LAPSED = "expires: 2026-10-31";
 
 describe.skipIf(!hasShell)("apply --only-expired", () => {
-  it("names a deny that the console turned into an allow before denies that stay, and counts the rest by danger", async () => {
+  it("lists a deny turned into an allow before denies that stay", async () => {
     const denied = Array.from({ length: 30 }, (_, at) => `a${at}.example`);
     await using sandbox = await startSandbox({
       scenario: {

@@ -51,7 +51,7 @@ async function plan(...args: string[]): Promise<CommandRun> {
   })("plan", "settings/acme.yaml", "--no-evidence", ...args);
 }
 
-it("shows what is dangerous first, and says how to see what is left out", async () => {
+it("shows dangerous changes first on a terminal", async () => {
   const { stdout } = await plan();
   const changes = stdout.split("\n").filter((line) => /^ {2}[+~-] /.test(line));
   expect(changes).toHaveLength(100);
@@ -72,7 +72,7 @@ it("shows what is dangerous first, and says how to see what is left out", async 
   expect(all.stdout.match(/^ {2}[+~-] /gm)).toHaveLength(402);
 });
 
-it("shows what is dangerous first in a pull request's comment", async () => {
+it("shows dangerous changes first in a pull request comment", async () => {
   await plan("--output", "plan.md");
   const markdown = readFileSync(join(folder.folder, "plan.md"), "utf8");
   const rows = markdown.split("\n").filter((line) => /^\| `[+~-]`/.test(line));

@@ -46,12 +46,12 @@ const ACTIONS: [file: string, uses: string][] = globSync(["examples/**/.github/*
 /** Whether a job can reach the tenant's key. */
 const hasKey = ({ steps: own }: Job): boolean => own.some(({ uses }) => uses === "./.github/actions/prepare");
 
-describe("the workflows for GitHub", () => {
-  it("have nothing that actionlint finds", async () => {
+describe("the GitHub pipeline", () => {
+  it("has no actionlint findings", async () => {
     expect(await actionlint(GITOPS)).toEqual([]);
   });
 
-  it("would have, were there something", async () => {
+  it("has actionlint findings when it is broken", async () => {
     await using folder = await EmptyFolder.create();
     await cp(GITOPS, folder.path, { recursive: true });
     const file = join(folder.path, ".github/workflows/merge.yml");
@@ -67,7 +67,7 @@ describe("the workflows for GitHub", () => {
     expect(findings).toContain('property "review" is not defined');
   });
 
-  it("are started by a pull request as a stranger may start them, never with the repository's own rights", () => {
+  it("never uses a privileged pull request trigger", () => {
     expect(Object.keys(workflow("pull-request").on)).toEqual(["pull_request"]);
     for (const name of WORKFLOWS) {
       expect(Object.keys(workflow(name).on)).not.toContain("pull_request_target");
@@ -75,32 +75,29 @@ describe("the workflows for GitHub", () => {
     }
   });
 
-  it.each(WORKFLOWS)("have no right but those that a job asks for: %s", (name) => {
+  it.each(WORKFLOWS)("grants no permissions at workflow level: %s", (name) => {
     expect(workflow(name).permissions).toEqual({});
   });
 
-  it.each(jobs)("have a limit and rights of its own for each job: %s", (_name, job) => {
+  it.each(jobs)("sets a timeout and permissions for each job: %s", (_name, job) => {
     expect(job["timeout-minutes"]).toBeGreaterThan(0);
     expect(job.permissions).toBeDefined();
     expect(Object.values(job.permissions ?? {}).filter((right) => !["read", "write"].includes(right))).toEqual([]);
   });
 
-  it.each(jobs)(
-    "give the key to jobs of an environment alone, and to none that may write in the repository: %s",
-    (_name, job) => {
-      expect(job.environment !== undefined).toBe(hasKey(job));
-      expect(job.permissions?.["id-token"]).toBe(hasKey(job) ? "write" : undefined);
-      if (hasKey(job)) expect(job.permissions?.["contents"]).toBe("read");
-    },
-  );
+  it.each(jobs)("gives the key only to environment jobs without write access: %s", (_name, job) => {
+    expect(job.environment !== undefined).toBe(hasKey(job));
+    expect(job.permissions?.["id-token"]).toBe(hasKey(job) ? "write" : undefined);
+    if (hasKey(job)) expect(job.permissions?.["contents"]).toBe("read");
+  });
 
-  it("give no key to a pull request from a fork", () => {
+  it("gives no key to a pull request from a fork", () => {
     const { lint, plan } = workflow("pull-request").jobs;
     expect(lint && hasKey(lint)).toBe(false);
     expect(plan?.if).toContain("github.event.pull_request.head.repo.full_name == github.repository");
   });
 
-  it("ask after a review alone who approved, without a key, and never pass by being skipped", () => {
+  it("checks approvals after each review, without a key", () => {
     const { on, jobs: own } = workflow("approvals");
     expect(on).toEqual({ pull_request_review: { types: ["submitted", "dismissed"] } });
     expect(Object.keys(own)).toEqual(["approvals"]);
@@ -116,43 +113,43 @@ describe("the workflows for GitHub", () => {
     });
   });
 
-  it("apply one at a time, and stop none half way", () => {
+  it("serializes applies without canceling a run", () => {
     expect(workflow("merge").concurrency).toEqual({ group: "production", "cancel-in-progress": false });
     expect(workflow("merge").jobs["apply"]?.environment).toBe("production");
     expect(workflow("merge").jobs["approved"]?.environment).toBe("production-approval");
   });
 
-  it.each(ACTIONS)(
-    "pin each action by the commit of a version that is named, of GitHub, Pulumi, AWS or NuGet themselves: %s %s",
-    (_file, uses) => {
-      expect(uses).toMatch(
-        /^(?:\.\/\.github\/\S+|(?:actions|github|pulumi|aws-actions|NuGet)\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/,
-      );
-    },
-  );
+  it.each(ACTIONS)("pins each action of a trusted owner to a commit: %s %s", (_file, uses) => {
+    expect(uses).toMatch(
+      /^(?:\.\/\.github\/\S+|(?:actions|github|pulumi|aws-actions|NuGet)\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/,
+    );
+  });
 
-  it("pin a version of an action by one commit", () => {
+  it("pins each version of an action to one commit", () => {
     const pins = new Set(ACTIONS.map(([, uses]) => uses.replace(/^([\w-]+\/[\w-]+)[^@]*/, "$1")));
     const versions = [...pins].map((pin) => pin.replace(/@\S+/, ""));
     expect(versions.toSorted()).toEqual([...new Set(versions)].sort());
   });
 
-  it.each(jobs.filter(([, job]) => hasKey(job)))("send the key to the one service: %s", (_name, { env }) => {
-    expect(env?.["EMAIL_SECURITY_SERVICES"]).toBe(env?.["EMAIL_SECURITY_BASE_URL"]);
-  });
+  it.each(jobs.filter(([, job]) => hasKey(job)))(
+    "sends the key only to the configured service: %s",
+    (_name, { env }) => {
+      expect(env?.["EMAIL_SECURITY_SERVICES"]).toBe(env?.["EMAIL_SECURITY_BASE_URL"]);
+    },
+  );
 });
 
-describe("the pipeline for GitLab", () => {
+describe("the GitLab pipeline", () => {
   const validate = addFormats["default"](new Ajv({ strict: false, allErrors: true }));
 
-  it("is what GitLab's own schema describes", async () => {
+  it("matches GitLab's schema", async () => {
     const schema = JSON.parse(await readFile("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
     const isPipeline = validate.compile(schema);
     expect(isPipeline(gitLabPipeline()), JSON.stringify(isPipeline.errors)).toBe(true);
     expect(isPipeline({ ...gitLabPipeline(), apply: { script: [], resource_groups: "x" } })).toBe(false);
   });
 
-  it("gives the key to jobs that need it, of merge requests of this project alone", () => {
+  it("gives no key to a merge request from a fork", () => {
     const withKey = Object.entries(gitLabJobs()).filter(([, job]) => job.extends === ".tenant");
     expect(withKey.map(([name]) => name)).toEqual(["plan", "apply", "approve", "expire", "drift", "review"]);
     expect(gitLabJobs()["plan"]?.rules?.map((rule) => rule.if)).toEqual([
@@ -160,7 +157,7 @@ describe("the pipeline for GitLab", () => {
     ]);
   });
 
-  it.each(["gitops", "rollout"])("has Pulumi before it plans, and installs it without any secret: %s", async (name) => {
+  it.each(["gitops", "rollout"])("installs Pulumi without exposing a secret: %s", async (name) => {
     await using folder = await EmptyFolder.create();
     const commands = join(folder.path, "commands");
     await mkdir(commands);
@@ -194,7 +191,7 @@ describe("the pipeline for GitLab", () => {
     expect(told.filter((line) => !line.endsWith(" 0"))).toEqual([]);
   });
 
-  it("does not succeed before somebody has asked who approved, and never for a fork", () => {
+  it("blocks a merge request until approvals are checked by hand", () => {
     const { rules, script = [], ...job } = gitLabJobs()["approvals"] ?? {};
     expect(rules).toEqual([
       { if: '$CI_PIPELINE_SOURCE == "merge_request_event"', when: "manual", allow_failure: false },
@@ -206,7 +203,7 @@ describe("the pipeline for GitLab", () => {
     expect(script.join("\n")).not.toContain("TARGET_BRANCH");
   });
 
-  it("looks at what stands each month or on a merge, and compares on all other nights", () => {
+  it("runs either the review or the nightly jobs on a schedule", () => {
     const when = (name: string) => gitLabJobs()[name]?.rules?.map((rule) => rule.if);
     for (const name of ["expire", "drift", "report", "propose"]) {
       expect(when(name)).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes"']);
@@ -215,29 +212,29 @@ describe("the pipeline for GitLab", () => {
     expect(when("report-review")).toEqual(when("review"));
   });
 
-  it("applies one at a time", () => {
+  it("serializes applies", () => {
     expect(gitLabJobs()["apply"]?.resource_group).toBe("production");
     expect(gitLabJobs()["approve"]?.resource_group).toBe("production");
   });
 });
 
 describe("every script", () => {
-  it.each(scripts)("is shell that bash can read: %s", async (_name, script) => {
+  it.each(scripts)("is valid bash: %s", async (_name, script) => {
     await expect(promisify(execFile)("bash", ["-n", "-c", script])).resolves.toMatchObject({ stderr: "" });
   });
 
   it.each(scripts.filter(([, script]) => script.includes("\n")))(
-    "of several lines stops at the first that fails: %s",
+    "stops at the first failing line: %s",
     (_name, script) => {
       expect(script).toContain("set -euo pipefail\n");
     },
   );
 
-  it.each(scripts)("holds no expression, for what a stranger named would be run as shell: %s", (_name, script) => {
+  it.each(scripts)("contains no template expression: %s", (_name, script) => {
     expect(script).not.toContain("${{");
   });
 
-  it.each(scripts)("runs the installed command, and gets none from the registry: %s", (_name, script) => {
+  it.each(scripts)("runs the installed command, never one from the registry: %s", (_name, script) => {
     expect(script.match(/\bnpx (?!--no email-security )/g)).toBeNull();
   });
 });

@@ -134,7 +134,7 @@ it.each([
     echoValue: "canonical",
   },
 ] as const)(
-  "a plan says exactly what the run after it does, $where",
+  "plans exactly what the next run does, $where",
   { timeout: timeLimit(300_000) },
   async ({ begin, told, echoValue }) => {
     await using companies = new Companies({ echoValue });

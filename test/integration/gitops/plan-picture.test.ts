@@ -23,7 +23,7 @@ deny:
 `;
 
 /** It is made anew by `npm test -- test/integration/gitops/plan-picture.test.ts -u`. */
-it("the README's picture is what a plan prints", async () => {
+it("prints a plan that matches the README picture", async () => {
   await using sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
   using folder = settingsFolder({ "settings/acme.yaml": SETTINGS });

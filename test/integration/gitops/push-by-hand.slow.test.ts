@@ -63,7 +63,7 @@ it.each([
   expect(upstreamOf(repository)).toBe(`origin/${BRANCH}`);
 });
 
-it("shows commands that add a remote and push where there is none", async () => {
+it("shows commands to add a missing remote and push", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS });
   using remote = settingsFolder({});
   repository.git("init", "--quiet", "--bare", remote.path);
@@ -78,7 +78,7 @@ it("shows commands that add a remote and push where there is none", async () => 
   expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
 });
 
-it("shows a push command for each of several remotes, quoted for a shell", async () => {
+it("shows a shell-quoted push command for each remote", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS });
   using one = addRemote(repository, "back'up$(id)");
   using other = addRemote(repository, "mirror");
@@ -92,7 +92,7 @@ it("shows a push command for each of several remotes, quoted for a shell", async
   }
 });
 
-it("pushes to the remote of a branch with odd characters, and shows a command that goes back to it", async () => {
+it("pushes to the upstream remote of an oddly named branch", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS });
   using _origin = addRemote(repository, "origin");
   using fork = addRemote(repository, "fork");
@@ -108,7 +108,7 @@ it("pushes to the remote of a branch with odd characters, and shows a command th
   expect(repository.git("symbolic-ref", "HEAD")).toBe(`refs/heads/${odd}\n`);
 });
 
-it("shows commands for a branch of a person's own name, and from outside the repository", async () => {
+it("shows push commands that work from outside the repository", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   const odd = "email-security/it's-$(id)";
@@ -125,7 +125,7 @@ it("shows commands for a branch of a person's own name, and from outside the rep
   expect(branchesAt(remote)).toBe(`${odd}\n`);
 });
 
-it("shows how to rename a branch whose name the remote has for another one", async () => {
+it("shows how to rename a branch whose name the remote already has", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   repository.git("push", "--quiet", "origin", `main:${BRANCH}`, "main");
@@ -148,7 +148,7 @@ it("shows how to rename a branch whose name the remote has for another one", asy
   expect((await email(...ADD)).code).toBe(0);
 });
 
-it("pushes from a detached HEAD in a linked worktree, and goes nowhere back", async () => {
+it("pushes from a detached HEAD in a linked worktree", async () => {
   using repository = settingsRepository({ "mail/settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   using parent = settingsFolder({});

@@ -35,7 +35,7 @@ function repository() {
   return folder;
 }
 
-it("records a decision as whom git commits, on a branch of its own where that is asked for", async () => {
+it("records the git user as the reviewer of a decision", async () => {
   using folder = repository();
   const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const kept = await email("review", "keep", "hxxps://partner[.]example/x", "--reason", "in use", "--commit");
@@ -61,7 +61,7 @@ it("records a decision as whom git commits, on a branch of its own where that is
   );
 });
 
-it("leaves what was decided out until it is due again, and tells how it ends by its exit code", async () => {
+it("hides decided entries until they are due again", async () => {
   using folder = repository();
   const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const review = async (...args: string[]): Promise<[number, string]> => {
@@ -86,7 +86,7 @@ it("leaves what was decided out until it is due again, and tells how it ends by 
   expect((await email("review")).code).toBe(1);
 });
 
-it("does not end as if all were decided where a part of the mail was not read", async () => {
+it("exits with 2 when part of the mail was not read", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   using folder = settingsFolder({
     "settings.yaml": 'version: 1\nlists: { entries: { ignore: ["*"] }, vips: { ignore: ["*"] } }\n',
@@ -110,7 +110,7 @@ it("does not end as if all were decided where a part of the mail was not read", 
   ]);
 });
 
-it("refuses what is no decision, and writes nothing", async () => {
+it("writes nothing for an invalid decision", async () => {
   using folder = repository();
   const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const refusals: [readonly string[], string][] = [

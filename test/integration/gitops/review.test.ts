@@ -12,7 +12,7 @@ import { settingsFolder } from "../../support/settings-folder";
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const soon = new Date(Date.now() + 5 * DAY_MS).toISOString().slice(0, 10);
 
-it("asks the lists and the mail once", async () => {
+it("reads the lists and the mail once", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const lately = Date.now() - 20 * 86_400_000;
   const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));

@@ -46,7 +46,7 @@ function repository(): SettingsFolder {
   return folder;
 }
 
-it("prints suggestions of the tenant's mail with a patch that git applies, and writes the same", async () => {
+it("prints suggestions with a patch that git applies", async () => {
   using folder = repository();
   const cwd = folder.at("tenants/acme & söhne");
   const email = commandLine(cwd, environment());
@@ -97,7 +97,7 @@ it("prints suggestions of the tenant's mail with a patch that git applies, and w
   expect(again.stdout).not.toMatch(/ {2}- (Deny|Make|Remove) /);
 }, 300_000);
 
-it("suggests only what is true of the mail: VIPs by their threats, denies by their reports or by what stayed in a mailbox", async () => {
+it("suggests only VIPs and denies that the mail supports", async () => {
   using folder = repository();
   const email = commandLine(folder.at("tenants/acme & söhne"), environment());
   const { stdout } = await email("suggest", "--only", "vip", "deny", "--days", "10");
@@ -124,7 +124,7 @@ it("suggests only what is true of the mail: VIPs by their threats, denies by the
   for (const value of denied) expect([value, senders.some((one) => one.endsWith(value))]).toEqual([value, true]);
 });
 
-it("brings as much as is asked for, and says that there is more", async () => {
+it("limits the number of suggestions with --limit", async () => {
   using folder = repository();
   const email = commandLine(folder.at("tenants/acme & söhne"), environment());
   const first = await email("suggest", "--only", "shadowed", "--limit", "1", "--write");
@@ -137,7 +137,7 @@ it("brings as much as is asked for, and says that there is more", async () => {
   expect(third.stdout).toContain("Nothing to suggest.");
 });
 
-it("says what it could not read, and that a file is none", async () => {
+it("reports mail that it could not read", async () => {
   using folder = repository();
   const failing = await startSandbox({
     scenario: "acme",

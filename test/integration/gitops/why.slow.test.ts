@@ -16,7 +16,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-it("tells it as JSON and as Markdown too", async () => {
+it("explains an entry as JSON and Markdown", async () => {
   using folder = deniedFlood();
   const email = commandLine(folder.path, {
     ...runEnvironment(),
@@ -38,7 +38,7 @@ it("tells it as JSON and as Markdown too", async () => {
   expect(markdown.stdout).toContain("  - pull request `#7` `https://github.com/acme/mail/pull/7`");
 });
 
-it("tells what files and git know where the tenant can't be asked, and ends in 2", async () => {
+it("exits with 2 when the tenant can't be read", async () => {
   using folder = deniedFlood();
   const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const alone = await email("why", "flood.example");
@@ -50,7 +50,7 @@ it("tells what files and git know where the tenant can't be asked, and ends in 2
   expect(nobody).toMatchObject({ code: 1, stdout: "" });
 });
 
-it("tells what the mail says of a value that is nowhere", async () => {
+it("shows mail evidence for a value on no list", async () => {
   using folder = deniedFlood();
   const email = commandLine(folder.path, {
     ...runEnvironment(),

@@ -18,7 +18,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-it("tells an entry's story from files, git, the tenant and its mail, and nothing of it does anything", async () => {
+it("explains an entry from files, git, the tenant and its mail", async () => {
   using folder = deniedFlood();
   const environment = {
     ...runEnvironment(),
@@ -43,7 +43,7 @@ it("tells an entry's story from files, git, the tenant and its mail, and nothing
   expect(text.stdout).toContain("The tenant does not hold it.");
 });
 
-it("tells what a tenant holds that no file declares", async () => {
+it("reports an entry that no file declares", async () => {
   using folder = deniedFlood();
   const [row] = sandbox.allowDenyEntries("acme");
   const email = commandLine(folder.path, {
@@ -65,7 +65,7 @@ it("tells what a tenant holds that no file declares", async () => {
 const ENTRY = "version: 1\ndeny:\n  - value: evil.example\n    ticket: INC-1\n";
 const OFFLINE = { ...runEnvironment(), ...GIT_ENVIRONMENT, COLUMNS: "200" };
 
-it("names the host's request of a squash commit, and marks what its author typed below as a claim", async () => {
+it("distinguishes a squash commit's pull request from claims in its message", async () => {
   using folder = settingsHistory();
   folder.git("remote", "add", "origin", "https://github.com/acme/mail.git");
   folder.commit("Begin", { "settings.yaml": "version: 1\n" });
@@ -78,7 +78,7 @@ it("names the host's request of a squash commit, and marks what its author typed
   expect(stdout).toContain("its message names as co-author Eve <eve@acme.example>\n");
 });
 
-it("names who committed what another person wrote, and when", async () => {
+it("names the committer of another author's change", async () => {
   using folder = settingsHistory();
   folder.commit("Begin", { "settings.yaml": "version: 1\n" });
   folder.write("settings.yaml", ENTRY);
@@ -112,7 +112,7 @@ it.each([
   ["a nested repository that .gitignore names", {}],
   ["one whose GIT_DIR names another", { GIT_DIR: "other/.git", GIT_WORK_TREE: "other", GIT_INDEX_FILE: "i" }],
   ["one below the ceiling of directories", { GIT_CEILING_DIRECTORIES: "/" }],
-])("tells an entry's history from the repository that keeps its file: %s", async (_what, environment) => {
+])("reads history from the repository that holds the file: %s", async (_what, environment) => {
   using nested = settingsHistory();
   nested.commit("Deny it", { "settings.yaml": ENTRY });
   using folder = settingsHistory();

@@ -11,8 +11,8 @@ async function answering(body: string | Buffer) {
   });
 }
 
-describe("names that mean something to JavaScript", () => {
-  test.each(ENDPOINTS)("are fields as any other to $name", async ({ name, call, envelope, content, answer }) => {
+describe("JavaScript property names in responses", () => {
+  test.each(ENDPOINTS)("don't change the result of $name", async ({ name, call, envelope, content, answer }) => {
     const odd = '"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}, "toString": 7';
     const body = JSON.stringify(wrapped(envelope, content)).replaceAll("{", `{${odd}, `);
     await using service = await answering(body);
@@ -23,7 +23,7 @@ describe("names that mean something to JavaScript", () => {
   });
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"])(
-    "%s is a value as any other",
+    "are ordinary values: %s",
     async (word) => {
       await using service = await answering(
         `{"results": {"items": [{"id": "${word}", "list": "${word}", "entry_type": "${word}", "value": "${word}", "comment": "${word}"}], "total": 1}}`,
@@ -37,7 +37,7 @@ describe("names that mean something to JavaScript", () => {
   );
 });
 
-describe("JSON that is allowed but odd", () => {
+describe("unusual but valid JSON", () => {
   test.each<[string, string | Buffer, unknown]>([
     [
       "a key twice: the last one counts",
@@ -70,7 +70,7 @@ describe("JSON that is allowed but odd", () => {
     ["half a character", '"a\\ud83d"'],
     ["bytes that are no UTF-8", Buffer.from([0x22, 0xc3, 0x28, 0x22])],
     ["longer than any id", JSON.stringify("x".repeat(1001))],
-  ])("an id that could not be sent back as it came is an error of the answer: %s", async (_name, id) => {
+  ])("rejects an id that can't be sent back: %s", async (_name, id) => {
     const rest = Buffer.from(', "list": "deny", "entry_type": "domain", "value": "evil.example"}], "total": 1}}');
     await using service = await answering(
       Buffer.concat([Buffer.from('{"results": {"items": [{"id": '), Buffer.from(id), rest]),
@@ -84,10 +84,10 @@ describe("JSON that is allowed but odd", () => {
   });
 });
 
-describe("an id reaches what it names, or nothing", () => {
+describe("ids in paths", () => {
   const WITH_ID = ENDPOINTS.filter(({ row }) => row.includes("{")).map(({ name }) => name);
 
-  test("five endpoints take one", () => {
+  test("are part of five endpoints", () => {
     expect(WITH_ID).toHaveLength(5);
   });
 

@@ -4,10 +4,10 @@ import { Service } from "../client/service";
 import { runClient } from "./client-process";
 import { answerPage, ENDLESS, isGivenUp, itemsOf, MOST_GROWTH_MIB, pageAsked } from "./lists";
 
-describe("a list that does not end is given up, at a cost that is bounded", () => {
+describe("endless lists", () => {
   test.for(ENDLESS.slice(sized("hostile-lists", 0, 1)))("$name", { timeout: timeLimit(120_000) }, isGivenUp);
 
-  test("what is given out is not held: items may be large where they are iterated over", async () => {
+  test("are iterated without retaining large items", async () => {
     const pages = 12;
     await using service = await Service.start((request, response) => {
       const items =

@@ -3,11 +3,11 @@ import { failure, Service, TestClient } from "../client/service";
 
 import { answerPage, ENDLESS, isGivenUp, itemsOf, pageAsked } from "./lists";
 
-describe("a list that does not end is given up, at a cost that is bounded", () => {
+describe("endless lists", () => {
   test.for(ENDLESS.slice(0, 1))("$name", { timeout: 120_000 }, isGivenUp);
 });
 
-describe("a total that lies", () => {
+describe("wrong totals", () => {
   const CODES: Readonly<Record<string, string>> = {
     "-1": "ERR_INVALID_RESPONSE",
     "2.5": "ERR_INVALID_RESPONSE",
@@ -25,7 +25,7 @@ describe("a total that lies", () => {
     "9007199254740991": "ERR_LIST_UNSTABLE",
   };
 
-  test.for(Object.entries(CODES))("%s, where there are three items", async ([total, code]) => {
+  test.for(Object.entries(CODES))("rejects total %s for three items", async ([total, code]) => {
     await using service = await Service.start((request, response) => {
       const items = JSON.stringify(pageAsked(request) === 1 ? itemsOf(request, 0, 3) : []);
       const numbers = `"page": ${pageAsked(request)}, "total": ${total}`;
@@ -55,12 +55,12 @@ describe("a total that lies", () => {
   });
 });
 
-describe("a page that comes again for ever, or in turns with another", () => {
+describe("repeating pages", () => {
   test.each([
     ["one page", 1],
     ["two pages in turns", 2],
     ["seven pages in turns", 7],
-  ])("%s", async (_name, turns) => {
+  ])("detects %s", async (_name, turns) => {
     await using service = await Service.start((request, response) => {
       answerPage(request, response, itemsOf(request, (pageAsked(request) % turns) * 50, 50), 1e6);
     });
@@ -76,8 +76,8 @@ describe("a page that comes again for ever, or in turns with another", () => {
   });
 });
 
-describe("a page size that is ignored", () => {
-  test.each([1, 25, 199, 201, 1000])("%i items a page are read whole, each once", async (perPage) => {
+describe("ignored page size", () => {
+  test.each([1, 25, 199, 201, 1000])("reads pages of %i items completely, each item once", async (perPage) => {
     const count = perPage * 3 + 1;
     await using service = await Service.start((request, response) => {
       const first = (pageAsked(request) - 1) * perPage;

@@ -210,7 +210,7 @@ const LIES: readonly [string, Telling, RegExp][] = [
   ["an HTML page", asText("<!doctype html><h1>Sign in</h1>"), /HTML page instead of JSON/],
 ];
 
-describe("a reading of which nothing can be believed is an error of everything that builds on it, and changes nothing", () => {
+describe("unreliable read of a list", () => {
   let tenant: HostileTenant;
   let made: Awaited<ReturnType<typeof declareAll>>;
   let before: { entries: Row[]; vips: Vip[] };
@@ -223,42 +223,46 @@ describe("a reading of which nothing can be believed is an error of everything t
     await tenant[Symbol.asyncDispose]();
   });
 
-  test.for(LIES)("%s", { timeout: 60_000 }, async ([_name, telling, reason]) => {
-    await tenant.provider.nextRun();
-    Object.assign(tenant, { telling, reads: 0 });
-    tenant.writes.length = 0;
-    const { entry, list, vip, vips } = resourcesOf(tenant.provider);
-    const attempts: [string, () => Promise<unknown>][] = [
-      ["refresh of an entry", () => entry.read(made.entry.id, made.entry.properties)],
-      ["refresh of a list", () => list.read(made.list.id, made.list.properties)],
-      ["refresh of a VIP", () => vip.read(made.vip.id, made.vip.properties)],
-      ["refresh of a VIP list", () => vips.read(made.vips.id, made.vips.properties)],
-      ["a new entry", () => entry.declare({ list: "deny", value: "new.example" })],
-      ["a new VIP", () => vip.declare({ email: "new@company.example" })],
-      [
-        "an entry less of a list",
-        () => list.update(made.list.id, made.list.properties, { entries: { "good.example": "allow" } }),
-      ],
-      [
-        "a VIP less of a list",
-        () => vips.update(made.vips.id, made.vips.properties, { members: { "ceo@company.example": "CEO" } }),
-      ],
-      ["deletion of an entry", () => entry.delete(made.entry.id, made.entry.properties)],
-      ["deletion of a VIP", () => vip.delete(made.vip.id, made.vip.properties)],
-      ["deletion of a list", () => list.delete(made.list.id, made.list.properties)],
-      ["deletion of a VIP list", () => vips.delete(made.vips.id, made.vips.properties)],
-    ];
-    for (const [what, attempt] of attempts) {
-      const error = (await failure(attempt())) as Error & { reasons?: readonly string[] };
-      expect(`${what}: ${error.message}\n${error.reasons?.join("\n")}`).toMatch(reason);
-    }
-    expect(tenant.writes).toEqual([]);
-    expect({ entries: tenant.entries, vips: tenant.vips }).toEqual(before);
-    // A reading makes five attempts, of two pages; of three lists.
-    expect(tenant.reads).toBeLessThanOrEqual(attempts.length * 30);
-  });
+  test.for(LIES)(
+    "fails every operation without a write on %s",
+    { timeout: 60_000 },
+    async ([_name, telling, reason]) => {
+      await tenant.provider.nextRun();
+      Object.assign(tenant, { telling, reads: 0 });
+      tenant.writes.length = 0;
+      const { entry, list, vip, vips } = resourcesOf(tenant.provider);
+      const attempts: [string, () => Promise<unknown>][] = [
+        ["refresh of an entry", () => entry.read(made.entry.id, made.entry.properties)],
+        ["refresh of a list", () => list.read(made.list.id, made.list.properties)],
+        ["refresh of a VIP", () => vip.read(made.vip.id, made.vip.properties)],
+        ["refresh of a VIP list", () => vips.read(made.vips.id, made.vips.properties)],
+        ["a new entry", () => entry.declare({ list: "deny", value: "new.example" })],
+        ["a new VIP", () => vip.declare({ email: "new@company.example" })],
+        [
+          "an entry less of a list",
+          () => list.update(made.list.id, made.list.properties, { entries: { "good.example": "allow" } }),
+        ],
+        [
+          "a VIP less of a list",
+          () => vips.update(made.vips.id, made.vips.properties, { members: { "ceo@company.example": "CEO" } }),
+        ],
+        ["deletion of an entry", () => entry.delete(made.entry.id, made.entry.properties)],
+        ["deletion of a VIP", () => vip.delete(made.vip.id, made.vip.properties)],
+        ["deletion of a list", () => list.delete(made.list.id, made.list.properties)],
+        ["deletion of a VIP list", () => vips.delete(made.vips.id, made.vips.properties)],
+      ];
+      for (const [what, attempt] of attempts) {
+        const error = (await failure(attempt())) as Error & { reasons?: readonly string[] };
+        expect(`${what}: ${error.message}\n${error.reasons?.join("\n")}`).toMatch(reason);
+      }
+      expect(tenant.writes).toEqual([]);
+      expect({ entries: tenant.entries, vips: tenant.vips }).toEqual(before);
+      // A reading makes five attempts, of two pages; of three lists.
+      expect(tenant.reads).toBeLessThanOrEqual(attempts.length * 30);
+    },
+  );
 
-  test("and when the service is itself again, so is every resource", async () => {
+  test("leaves every resource usable once the service recovers", async () => {
     tenant.telling = honestly;
     tenant.writes.length = 0;
     await tenant.provider.nextRun();
@@ -277,7 +281,7 @@ describe("a reading of which nothing can be believed is an error of everything t
   });
 });
 
-test("where a total hides the end of a list, what is hidden is neither deleted nor made twice", async () => {
+test("neither deletes nor duplicates entries hidden by a wrong total", async () => {
   await using tenant = await HostileTenant.start();
   for (let at = 0; at < 250; at += 1) {
     const value = `bad-${at}.example`;
@@ -304,7 +308,7 @@ test("where a total hides the end of a list, what is hidden is neither deleted n
   expect(tenant.entries).toHaveLength(250);
 });
 
-test("a page size that is ignored, 25 instead of 200, makes no entry twice", async () => {
+test("creates no duplicates when the page size is ignored", async () => {
   await using tenant = await HostileTenant.start();
   tenant.telling = inPagesOf(25);
   const count = 51;
@@ -321,7 +325,7 @@ test("a page size that is ignored, 25 instead of 200, makes no entry twice", asy
   expect(tenant.entries).toEqual([]);
 });
 
-describe("ids that the service makes up", () => {
+describe("unusual ids from the service", () => {
   const ODD_IDS = [
     "../vip_employees/remove",
     "../e-0",
@@ -339,7 +343,7 @@ describe("ids that the service makes up", () => {
     "x".repeat(1000),
   ];
 
-  test("an entry is changed and deleted by its own id alone, whatever that is", async () => {
+  test("select only their own entry in updates and deletes", async () => {
     await using tenant = await HostileTenant.start();
     const bystander = {
       id: "e-0",
@@ -377,7 +381,7 @@ describe("ids that the service makes up", () => {
     expect(tenant.entries).toEqual([bystander]);
   });
 
-  test.each([".", ".."])("an entry of id %j, which no address can carry, is never asked to be deleted", async (id) => {
+  test.each([".", ".."])("block the deletion of an entry with id %j", async (id) => {
     await using tenant = await HostileTenant.start();
     tenant.nextId = () => id;
     const entry = tenant.provider.resource("allowDenyEntry");
@@ -394,7 +398,7 @@ describe("ids that the service makes up", () => {
     ["an empty one", ""],
     ["half a character", "half \ud83d"],
     ["one that is too long", "x".repeat(1001)],
-  ])("a new entry whose id could not be sent back is an error: %s", async (_name, id) => {
+  ])("fail the creation of an entry: %s", async (_name, id) => {
     await using tenant = await HostileTenant.start();
     tenant.nextId = () => id;
     const error = await failure(
@@ -404,7 +408,7 @@ describe("ids that the service makes up", () => {
     expect(tenant.writes.filter((write) => !write.startsWith("POST"))).toEqual([]);
   });
 
-  test("a create that is answered with somebody else's entry changes and deletes nothing of theirs", async () => {
+  test("leave somebody else's entry untouched when returned for a create", async () => {
     await using tenant = await HostileTenant.start();
     const theirs = {
       id: "e-0",

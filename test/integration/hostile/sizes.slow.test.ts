@@ -5,7 +5,7 @@ import { type Case, costsABoundedTimeAndMemory, GROUPS, isBrief } from "./sizes"
 /** All where the long form of the tests runs; else every other of those that sizes.test.ts does not have. */
 const isTaken = (one: Case, index: number): boolean => sized("hostile-sizes", true, !isBrief(one) && index % 2 === 0);
 
-describe.each(GROUPS)("an answer %s costs a bounded time and memory", (_what, cases, endpoints) => {
+describe.each(GROUPS)("cost of a response %s", (_what, cases, endpoints) => {
   test.for(cases.filter(isTaken))("$attack.name", { timeout: timeLimit(120_000) }, async (one) => {
     await costsABoundedTimeAndMemory(one, endpoints);
   });

@@ -1,7 +1,7 @@
 import { describe, test } from "vitest";
 import { costsABoundedTimeAndMemory, GROUPS, isBrief } from "./sizes";
 
-describe.each(GROUPS)("an answer %s costs a bounded time and memory", (_what, cases, endpoints) => {
+describe.each(GROUPS)("cost of a response %s", (_what, cases, endpoints) => {
   test.for(cases.filter(isBrief))("$attack.name", { timeout: 120_000 }, async (one) => {
     await costsABoundedTimeAndMemory(one, endpoints);
   });

@@ -119,7 +119,7 @@ const WORKS = {
   received: [`GET with ${KEY}`, `POST with ${KEY}`],
 };
 
-describe("a company's proxy and its own authorities", () => {
+describe("company proxy and private certificate authority", () => {
   test.for<[string, Setting, string[]]>([
     [
       "HTTPS_PROXY: the service is reached through a tunnel that hears nothing",
@@ -253,7 +253,7 @@ describe("a company's proxy and its own authorities", () => {
     });
 
   test.for([...refused, ...byWhoTrustsAnybody])(
-    "%s is refused, with the reason",
+    "rejects %s and names the reason",
     async ([_name, setting, asked, reasons]) => {
       const seen = await byClient(setting);
       expect(seen.received).toEqual([]);
@@ -263,7 +263,7 @@ describe("a company's proxy and its own authorities", () => {
     },
   );
 
-  test("a provider process refuses a proxy that nobody vouches for, too", async () => {
+  test("rejects an untrusted proxy in a provider process too", async () => {
     const seen = await byProviderProcess({
       trusted: [ofService],
       proxy: { certificate: ofProxy },
@@ -286,14 +286,14 @@ async function lookedFor(options: ProviderProcessOptions): Promise<string> {
   return outcome;
 }
 
-describe("plain http to another host than this", () => {
+describe("plain HTTP to a remote host", () => {
   const environment = (proxy: CompanyProxy) => ({
     EMAIL_SECURITY_BASE_URL: `http://${HOST}`,
     EMAIL_SECURITY_API_KEY: KEY,
     HTTP_PROXY: `http://${proxy.host}`,
   });
 
-  test("is refused before anything is sent", async () => {
+  test("is rejected before any request", async () => {
     await using proxy = await CompanyProxy.start({ to: 1 });
     expect(await lookedFor({ environment: environment(proxy) })).toContain(
       "plain http would send the API key in the clear",
@@ -301,7 +301,7 @@ describe("plain http to another host than this", () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  test("is done where it is allowed by name, by way of HTTP_PROXY", async () => {
+  test("goes through HTTP_PROXY when explicitly allowed", async () => {
     await using proxy = await CompanyProxy.start({ to: 1 });
     const allowed = { ...environment(proxy), EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true" };
     expect(await lookedFor({ environment: allowed })).toBe("no VIP");
@@ -311,7 +311,7 @@ describe("plain http to another host than this", () => {
   });
 });
 
-test.each([301, 302, 303, 307, 308])("a redirect by %i to another origin carries nothing there", async (status) => {
+test.each([301, 302, 303, 307, 308])("sends nothing to another origin on a %i redirect", async (status) => {
   await using elsewhere = await Service.start(always(200, page([])));
   await using service = await Service.start((_request, response) => {
     response.writeHead(status, { location: `${elsewhere.url}/api/v1/settings/vip_employees` }).end();
@@ -329,7 +329,7 @@ test.each([301, 302, 303, 307, 308])("a redirect by %i to another origin carries
   expect(elsewhere.received).toEqual([]);
 });
 
-describe("a key that no header can carry is refused before a request, and not shown", () => {
+describe("key that no header can carry", () => {
   test.for([
     ["a line break at its end", "canary-key\n"],
     ["a letter outside ASCII", "canary-k\u00e9y"],

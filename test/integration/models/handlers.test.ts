@@ -11,7 +11,7 @@ const STORIES = stories("models", { numRuns: 50, seed: 20_260_101 });
 /* A failure names its seed and path: given to fast-check as `seed` and `path`, they tell that one story again. */
 
 it.each(["canonical", "as-sent"] as const)(
-  "whatever a program and a colleague do, the tenant is what was promised, and the run after it is empty (values come back %s)",
+  "converges after any program and console changes (values come back %s)",
   { timeout: timeLimit(300_000) },
   async (echoValue) => {
     await using companies = new Companies({ echoValue });

@@ -19,7 +19,7 @@ const single = (name: string, args: Record<string, unknown>): Declaration => ({
   args,
 });
 
-it("an entry goes from one list to another while its value stays where it was, in another scope", async () => {
+it("moves an entry to another list while its value stays in another scope", async () => {
   await using companies = new Companies({ echoValue: "canonical" });
   const company = await companies.next();
   await using stack = new InProcessStack(company);
@@ -38,7 +38,7 @@ it("an entry goes from one list to another while its value stays where it was, i
   expect(await stack.up(after, PLAIN)).toMatchObject({ result: "ok", steps: [] });
 });
 
-it("two resources that come to hold the same entry, by a colleague's doing, do not take it from each other for ever", async () => {
+it("converges when the console makes two resources share an entry", async () => {
   await using companies = new Companies({ echoValue: "canonical" });
   const company = await companies.next();
   await using stack = new InProcessStack(company);
@@ -60,7 +60,7 @@ it("two resources that come to hold the same entry, by a colleague's doing, do n
   expect(company.entries()).toHaveLength(2);
 });
 
-it("an entry that may adopt takes none of another scope from a resource that is declared after it", async () => {
+it("adopts no entry of another scope that is declared later", async () => {
   await using companies = new Companies({ echoValue: "canonical" });
   const company = await companies.next();
   await using stack = new InProcessStack(company);

@@ -99,7 +99,7 @@ const KINDS: Readonly<Record<HandlerName, fc.Arbitrary<Properties>>> = {
 const config = { "email-security:ownDomains": "acme.example" };
 const NAMES = ["dynamic", "native"] as const;
 
-it.each(Object.entries(KINDS))("%s is checked, and told from another, alike", async (handler, args) => {
+it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers", async (handler, args) => {
   await using dynamic = await ProviderProcess.start({ front: NAMES[0], config });
   await using native = await ProviderProcess.start({ front: NAMES[1], config });
   /** What both answer, or throw. */

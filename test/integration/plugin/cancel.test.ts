@@ -13,7 +13,7 @@ async function cancel(provider: ProviderProcess): Promise<void> {
 
 const entries = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`bad-${at}.example`, "deny: x"]));
 
-it("a list in the middle ends as a partial failure that keeps what is there, and the next run does the rest", async () => {
+it("ends a cancelled list as a partial failure that keeps completed entries", async () => {
   const release = Promise.withResolvers<void>();
   let isHolding = true;
   let posts = 0;
@@ -53,7 +53,7 @@ it("a list in the middle ends as a partial failure that keeps what is there, and
   expect((await list.up({ entries })).outcome).toBe("same");
 });
 
-it("nothing is asked any more, of any kind, and each call says why", async () => {
+it("sends no request after a cancellation", async () => {
   await using tenant = await sandboxTenant({ scenario: "acme" });
   const { provider } = tenant;
   await cancel(provider);

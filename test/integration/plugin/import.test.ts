@@ -61,7 +61,7 @@ const IMPORTS: Readonly<Record<HandlerName, Readonly<Record<string, object>>>> =
   },
 };
 
-it.each(Object.entries(IMPORTS))("%s, by each of its names", async (handler, imports) => {
+it.each(Object.entries(IMPORTS))("imports %s by each of its names", async (handler, imports) => {
   // Each kind in a run of its own: in one program, they would collide.
   await tenant.provider.nextRun();
   const resource = tenant.provider.resource(handler as HandlerName);
@@ -87,7 +87,7 @@ it.each(Object.entries(IMPORTS))("%s, by each of its names", async (handler, imp
   expect(tenant.writes()).toEqual([]);
 });
 
-it("of what is not there says so, and of what can't be meant why", async () => {
+it("rejects an import id that can't name a resource", async () => {
   const entry = tenant.provider.resource("allowDenyEntry");
   expect(await entry.read("deny:nowhere.example")).toBeUndefined();
   expect(await tenant.provider.resource("vipEmployee").read("nobody@acme.example")).toBeUndefined();
@@ -111,7 +111,7 @@ const MISMATCHES: [HandlerName, string, object, string][] = [
   ],
 ];
 
-it.each(MISMATCHES)("%s by an id of another one fails, and is never deleted", async (handler, id, declared, told) => {
+it.each(MISMATCHES)("rejects the import of %s by the id of another resource", async (handler, id, declared, told) => {
   await tenant.provider.nextRun();
   const resource = tenant.provider.resource(handler);
   const found = (await resource.read(id)) ?? expect.fail(`${id} is not there`);

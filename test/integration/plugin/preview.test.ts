@@ -79,7 +79,7 @@ const CASES: readonly Case[] = [
 ];
 
 describe.each(CASES)("$what", ({ kind, inputs, untold, updates }) => {
-  it("is foreseen as it comes to be, without a request", async () => {
+  it("is previewed exactly as it is then applied, without a request", async () => {
     const { provider, sandbox } = tenant();
     const resource = provider.resource(kind);
     sandbox.clearRequests();
@@ -110,7 +110,7 @@ describe.each(CASES)("$what", ({ kind, inputs, untold, updates }) => {
   }
 });
 
-it("what rests on an argument that is not known yet is not known, and the rest is", async () => {
+it("leaves only values that depend on unknown arguments unknown", async () => {
   const { provider, sandbox } = tenant();
   sandbox.clearRequests();
   const { properties: entry } = await provider
@@ -128,7 +128,7 @@ it("what rests on an argument that is not known yet is not known, and the rest i
   expect(sandbox.requests).toEqual([]);
 });
 
-it("the first comment on a VIP by automatic detection leaves unknown who will have added it", async () => {
+it("leaves `addedBy` unknown for the first comment on an auto-detected VIP", async () => {
   const { provider } = tenant();
   const state = { email: LENA, source: "auto", dateAdded: "2025-01-13", fullName: "Lena Hartmann" };
   const inputs = { email: LENA, comment: "Treasury" };

@@ -12,7 +12,7 @@ import { PLUGIN, ProviderProcess } from "../../support/provider-process";
 
 const evil = { list: "deny", value: "evil.example" };
 
-it("tells its port in the first line, and ends with an engine that is killed", async () => {
+it("exits with a killed engine after printing its port", async () => {
   // In place of the engine. The plugin is started as the engine starts it, with pipes that close with whoever holds them.
   const program = `
     const { spawn } = require("node:child_process");
@@ -28,7 +28,7 @@ it("tells its port in the first line, and ends with an engine that is killed", a
   await expect.poll(() => isRunning(pid), { timeout: 5_000, interval: 50 }).toBe(false);
 });
 
-it("ends with an engine that is killed, though a shell stands between the two", async () => {
+it("exits with a killed engine even behind a shell", async () => {
   const shell = `${JSON.stringify(process.execPath)} ${JSON.stringify(PLUGIN)} 127.0.0.1:1 & echo $!; wait`;
   // A shell gives what it runs in the background no standard input, but by another number.
   const command = `exec 3<&0; ${shell.replace(" & echo", " <&3 & echo")}`;
@@ -50,7 +50,7 @@ it("ends with an engine that is killed, though a shell stands between the two", 
   await expect.poll(() => isRunning(plugin), { timeout: 5_000, interval: 50 }).toBe(false);
 });
 
-it("is one file that needs nothing beside it", async () => {
+it("runs as a single file", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using folder = await EmptyFolder.create();
   const copy = join(folder.path, "pulumi-resource-email-security");
@@ -73,7 +73,7 @@ it("is one file that needs nothing beside it", async () => {
   expect(await readdir(folder.path)).toEqual(["pulumi-resource-email-security"]);
 });
 
-it("shows the key in nothing that it prints, answers or leaves behind", async () => {
+it("never exposes the key in output, responses or files", async () => {
   const canary = new Canary();
   const { key } = canary;
   await using sandbox = await startSandbox({

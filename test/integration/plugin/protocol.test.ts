@@ -34,8 +34,8 @@ afterAll(async () => {
 const explicit = (): ProviderInstance => new ProviderInstance(bare.client, "mine");
 const byDefault = (version = ""): ProviderInstance => new ProviderInstance(bare.client, `default${version}`);
 
-describe("what the plugin tells of itself", () => {
-  it("is the version of its package", async () => {
+describe("plugin metadata", () => {
+  it("includes the version of the package", async () => {
     const info = await call<InstanceType<typeof plugin.PluginInfo>>((done) =>
       bare.client.getPluginInfo(new Empty(), done),
     );
@@ -43,7 +43,7 @@ describe("what the plugin tells of itself", () => {
     expect(info.getVersion()).toBe(version);
   });
 
-  it("is its schema, in version 0 and in no other", async () => {
+  it("includes the schema for version 0 only", async () => {
     const schemaOf = async (version: number): Promise<unknown> => {
       const request = new provider.GetSchemaRequest();
       request.setVersion(version);
@@ -57,14 +57,14 @@ describe("what the plugin tells of itself", () => {
     await expect(schemaOf(1)).rejects.toThrow(/no schema of version 1.*\[ERR_PROTOCOL\]/);
   });
 
-  it("is which CLI it needs, to one that does not say which Provider it configures", async () => {
+  it("names the required CLI version to a Pulumi that is too old", async () => {
     const request = new provider.ConfigureRequest();
     await expect(call((done) => bare.client.configure(request, done))).rejects.toThrow(
       /This Pulumi is too old for the plugin, which needs 3\.200\.0 or later: install it .*\[ERR_CONFIGURATION\]/,
     );
   });
 
-  it("is that it has no mapping of another ecosystem, as the protocol has it: by an answer, and no error", async () => {
+  it("contains no mapping, as an empty response", async () => {
     const one = await call<InstanceType<typeof provider.GetMappingResponse>>((done) =>
       bare.client.getMapping(new provider.GetMappingRequest(), done),
     );
@@ -75,7 +75,7 @@ describe("what the plugin tells of itself", () => {
     expect(all.getProvidersList()).toEqual([]);
   });
 
-  it("is which resources there are, when it is asked for another", async () => {
+  it("lists the resource types when asked for an unknown one", async () => {
     const request = new provider.CheckRequest();
     request.setUrn(urnOf("email-security:index:Allowlist", "typo"));
     await expect(call((done) => bare.client.check(request, done))).rejects.toThrow(
@@ -84,8 +84,8 @@ describe("what the plugin tells of itself", () => {
   });
 });
 
-describe("the check of a provider instance", () => {
-  it("makes a plain key a secret, so that none is in state in the clear, and takes a secret as it is", async () => {
+describe("check of a provider instance", () => {
+  it("turns a plain key into a secret", async () => {
     const args = { baseUrl: HOST, apiKey: "key" };
     const checked = { inputs: { baseUrl: HOST, apiKey: SECRET("key") }, failures: [] };
     expect(await explicit().check(args)).toEqual(checked);
@@ -99,7 +99,7 @@ describe("the check of a provider instance", () => {
     ["no address", { baseUrl: null }, /Give baseUrl to the Provider "mine"/],
     ["no key", { apiKey: null }, /Give apiKey to the Provider "mine"/],
     ["own domains that are none", { ownDomains: "acme" }, /"acme" is not a whole domain/],
-  ])("refuses %s of an explicit one, and no other's", async (_name, wrong, reason) => {
+  ])("rejects %s for an explicit instance only", async (_name, wrong, reason) => {
     const given = Object.entries({ baseUrl: HOST, apiKey: "key", ...wrong });
     const args = Object.fromEntries(given.filter(([, value]) => value !== null));
     const { failures } = await explicit().check(args);
@@ -110,13 +110,13 @@ describe("the check of a provider instance", () => {
     expect((await byDefault("_1_2_3").check(args)).failures).toEqual([]);
   });
 
-  it("passes what a preview does not know yet", async () => {
+  it("accepts values unknown in a preview", async () => {
     const args = { baseUrl: UNKNOWN, apiKey: UNKNOWN };
     expect(await explicit().check(args)).toEqual({ inputs: args, failures: [] });
   });
 });
 
-describe("the diff of a provider instance", () => {
+describe("diff of a provider instance", () => {
   const args = { baseUrl: HOST, apiKey: "key" };
 
   it.each([
@@ -129,11 +129,11 @@ describe("the diff of a provider instance", () => {
     ["an address that is not known yet", args, { ...args, baseUrl: UNKNOWN }, ["baseUrl"], []],
     ["another path of the address", args, { ...args, baseUrl: `${HOST}/v1` }, ["baseUrl"], []],
     ["another host", args, { ...args, baseUrl: "https://eu.example" }, ["baseUrl"], ["baseUrl"]],
-  ])("of %s", async (_name, olds, news, diffs, replaces) => {
+  ])("reports changes and replacements for %s", async (_name, olds, news, diffs, replaces) => {
     expect(await explicit().diff(olds, news)).toEqual({ changes: diffs.length > 0, diffs, replaces });
   });
 
-  it("of a name that Pulumi gives the default one is refused where a program gave it", async () => {
+  it("rejects an explicit instance with the name of the default one", async () => {
     const stack = { baseUrl: HOST, apiKey: "of the stack" };
     await using plugin = await ProviderProcess.start({
       environment: { PULUMI_CONFIG: JSON.stringify(stack), EMAIL_SECURITY_API_KEY: "of the environment" },
@@ -152,7 +152,7 @@ describe("the diff of a provider instance", () => {
     expect(await failuresOf("default_eu", { ...stack, apiKey: "mine" })).toEqual([]);
   });
 
-  it("of the default one's host replaces nothing where the environment decides which it is", async () => {
+  it("replaces no default instance when the environment sets the host", async () => {
     const other = { ...args, baseUrl: "https://eu.example" };
     expect(await byDefault().diff(args, other)).toMatchObject({ changes: true, replaces: ["baseUrl"] });
     await using decided = await ProviderProcess.start({
@@ -166,14 +166,14 @@ describe("the diff of a provider instance", () => {
   });
 });
 
-describe("the configuration", () => {
+describe("provider configuration", () => {
   const evil = { list: "deny", value: "evil.example" };
   const stack = (url: string, tenant: string) => ({
     "email-security:baseUrl": url,
     "email-security:apiKey": `sandbox-${tenant}-ci`,
   });
 
-  it("of the default instance gives way to the environment, that of an explicit one does not", async () => {
+  it("is overridden by the environment for the default instance only", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const environment = {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -193,7 +193,7 @@ describe("the configuration", () => {
     expect(properties["tenant"]).toBe(`mine at ${new URL(sandbox.url).host}`);
   });
 
-  it("without a key makes no request, and says where to give one", async () => {
+  it("sends no request without a key", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using usual = await ProviderProcess.start({ config: { "email-security:baseUrl": sandbox.url } });
     const entry = usual.resource("allowDenyEntry");
@@ -207,7 +207,7 @@ describe("the configuration", () => {
     expect(sandbox.requests).toEqual([]);
   });
 
-  it("of an explicit instance takes no argument that is none, and what the engine adds is no argument", async () => {
+  it("rejects unknown arguments of an explicit instance", async () => {
     await using usual = await ProviderProcess.start({ isConfigured: false });
     const given = { baseUrl: "https://service.example", apiKey: "k", version: "1.0.0", __internal: {} };
     const instance = new ProviderInstance(usual.client, "acme");
@@ -219,7 +219,7 @@ describe("the configuration", () => {
     ]);
   });
 
-  it("of `pulumi do`, which has no name, is the environment's, unless its arguments say which tenant is meant", async () => {
+  it("comes from the environment for `pulumi do` without arguments", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
     await using usual = await ProviderProcess.start({ environment, isConfigured: false });
@@ -241,7 +241,7 @@ describe("the configuration", () => {
     expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
   });
 
-  it("of an explicit instance is read as the SDKs send it, and told as it was written", async () => {
+  it("accepts JSON-encoded flags and numbers from the SDKs", async () => {
     await using usual = await ProviderProcess.start({ isConfigured: false });
     const instance = new ProviderInstance(usual.client, "acme");
     const given = { baseUrl: "http://service.example", apiKey: "k" };
@@ -251,7 +251,7 @@ describe("the configuration", () => {
     expect(failures).toEqual([expect.stringContaining('timeoutMs of the Provider "acme" is "abc"; write')]);
   });
 
-  it("that comes more than once is the last one", async () => {
+  it("is replaced by a later one", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using usual = await ProviderProcess.start({ config: stack(sandbox.url, "acme") });
     const { inputs } = await new ProviderInstance(usual.client).check({
@@ -264,8 +264,8 @@ describe("the configuration", () => {
   });
 });
 
-describe("what is secret among the arguments of a resource", () => {
-  it("is so in all that is made of it, though the engine is told that secrets are known here", async () => {
+describe("secret arguments of a resource", () => {
+  it("stay secret in every output", async () => {
     await using tenant = await sandboxTenant({
       intercept: ({ body }) =>
         (body as { value?: string } | undefined)?.value === "refused.example"

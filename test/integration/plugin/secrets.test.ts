@@ -13,7 +13,7 @@ const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const secret = (value: unknown) => ({ [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value });
 const resource = (id: string) => ({ [SIGNATURE]: "5cf8f73096256a8f31e491e813e4eb8e", urn: "urn:x", id });
 
-it("is told in the handshake, and again where the configuration is taken", async () => {
+it("announces support for secrets in the handshake and in Configure", async () => {
   const { client } = tenant().provider;
   const shake = await call<InstanceType<typeof plugin.ProviderHandshakeResponse>>((done) =>
     client.handshake(new plugin.ProviderHandshakeRequest(), done),
@@ -33,7 +33,7 @@ it("is told in the handshake, and again where the configuration is taken", async
   });
 });
 
-it("a secret argument is a secret output and input, of a preview, a create, an update and a refresh", async () => {
+it("keeps a secret argument secret in every operation", async () => {
   const { provider, sandbox } = tenant();
   const entry = provider.resource("allowDenyEntry");
   const args = { list: "deny", value: "evil.example", comment: secret("hush") };
@@ -51,7 +51,7 @@ it("a secret argument is a secret output and input, of a preview, a create, an u
   await entry.delete(id, updated, next);
 });
 
-it("a secret in a list stays one, whatever form its key was written in, and where the list was made in part", async () => {
+it("keeps a secret list entry secret", async () => {
   const { provider } = tenant();
   const list = provider.resource("allowDenyList");
   const check = async (entries: unknown) => (await list.check({ entries })).inputs["entries"];
@@ -73,7 +73,7 @@ it("a secret in a list stays one, whatever form its key was written in, and wher
   expect((failure as InitFailed).properties["members"]).toEqual({ "yuki.sato@acme.example": secret("hush") });
 });
 
-it("a resource is its id, and what a function read by a secret is secret", async () => {
+it("replaces a resource reference with its id", async () => {
   const { provider } = tenant();
   const { inputs, failures } = await provider
     .resource("allowDenyEntry")

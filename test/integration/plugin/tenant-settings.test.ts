@@ -76,8 +76,8 @@ async function construct(
 
 const FILE = { file: "settings/acme.yaml", today: "2026-11-21" };
 
-describe("TenantSettings over the native plugin", () => {
-  it("registers what the files declare, of its own provider instance, and asks nothing of the service", async () => {
+describe("TenantSettings in the native provider plugin", () => {
+  it("registers what the files declare without a service request", async () => {
     await using process = await plugin({ EMAIL_SECURITY_BASE_URL: sandbox.url });
     const answer = await construct(process, FILE);
     expect(answer.getUrn()).toBe("urn:of:acme");
@@ -128,7 +128,7 @@ describe("TenantSettings over the native plugin", () => {
     expect(sandbox.requests).toEqual([]);
   });
 
-  it("tells every mistake of all files at its line, as lint does, and registers nothing", async () => {
+  it("reports every mistake in all files and registers nothing", async () => {
     await write("acme", SETTINGS.replace("fair.example", "fair"));
     await write("baseline", "version: 1\ndeny: [bad]\n");
     await using process = await plugin();
@@ -142,7 +142,7 @@ describe("TenantSettings over the native plugin", () => {
     expect(engine.registrations).toEqual([]);
   });
 
-  it("refuses arguments that it can't read by, and a link that leads out of the program's folder", async () => {
+  it("rejects invalid arguments and links out of the program's directory", async () => {
     await using process = await plugin();
     await expect(construct(process, { file: UNKNOWN })).rejects.toThrow(
       'TenantSettings "acme": file must be the path of a settings file in plain text, for the files are read in previews too; it is a value that comes later [ERR_INVALID_ARGUMENT]',
@@ -162,7 +162,7 @@ describe("TenantSettings over the native plugin", () => {
     expect(engine.registrations).toEqual([]);
   });
 
-  it("holds the tenant to the own domains that the files name", async () => {
+  it("rejects a tenant outside the own domains in the files", async () => {
     await write("acme", SETTINGS.replace("ownDomains: [acme.example]", "ownDomains: [globex.example]"));
     await using process = await plugin({
       EMAIL_SECURITY_BASE_URL: sandbox.url,

@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 // Its stand-in for Python is a script of the shell.
-it.skipIf(process.platform === "win32")("uses no Node.js but the one that is pinned", async () => {
+it.skipIf(process.platform === "win32")("rejects a Node.js download with the wrong checksum", async () => {
   await using folder = await EmptyFolder.create();
   const [cache, commands] = [join(folder.path, "cache"), join(folder.path, "commands")];
   await mkdir(commands);

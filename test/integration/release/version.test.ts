@@ -12,7 +12,7 @@ const FILES = [
   ...globSync("examples/*/package.json"),
 ];
 
-it("is that of the package, what the examples ask for, and what npm has locked of these, and nothing else changes", async () => {
+it("changes the version in all files and nothing else", async () => {
   await using folder = await EmptyFolder.create();
   for (const file of FILES) {
     await mkdir(dirname(join(folder.path, file)), { recursive: true });

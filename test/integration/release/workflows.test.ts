@@ -23,8 +23,8 @@ async function withWorkflows(edit: (release: string) => string = (text) => text)
   return folder;
 }
 
-describe("this repository's own workflows", () => {
-  it("have nothing that actionlint finds, and would have, were there something", async () => {
+describe("workflows of this repository", () => {
+  it("pass actionlint", async () => {
     await using folder = await withWorkflows();
     expect(await actionlint(folder.path)).toEqual([]);
     await using wrong = await withWorkflows((text) => text.replace("steps.login.outputs", "steps.logon.outputs"));
@@ -53,7 +53,7 @@ describe("this repository's own workflows", () => {
     },
   );
 
-  it.each(NAMES)("have no right but those that a job asks for: %s", async (name) => {
+  it.each(NAMES)("grant permissions per job only: %s", async (name) => {
     const { permissions, jobs } = await workflow(name);
     expect(permissions).toEqual({});
     for (const job of Object.values(jobs)) {
@@ -62,7 +62,7 @@ describe("this repository's own workflows", () => {
     }
   });
 
-  it("publish what one job has built that can publish nothing, each by a job of an environment", async () => {
+  it("publish only from jobs in the release environment", async () => {
     const { build, ...others } = (await workflow("release")).jobs;
     expect(build?.permissions).toEqual({ contents: "read" });
     expect(JSON.stringify(build)).not.toContain("secrets.");
@@ -75,7 +75,7 @@ describe("this repository's own workflows", () => {
     }
   });
 
-  it("release no more than is checked and tested", async () => {
+  it("release only what is checked and tested", async () => {
     const runs = (await workflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
     expect(runs?.slice(1)).toEqual(["npm run check", "npm test", "npm run test:all", "npm run release:build"]);
   });

@@ -14,8 +14,8 @@ const FORMS = [
   ["a prefix of 128 bits", "2001:db8::7", (value: string) => `${value}/128`],
 ] as const;
 
-describe.each(FORMS)("a service that stores %s", (_what, value, stored) => {
-  it("holds a single entry, which is written once and deleted once", async () => {
+describe.each(FORMS)("service that stores %s", (_what, value, stored) => {
+  it("receives one write for a single entry", async () => {
     await using tenant = await literalTenant({ stored });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     expect(await entry.up({ list: "deny", value })).toMatchObject({ outcome: "created" });
@@ -26,7 +26,7 @@ describe.each(FORMS)("a service that stores %s", (_what, value, stored) => {
     expect(tenant.service.held()).toEqual([]);
   });
 
-  it("holds an entry of a list, which is written once and deleted once", async () => {
+  it("receives one write for a list entry", async () => {
     await using tenant = await literalTenant({ stored });
     const list = new ManagedResource(tenant, "allowDenyList");
     expect(await list.up({ entries: { [value]: "deny" } })).toMatchObject({ outcome: "created" });
@@ -38,9 +38,9 @@ describe.each(FORMS)("a service that stores %s", (_what, value, stored) => {
   });
 });
 
-describe("an address that is declared in another form", () => {
+describe("address declared in another form", () => {
   it.each(["198.51.100.7/32", "::ffff:198.51.100.7", "::ffff:c633:6407/128"])(
-    "is sent as the address: %s",
+    "is sent in canonical form: %s",
     async (value) => {
       await using tenant = await literalTenant({});
       const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });

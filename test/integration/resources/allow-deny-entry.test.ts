@@ -23,7 +23,7 @@ function answered(id: string, entry: Record<string, unknown>): { status: number;
 describe("check", () => {
   const tenant = sharedTenant();
 
-  it("leaves what may be left out, and an empty comment, out of the state, without any request", async () => {
+  it("omits optional values and an empty comment from the inputs", async () => {
     const entry = tenant().provider.resource("allowDenyEntry");
     for (const value of ["Evil.Example.", "192.0.2.7", "2001:DB8::1", "Boss@Evil.example"]) {
       const checked = await entry.check({ list: "deny", value, comment: "  " });
@@ -32,7 +32,7 @@ describe("check", () => {
     expect(tenant().trace()).toEqual([]);
   });
 
-  it("tells every reason at once, each on its property", async () => {
+  it("reports every problem at once, each on its property", async () => {
     const entry = tenant().provider.resource("allowDenyEntry");
     const { failures } = await entry.check({
       list: "block",
@@ -48,7 +48,7 @@ describe("check", () => {
     expect(Object.keys(contradiction.failures)).toEqual(["entryType"]);
   });
 
-  it("accepts what a preview does not know yet", async () => {
+  it("accepts values unknown in a preview", async () => {
     const entry = tenant().provider.resource("allowDenyEntry");
     const checked = await entry.check({ list: "deny", value: PULUMI_UNKNOWN, comment: PULUMI_UNKNOWN });
     expect(checked.failures).toEqual({});
@@ -61,7 +61,7 @@ describe("check", () => {
 });
 
 describe("create", () => {
-  describe("of an entry whose type is left out", () => {
+  describe("of an entry without a type", () => {
     const tenant = sharedTenant();
 
     it.each([
@@ -69,7 +69,7 @@ describe("create", () => {
       ["192.0.2.7", "ip"],
       ["2001:DB8::1", "ip"],
       ["Boss@Evil.example", "email_address"],
-    ])("infers that of %s", async (value, entryType) => {
+    ])("infers the type of %s", async (value, entryType) => {
       const { id, properties } = await tenant().provider.resource("allowDenyEntry").declare({ list: "deny", value });
       expect(properties).toMatchObject({ entryType, verdictScope: "global" });
       const stored = tenant().sandbox.allowDenyEntries("acme");
@@ -77,7 +77,7 @@ describe("create", () => {
     });
   });
 
-  it("sends the canonical value, and keeps it as written", async () => {
+  it("sends the canonical value and keeps the declared spelling", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, value: "EVIL.Example." });
     const [row] = tenant.sandbox.allowDenyEntries("acme");
@@ -100,7 +100,7 @@ describe("create", () => {
     ]);
   });
 
-  it("adopts an entry whose arguments are the same, with no write", async () => {
+  it("adopts an identical entry without a write", async () => {
     await using tenant = await sandboxTenant();
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
       ...evil,
@@ -115,7 +115,7 @@ describe("create", () => {
   it.each([
     ["another comment", { comment: "mine" }],
     ["the other list", { list: "allow" }],
-  ])("refuses an entry with %s, naming it, its maker and both ways out", async (_name, differs) => {
+  ])("rejects an existing entry with %s", async (_name, differs) => {
     await using tenant = await sandboxTenant();
     const entry = { ...evil, entry_type: "domain", ...differs };
     const { results } = await tenant.console("POST", "/allow_deny_entries", entry);
@@ -128,7 +128,7 @@ describe("create", () => {
     expect(tenant.writes()).toEqual([]);
   });
 
-  it("makes an entry of another scope beside the one that is there, where the service allows it", async () => {
+  it("creates an entry despite one of another scope", async () => {
     await using tenant = await sandboxTenant();
     const graymail = { ...evil, entry_type: "domain", verdict_scope: "graymail" };
     await tenant.console("POST", "/allow_deny_entries", graymail);
@@ -140,7 +140,7 @@ describe("create", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ verdict_scope: "graymail" }]);
   });
 
-  it("says which entry is in the way where the service does not allow another scope beside it", async () => {
+  it("names the conflicting entry when the service rejects a second scope", async () => {
     const standing = {
       id: "g1",
       list: "deny",
@@ -162,7 +162,7 @@ describe("create", () => {
     await expect(create).rejects.toThrow(/another verdict_scope.*id g1, scope "graymail".*adopt: true/s);
   });
 
-  it("takes over and changes an entry that differs when told to adopt it, moving it in place", async () => {
+  it("adopts a different entry in place with `adopt: true`", async () => {
     await using tenant = await sandboxTenant();
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
       list: "allow",
@@ -178,7 +178,7 @@ describe("create", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "deny", comment: "Phishing, INC-7" }]);
   });
 
-  it("leaves an entry of another scope alone when told to adopt, as long as that is not in the way", async () => {
+  it("leaves an entry of another scope alone despite `adopt: true`", async () => {
     await using tenant = await sandboxTenant();
     const entry = { list: "deny", entry_type: "domain", value: "evil.example", verdict_scope: "graymail" };
     await tenant.console("POST", "/allow_deny_entries", entry);
@@ -189,7 +189,7 @@ describe("create", () => {
     ]);
   });
 
-  it("takes over an entry of another scope that is in the way on the other list, when told to adopt it", async () => {
+  it("adopts a conflicting entry of another scope on the other list", async () => {
     await using tenant = await sandboxTenant();
     const entry = { list: "allow", entry_type: "domain", value: "evil.example", verdict_scope: "graymail" };
     const { results } = await tenant.console("POST", "/allow_deny_entries", entry);
@@ -200,7 +200,7 @@ describe("create", () => {
     ]);
   });
 
-  it("takes a conflict for what the list says, when another writer was faster", async () => {
+  it("resolves a conflict with a concurrent writer by the list", async () => {
     let racing = true;
     await using tenant = await sandboxTenant({
       intercept: async (request) => {
@@ -215,7 +215,7 @@ describe("create", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
-  it("takes an entry for made when the answer was lost after the commit, and never posts twice", async () => {
+  it("posts an entry only once when the response is lost", async () => {
     await using tenant = await sandboxTenant({
       afterHandle: (request) => (request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined),
     });
@@ -224,7 +224,7 @@ describe("create", () => {
     expect(tenant.writes()).toHaveLength(1);
   });
 
-  it("tells the service's own words when it refuses, and leaves nothing behind", async () => {
+  it("reports the service's message when it rejects an entry", async () => {
     await using tenant = await sandboxTenant({
       intercept: (request) =>
         request.method === "POST" ? { status: 400, body: { error: "value is on the global block list" } } : undefined,
@@ -234,7 +234,7 @@ describe("create", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
-  it("mends a scope or a comment that came back otherwise", async () => {
+  it("corrects a scope or comment that the service changed", async () => {
     await using tenant = await sandboxTenant({
       intercept: (request) => {
         const body = request.body as Record<string, unknown>;
@@ -257,7 +257,7 @@ describe("create", () => {
     ]);
   });
 
-  it("undoes at once an entry that landed on the wrong list", async () => {
+  it("deletes at once an entry that landed on the wrong list", async () => {
     await using tenant = await sandboxTenant({
       intercept: (request) => {
         if (request.method === "POST") (request.body as Record<string, unknown>)["list"] = "allow";
@@ -270,7 +270,7 @@ describe("create", () => {
     expect(tenant.writes().map((line) => line.split(" ")[0])).toEqual(["POST", "DELETE"]);
   });
 
-  it("keeps in state an entry on the wrong list that could not be undone, and mends it next time", async () => {
+  it("keeps in state an entry on the wrong list that couldn't be deleted", async () => {
     let broken = true;
     await using tenant = await sandboxTenant({
       intercept: (request) => {
@@ -291,7 +291,7 @@ describe("create", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "deny", value: "evil.example" }]);
   });
 
-  it("does not undo an entry that stood there before and was only answered again", async () => {
+  it("keeps an existing entry that is returned for the new one", async () => {
     await using tenant = await sandboxTenant({
       intercept: (request) =>
         request.method === "POST" && (request.body as { value: string }).value === "evil.example"
@@ -309,7 +309,7 @@ describe("create", () => {
     expect(tenant.writes().filter((line) => line.startsWith("DELETE"))).toEqual([]);
   });
 
-  it("reads the lists once for many entries that are created at the same time", async () => {
+  it("reads the lists once for many concurrent creates", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const values = Array.from({ length: 30 }, (_, index) => `bad-${index}.example`);
@@ -350,7 +350,7 @@ describe("diff", () => {
     ["value and type", { value: "192.0.2.1", entryType: "ip" }, true, ["value", "entryType"]],
     ["a comment not known yet", { comment: PULUMI_UNKNOWN }, true, []],
     ["a value not known yet", { value: PULUMI_UNKNOWN }, true, ["value"]],
-  ])("of %s", async (_name, change, changes, replaces) => {
+  ])("reports changes and replacements for %s", async (_name, change, changes, replaces) => {
     const diff = await tenant()
       .provider.resource("allowDenyEntry")
       .diff("e1", state, { ...inputs, ...change });
@@ -366,7 +366,7 @@ describe("update", () => {
     ["scope", { verdictScope: "graymail" }, '{"verdict_scope":"graymail"}'],
     ["list, in place", { list: "allow" }, '{"list":"allow"}'],
     ["two at once", { list: "allow", comment: "OK now" }, '{"list":"allow","comment":"OK now"}'],
-  ])("patches exactly what changed: %s", async (_name, change, body) => {
+  ])("patches only what changed: %s", async (_name, change, body) => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(evil);
@@ -386,7 +386,7 @@ describe("update", () => {
     expect(tenant.trace()).toEqual([]);
   });
 
-  it("creates again what is gone, and goes on with the new id", async () => {
+  it("creates a missing entry again and stores its new id", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(evil);
@@ -400,7 +400,7 @@ describe("update", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
-  it("goes on with an entry that was deleted and made again by hand", async () => {
+  it("finds an entry that was recreated in the console", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(evil);
@@ -415,7 +415,7 @@ describe("update", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ comment: "Again" }]);
   });
 
-  it("is an error when the service says success and did something else", async () => {
+  it("fails when the service reports success but did something else", async () => {
     await using tenant = await sandboxTenant({
       intercept: (request) => {
         if (request.method === "PATCH") (request.body as Record<string, unknown>)["list"] = "deny";
@@ -429,7 +429,7 @@ describe("update", () => {
 });
 
 describe("read", () => {
-  it("shows what the console changed, as inputs too", async () => {
+  it("returns console changes as inputs too", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(evil);
@@ -452,7 +452,7 @@ describe("read", () => {
     ]);
   });
 
-  it("finds an entry that was deleted and made again by hand, by its value", async () => {
+  it("finds an entry recreated in the console by its value", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare({ ...evil, value: "EVIL.example" });
@@ -470,7 +470,7 @@ describe("read", () => {
     });
   });
 
-  it("says that what is gone is gone", async () => {
+  it("returns nothing for a deleted entry", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
@@ -481,7 +481,7 @@ describe("read", () => {
     expectReadings(tenant.trace());
   });
 
-  it("carries a scope it does not know", async () => {
+  it("keeps an unknown scope", async () => {
     await using tenant = await sandboxTenant({
       afterHandle: (request, response) => {
         const body = response.body as { results: { items?: Record<string, unknown>[] } };
@@ -495,7 +495,7 @@ describe("read", () => {
     expect(read?.inputs["verdictScope"]).toBe("impersonation");
   });
 
-  it("never takes a failing service for an empty list", async () => {
+  it("fails for a failing service instead of assuming an empty list", async () => {
     let down = false;
     await using tenant = await sandboxTenant({
       intercept: () => (down ? { status: 503, body: { error: "maintenance" } } : undefined),
@@ -508,7 +508,7 @@ describe("read", () => {
 });
 
 describe("delete", () => {
-  it("removes the entry, and is content when it is gone", async () => {
+  it("removes the entry and succeeds if it is already gone", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(evil);
@@ -520,7 +520,7 @@ describe("delete", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
-  it("does not delete an entry that was moved to the other list meanwhile", async () => {
+  it("keeps an entry that was moved to the other list", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, list: "allow" });
     await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
@@ -530,7 +530,7 @@ describe("delete", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
-  it("leaves alone an entry that somebody made anew, and says so", async () => {
+  it("keeps an entry that was recreated in the console", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
@@ -545,7 +545,7 @@ describe("delete", () => {
     expect((await later.printedSoFar()).join("\n")).toContain("was made in its place and is left alone");
   });
 
-  it("leaves what the same program declares under another name: a rename deletes nothing", async () => {
+  it("keeps an entry that the program declares under another name", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
     await using later = await laterRun(tenant);
@@ -558,10 +558,10 @@ describe("delete", () => {
   });
 });
 
-describe("what belongs to others", () => {
+describe("entries of others", () => {
   const graymail = { ...evil, verdictScope: "graymail" };
 
-  it("is not taken for an entry that was deleted by hand: one of another scope is another entry", async () => {
+  it("aren't confused with a deleted entry of another scope", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     await entry.declare(evil);
@@ -573,7 +573,7 @@ describe("what belongs to others", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ verdict_scope: "global" }]);
   });
 
-  it("is not changed when an entry of ours is gone: ours is made again beside it", async () => {
+  it("stay unchanged when our missing entry is created again", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(graymail);
@@ -588,7 +588,7 @@ describe("what belongs to others", () => {
     ]);
   });
 
-  it("is not deleted by a rename on a service that does not tell scopes", async () => {
+  it("are kept by a rename on a service that omits scopes", async () => {
     await using tenant = await sandboxTenant({
       afterHandle: (_request, response) => {
         const body = response.body as {
@@ -606,7 +606,7 @@ describe("what belongs to others", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
-  it("is not undone: an entry on the other list with somebody else's comment, answered to our create", async () => {
+  it("are kept when one is returned for our create", async () => {
     await using tenant = await sandboxTenant({
       intercept: async (request) => {
         if (request.method !== "POST" || (request.body as { list: string }).list !== "deny") return undefined;
@@ -620,7 +620,7 @@ describe("what belongs to others", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "allow", comment: "theirs" }]);
   });
 
-  it("is not taken for gone where the key is another tenant's", async () => {
+  it("aren't reported deleted when the key is another tenant's", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
     await using other = await ProviderProcess.start({
@@ -635,7 +635,7 @@ describe("what belongs to others", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
-  it("is another tenant's: a resource that moves to it is replaced", async () => {
+  it("require a replacement when the resource moves to another tenant", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
     await using other = await ProviderProcess.start({
@@ -650,8 +650,8 @@ describe("what belongs to others", () => {
   });
 });
 
-describe("one program", () => {
-  it("that declares a value twice, differently, is refused in preview", async () => {
+describe("single program", () => {
+  it("can't declare a value twice with different lists", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     expect((await entry.check(evil)).failures).toEqual({});
@@ -662,7 +662,7 @@ describe("one program", () => {
     expect((await entry.check({ ...evil, verdictScope: "graymail" })).failures).toEqual({});
   });
 
-  it("mends in one go what its update finds changed by somebody else", async () => {
+  it("reverts console drift and applies its own change in one request", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(evil);
@@ -680,7 +680,7 @@ describe("one program", () => {
 });
 
 describe("configuration", () => {
-  it("takes the stack's configuration where the environment says nothing, and the environment wins", async () => {
+  it("prefers the environment to the stack configuration", async () => {
     await using tenant = await sandboxTenant();
 
     await using fromConfig = await ProviderProcess.start({
@@ -699,13 +699,13 @@ describe("configuration", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
-  it("names what is missing and where to give it", async () => {
+  it("names the missing setting and where to set it", async () => {
     await using bare = await ProviderProcess.start();
     const create = bare.resource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow(/EMAIL_SECURITY_BASE_URL.*pulumi config set email-security:baseUrl/);
   });
 
-  it("serves first calls of two resource kinds that race", async () => {
+  it("serves concurrent first calls of two resource types", async () => {
     await using tenant = await sandboxTenant({ scenario: "acme" });
 
     await using fromConfig = await ProviderProcess.start({

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
 
-it("a list of more bytes than gRPC takes by default is checked and told from another", async () => {
+it("checks and diffs a list larger than gRPC's default limit", async () => {
   await using tenant = await sandboxTenant();
   const list = tenant.provider.resource("allowDenyList");
   const entries = many(5_000, `deny: ${"x".repeat(1_000)}`);
@@ -18,7 +18,7 @@ it("a list of more bytes than gRPC takes by default is checked and told from ano
   expect(tenant.trace()).toEqual([]);
 });
 
-it("a list of a thousand that is partly written keeps all that was done in state", async () => {
+it("keeps completed entries of a partly written list in state", async () => {
   let isBroken = true;
   await using made = await listTenant({
     intercept: ({ method, body }) =>

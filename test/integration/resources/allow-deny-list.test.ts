@@ -51,8 +51,8 @@ async function find(tenant: SandboxTenant, value: string): Promise<string> {
   throw new Error(`${value} is on no list`);
 }
 
-describe("the life of a list", () => {
-  it("is created, read, changed, and deleted, with exactly the requests that takes", async () => {
+describe("lifecycle of a list", () => {
+  it("takes exactly the expected requests", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     const content = { "evil.example": "deny: INC-7", "partner.example": "allow", "192.0.2.7": "deny" };
@@ -106,7 +106,7 @@ describe("the life of a list", () => {
     expect(await held(tenant)).toEqual({});
   });
 
-  it("makes no write when the tenant holds what is declared already", async () => {
+  it("makes no write when the tenant already holds the declared entries", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     for (let at = 0; at < 450; at += 1) await add(tenant, "deny", bad(at), "INC-1");
@@ -121,7 +121,7 @@ describe("the life of a list", () => {
     expect(list.properties?.["entries"]).toEqual(many(450));
   });
 
-  it("is no change when the source is written otherwise", async () => {
+  it("has no change when the entries are written differently", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "evil.example": "deny: INC-7", "partner.example": "allow" } });
@@ -134,7 +134,7 @@ describe("the life of a list", () => {
     expect(tenant.trace()).toEqual([]);
   });
 
-  it("is read in ceil(N/200) requests a list", async () => {
+  it("reads a list in ceil(N/200) requests", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { ...many(401), "partner.example": "allow" } });
@@ -144,8 +144,8 @@ describe("the life of a list", () => {
   });
 });
 
-describe("additive", () => {
-  it("leaves what it did not declare, at every step", async () => {
+describe("additive mode", () => {
+  it("keeps undeclared entries at every step", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await add(tenant, "deny", "clicked.example", "by hand");
@@ -159,7 +159,7 @@ describe("additive", () => {
     expect(Object.keys(await held(tenant)).sort()).toEqual(["clicked.example", "later.example"]);
   });
 
-  it("mends what the console changed, once a refresh has shown it", async () => {
+  it("reverts console changes after a refresh", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     const content = { "evil.example": "deny: INC-7", "gone.example": "deny", "moved.example": "deny" };
@@ -181,10 +181,10 @@ describe("additive", () => {
   });
 });
 
-describe("exclusive", () => {
+describe("exclusive mode", () => {
   const exclusive = (entries: unknown, more: object = {}) => ({ entries, mode: "exclusive", ...more });
 
-  it("shows at refresh what nobody declared, and removes it with the next up", async () => {
+  it("removes undeclared entries once a refresh has shown them", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await add(tenant, "allow", "clicked.example", "by hand");
@@ -208,7 +208,7 @@ describe("exclusive", () => {
     expect((await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }))).outcome).toBe("same");
   });
 
-  it("never removes what came after the refresh", async () => {
+  it("keeps entries added after the refresh", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(exclusive({ "evil.example": "deny", "old.example": "deny" }));
@@ -219,7 +219,7 @@ describe("exclusive", () => {
     expect(Object.keys(await held(tenant)).sort()).toEqual(["evil.example", "late.example", "new.example"]);
   });
 
-  it("never touches what is ignored", async () => {
+  it("never touches entries that match `ignore`", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await add(tenant, "allow", "x.corp.example");
@@ -232,7 +232,7 @@ describe("exclusive", () => {
     expect(Object.keys(await held(tenant)).sort()).toEqual(["evil.example", "x.corp.example"]);
   });
 
-  it("takes over what is declared after a refresh has shown it", async () => {
+  it("adopts a declared entry that a refresh has shown", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await add(tenant, "allow", "clicked.example", "by hand");
@@ -245,7 +245,7 @@ describe("exclusive", () => {
     expect(list.properties?.["entries"]).toEqual(args.entries);
   });
 
-  it("switched to additive, forgets what it had found, without removing it", async () => {
+  it("keeps the entries it found when switched to additive", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     for (let at = 0; at < 15; at += 1) await add(tenant, "deny", bad(at));
@@ -257,7 +257,7 @@ describe("exclusive", () => {
     expect(list.properties).toMatchObject({ entries: { "evil.example": "deny" } });
   });
 
-  it("destroyed, leaves what it only found", async () => {
+  it("keeps undeclared entries on destroy", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await add(tenant, "deny", "clicked.example");
@@ -267,7 +267,7 @@ describe("exclusive", () => {
     expect(Object.keys(await held(tenant))).toEqual(["clicked.example"]);
   });
 
-  it("copes with a service that holds a value on both lists, twice, and of kinds nobody knows", async () => {
+  it("handles values on both lists, duplicates and unknown types", async () => {
     const row = (id: string, list: string, value: string, more: object = {}) => ({
       id,
       list,
@@ -317,8 +317,8 @@ describe("exclusive", () => {
   });
 });
 
-describe("the guard", () => {
-  it("refuses in check, so in preview, without any request", async () => {
+describe("removal guard", () => {
+  it("rejects a mass removal in preview, without any request", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: many(100) });
@@ -336,7 +336,7 @@ describe("the guard", () => {
     expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain("good for one run only");
   });
 
-  it("counts a flood that a refresh has shown, in exclusive mode", async () => {
+  it("counts undeclared entries that a refresh has shown", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: many(10), mode: "exclusive" });
@@ -346,7 +346,7 @@ describe("the guard", () => {
     expect(up.failures[""]).toContain("would lose 40 of 50 entries (80 %)");
   });
 
-  it("remembers a used confirmation over a refresh", async () => {
+  it("rejects a used confirmation even after a refresh", async () => {
     await using made = await listTenant();
     const { list } = made;
     await list.up({ entries: many(40) });
@@ -356,8 +356,8 @@ describe("the guard", () => {
   });
 });
 
-describe("a partial failure", () => {
-  it("names each entry with its own reason, applies the others, and the next up does just the rest", async () => {
+describe("partial failure", () => {
+  it("reports each failed entry and applies the others", async () => {
     let isBroken = true;
     await using made = await listTenant({
       intercept: ({ method, body }) => {
@@ -401,7 +401,7 @@ describe("a partial failure", () => {
     expect((await list.up({ entries: many(10), adopt: true })).outcome).toBe("same");
   });
 
-  it("of which nothing came to be, is no resource", async () => {
+  it("creates no resource when every entry fails", async () => {
     await using made = await listTenant({
       intercept: ({ method }) => (method === "POST" ? { status: 400, body: { error: "no" } } : undefined),
     });
@@ -410,7 +410,7 @@ describe("a partial failure", () => {
     expect(up.failures[""]).toMatch(/3 of 3 entries .*bad-0000.example: .*bad-0001.example: .*bad-0002.example: /s);
   });
 
-  it("keeps in state what could not be removed, as it is", async () => {
+  it("keeps entries that couldn't be removed in state", async () => {
     await using made = await listTenant({
       intercept: ({ method }) => (method === "DELETE" ? { status: 500, body: { error: "no" } } : undefined),
     });
@@ -422,7 +422,7 @@ describe("a partial failure", () => {
     expect(list.inputs["entries"]).toEqual(many(4));
   });
 
-  it("names a deny that could not be added before those that could not be removed", async () => {
+  it("lists a failed deny before failed removals", async () => {
     let isBroken = false;
     await using made = await listTenant({
       intercept: ({ method }) => (isBroken && method !== "GET" ? { status: 400, body: { error: "no" } } : undefined),
@@ -434,7 +434,7 @@ describe("a partial failure", () => {
     expect(up.reasons.join("\n")).toMatch(/11 alike \(deny z-new\.example, deny .* and 6 more\)/);
   });
 
-  it("stops asking when the key is refused", async () => {
+  it("stops sending requests when the key is rejected", async () => {
     let isRefused = false;
     await using made = await listTenant({
       intercept: ({ method }) =>
@@ -456,8 +456,8 @@ describe("a partial failure", () => {
   });
 });
 
-describe("no hole is opened", () => {
-  it("denies come before allows, and what replaces before what goes", async () => {
+describe("order of changes", () => {
+  it("applies denies before allows and additions before removals", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "a.example": "allow", "b.evil.example": "deny", "c.example": "deny" } });
@@ -474,7 +474,7 @@ describe("no hole is opened", () => {
     ]);
   });
 
-  it("a deny stays when what takes its place could not be added", async () => {
+  it("keeps a deny whose replacement failed", async () => {
     await using made = await listTenant({
       intercept: ({ method, body }) =>
         method === "POST" && (body as { value: string }).value === "evil.example"
@@ -492,7 +492,7 @@ describe("no hole is opened", () => {
     expect(Object.keys(await held(tenant)).sort()).toEqual(["b.evil.example", "boss@evil.example"]);
   });
 
-  it("another scope of the same value is a change in place", async () => {
+  it("changes the scope of a value in place", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "news.example": "deny: x" } });
@@ -503,7 +503,7 @@ describe("no hole is opened", () => {
     ]);
   });
 
-  it("what somebody moved since is not removed", async () => {
+  it("keeps an entry that was moved in the meantime", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "a.example": "deny", "b.example": "deny" } });
@@ -520,8 +520,8 @@ describe("no hole is opened", () => {
   });
 });
 
-describe("one program", () => {
-  it("catches where lists and single entries collide", async () => {
+describe("single program", () => {
+  it("rejects conflicts between lists and single entries", async () => {
     await using tenant = await sandboxTenant();
     const check = async (name: string, args: Properties) =>
       (await tenant.provider.resource("allowDenyList", name).check(args)).failures;
@@ -550,7 +550,7 @@ describe("one program", () => {
     expect(tenant.trace()).toEqual([]);
   });
 
-  it("an exclusive list suffers none beside it, whichever is checked first", async () => {
+  it("rejects entries next to an exclusive list, in either order", async () => {
     await using tenant = await sandboxTenant();
     const list = tenant.provider.resource("allowDenyList", "all");
     const entry = (name: string) => tenant.provider.resource("allowDenyEntry", name);
@@ -569,7 +569,7 @@ describe("one program", () => {
     expect((await vip.check({ email: "yuki.sato@acme.example" })).failures).toEqual({});
   });
 
-  it("an entry that goes from a list to a resource of its own stays all the time", async () => {
+  it("keeps an entry that moves from a list to its own resource", async () => {
     await using tenant = await sandboxTenant();
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny: x", "b.example": "deny" } });
@@ -587,7 +587,7 @@ describe("one program", () => {
     expect(Object.keys(await held(tenant)).sort()).toEqual(["b.example", "evil.example"]);
   });
 
-  it("an entry whose removal from a list is under way is made again, and not taken for one that stays", async () => {
+  it("creates an entry again while a list is removing it", async () => {
     let removing: () => void = () => {};
     const underWay = new Promise<void>((resolve) => {
       removing = resolve;
@@ -613,7 +613,7 @@ describe("one program", () => {
   });
 });
 
-describe("a colleague's entries", () => {
+describe("entries of others", () => {
   const graymail = async (tenant: SandboxTenant, list: string, value: string, comment: string) =>
     await tenant.console("POST", "/allow_deny_entries", {
       list,
@@ -623,7 +623,7 @@ describe("a colleague's entries", () => {
       comment,
     });
 
-  it("of another scope are never taken over without being asked to", async () => {
+  it("aren't adopted in another scope without `adopt: true`", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
@@ -637,7 +637,7 @@ describe("a colleague's entries", () => {
     });
   });
 
-  it("on the other list are never taken for one whose scope changes", async () => {
+  it("aren't moved when only the scope of ours changes", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
@@ -648,7 +648,7 @@ describe("a colleague's entries", () => {
     expect(await held(tenant)).toEqual({ "x.example": "allow: colleague", "y.example": "deny" });
   });
 
-  it("made again under a key that goes are left until a preview has shown them", async () => {
+  it("are kept when recreated under a removed key, until previewed", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny: ours", "y.example": "deny" } });
@@ -665,7 +665,7 @@ describe("a colleague's entries", () => {
 describe("one value in two scopes", () => {
   const both = (text: string) => ({ "x.example": text, "x.example (graymail)": text });
 
-  it("goes to the other list in one up, though the service lets neither go first", async () => {
+  it("moves to the other list in one run", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: both("allow") });
@@ -676,7 +676,7 @@ describe("one value in two scopes", () => {
     expect((await list.up({ entries: { "x.example": "allow" } })).outcome).toBe("same");
   });
 
-  it("of which one is gone is never taken for both", async () => {
+  it("is restored in both scopes when one row is gone", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: both("allow") });
@@ -685,14 +685,14 @@ describe("one value in two scopes", () => {
     expect(await held(tenant)).toEqual(both("deny"));
   });
 
-  it("can't be allowed in one and denied in the other", async () => {
+  it("can't be allowed in one scope and denied in the other", async () => {
     await using made = await listTenant();
     const up = await made.list.up({ entries: { "x.example": "deny", "x.example (graymail)": "allow" } });
     expect(up.failures[""]).toContain("is on the allow list here and on the deny list at");
   });
 });
 
-it("an entry that goes from a list to a single entry of the other list is not lost", async () => {
+it("keeps an entry that moves to a single entry of the other list", async () => {
   await using tenant = await sandboxTenant();
   const list = new ManagedResource(tenant, "allowDenyList");
   await list.up({ entries: { "evil.example": "deny: x", "b.example": "deny" } });
@@ -706,7 +706,7 @@ it("an entry that goes from a list to a single entry of the other list is not lo
   expect(await held(tenant)).toEqual({ "evil.example": "allow: x", "b.example": "deny" });
 });
 
-it("the guard judges by what is there after a run that did only a part", async () => {
+it("counts actual entries for the removal guard after a partial run", async () => {
   await using made = await listTenant({
     intercept: ({ method, body }) =>
       method === "POST" && (body as { value: string }).value === bad(7)

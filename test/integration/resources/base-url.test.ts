@@ -42,7 +42,7 @@ async function gateway(sandbox: Sandbox, prefix: string) {
   };
 }
 
-describe("an address that ends in a path of the service", () => {
+describe("base URL that ends in an API path", () => {
   it.each([
     "/api",
     "/api/",
@@ -52,7 +52,7 @@ describe("an address that ends in a path of the service", () => {
     "/api/v1/settings/vip_employees",
     "/API/V2",
     "/v1",
-  ])("%s: the 404 says which path to drop", async (path) => {
+  ])("is reported in the 404 with the path to drop: %s", async (path) => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const ending = path.replace(/\/$/, "");
     expect(await created(`${sandbox.url}${path}`)).toContain(
@@ -60,22 +60,19 @@ describe("an address that ends in a path of the service", () => {
     );
   });
 
-  it("is told which path to drop where it has a query too", async () => {
+  it("is reported with the path to drop when it has a query too", async () => {
     expect(await created("http://127.0.0.1:9/api/v1/threats?page=1")).toMatch(
       /has a query or a fragment.*drop that path, and try "http:\/\/127\.0\.0\.1:9"\./,
     );
   });
 
-  it.each(["/api", "/mail/api/v1", "/tenants/acme"])(
-    "works where a gateway has the service below %s",
-    async (prefix) => {
-      await using sandbox = await startSandbox({ scenario: "empty" });
-      await using way = await gateway(sandbox, prefix);
-      expect(await created(way.url)).toBe("evil.example");
-    },
-  );
+  it.each(["/api", "/mail/api/v1", "/tenants/acme"])("works when a gateway serves the API below %s", async (prefix) => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    await using way = await gateway(sandbox, prefix);
+    expect(await created(way.url)).toBe("evil.example");
+  });
 
-  it("is told to drop the endpoint's path alone, below a gateway's", async () => {
+  it("keeps a gateway's prefix in the suggested URL", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using way = await gateway(sandbox, "/mail");
     expect(await created(`${way.url}/api/v1`)).toContain(`drop that path, and try "${way.url}".`);

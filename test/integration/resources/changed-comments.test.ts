@@ -38,8 +38,8 @@ const KINDS: [HandlerName, (comment: string) => Properties][] = [
 
 const written = "INC-7:  phishing\n\tof May";
 
-describe.each(KINDS)("the comment of %s, where the service collapses white space", (kind, args) => {
-  it("is sent as it is written, and is no change afterwards", async () => {
+describe.each(KINDS)("comment of %s, when the service collapses whitespace", (kind, args) => {
+  it("is sent as written and causes no later change", async () => {
     await using tenant = await tenantThat(collapsing);
     const resource = new ManagedResource(tenant, kind);
     expect(await resource.up(args(written))).toMatchObject({ outcome: "created", failures: {} });
@@ -52,7 +52,7 @@ describe.each(KINDS)("the comment of %s, where the service collapses white space
     expect(tenant.sent).toEqual([written]);
   });
 
-  it("is changed by another text, and goes with its resource", async () => {
+  it("is updated to another text", async () => {
     await using tenant = await tenantThat(collapsing);
     const resource = new ManagedResource(tenant, kind);
     await resource.up(args(written));
@@ -63,7 +63,7 @@ describe.each(KINDS)("the comment of %s, where the service collapses white space
     expect(tenant.sandbox.vips("acme").filter(({ email }) => email === mailbox)).toEqual([]);
   });
 
-  it.each(["NFC", "NFD", "NFKC", "NFKD"])("is no change in Unicode's form %s", async (form) => {
+  it.each(["NFC", "NFD", "NFKC", "NFKD"])("causes no change when normalized to %s", async (form) => {
     await using tenant = await tenantThat((comment) => comment.normalize(form));
     const resource = new ManagedResource(tenant, kind);
     const comment = "Müller, ﬁnance e\u0301";
@@ -74,7 +74,7 @@ describe.each(KINDS)("the comment of %s, where the service collapses white space
   });
 });
 
-describe.each(KINDS)("the comment of %s, where the service changes its text", (kind, args) => {
+describe.each(KINDS)("comment of %s, when the service changes its text", (kind, args) => {
   it.each<[string, (comment: string) => string, string]>([
     ["cuts it", (comment) => comment.slice(0, 10), "keeps the first 10 characters only"],
     [
@@ -83,7 +83,7 @@ describe.each(KINDS)("the comment of %s, where the service changes its text", (k
       'keeps "ice, Bob &amp; Eve" where "ice, Bob & Eve" was sent',
     ],
     ["drops it", () => "", "keeps no comment"],
-  ])("fails with what differs, and what to declare (%s)", async (_name, keeps, told) => {
+  ])("fails with the difference and the text to declare (%s)", async (_name, keeps, told) => {
     await using tenant = await tenantThat(keeps);
     const resource = new ManagedResource(tenant, kind);
     const { outcome, failures, reasons } = await resource.up(args("Alice, Bob & Eve"));

@@ -347,17 +347,20 @@ afterAll(async () => {
   await tenant[Symbol.asyncDispose]();
 });
 
-it.each(rows)("$what while a colleague $colleague", ({ subject, outcome, says = /(?:)/, holds, next }) => {
-  const { run, held, isHeld, next: further, after } = ran.get(subject) ?? expect.fail("it was not run");
-  expect(isHeld).toBe(true);
-  const said = [...Object.values(run.failures), ...run.reasons, run.printed].join("\n");
-  expect({ outcome: run.outcome, said, holds: held }).toMatchObject({ outcome, holds });
-  expect(said).toMatch(says);
-  if (further === undefined) return;
-  const hasFailed = outcome === "failed" || outcome === "partial";
-  const expected = next ?? { outcome: hasFailed ? outcome : "same", holds };
-  expect({ ...further, holds: after }).toMatchObject(expected);
-});
+it.each(rows)(
+  "resolves a console conflict: $what while a colleague $colleague",
+  ({ subject, outcome, says = /(?:)/, holds, next }) => {
+    const { run, held, isHeld, next: further, after } = ran.get(subject) ?? expect.fail("it was not run");
+    expect(isHeld).toBe(true);
+    const said = [...Object.values(run.failures), ...run.reasons, run.printed].join("\n");
+    expect({ outcome: run.outcome, said, holds: held }).toMatchObject({ outcome, holds });
+    expect(said).toMatch(says);
+    if (further === undefined) return;
+    const hasFailed = outcome === "failed" || outcome === "partial";
+    const expected = next ?? { outcome: hasFailed ? outcome : "same", holds };
+    expect({ ...further, holds: after }).toMatchObject(expected);
+  },
+);
 
 function isAbout(subject: string, { path, body }: ServiceRequest): boolean {
   const { value, email, emails = [] } = (body ?? {}) as { value?: string; email?: string; emails?: string[] };

@@ -11,7 +11,7 @@ const LONGER = 4;
 
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
 
-it("what is in time is done, and told of no limit", async () => {
+it("completes operations within their timeouts", async () => {
   await using tenant = await sandboxTenant();
   const resource = tenant.provider.resource("allowDenyEntry");
   const { inputs } = await resource.check(entry);
@@ -24,7 +24,7 @@ it("what is in time is done, and told of no limit", async () => {
   expect(tenant.writes()).toHaveLength(3);
 });
 
-it("an update and a delete have limits of their own, a delete as the first call of a process too", async () => {
+it("applies separate timeouts to update and delete", async () => {
   await using tenant = await holdingTenant(({ method }) => method === "PATCH" || method === "DELETE");
   const resource = tenant.provider.resource("allowDenyEntry");
   const { id, properties, inputs } = await resource.declare(entry);
@@ -42,7 +42,7 @@ it("an update and a delete have limits of their own, a delete as the first call 
   await tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs);
 });
 
-it.runIf(FRONT === "native")("a refresh has a limit too", async () => {
+it.runIf(FRONT === "native")("applies a timeout to a refresh", async () => {
   await using tenant = await holdingTenant(({ method }) => method === "GET");
   const state = { ...entry, entryType: "domain", verdictScope: "global" };
   await expect(tenant.provider.resource("allowDenyEntry").read("ade_1", state, entry, BRIEF)).rejects.toThrow(
@@ -51,7 +51,7 @@ it.runIf(FRONT === "native")("a refresh has a limit too", async () => {
   tenant.letGo();
 });
 
-it("a list in the middle keeps in state what is there, and the next run does the rest", async () => {
+it("keeps completed entries in state when a list times out", async () => {
   let posts = 0;
   await using tenant = await holdingTenant(({ method }) => {
     if (method === "POST") posts += 1;
@@ -77,7 +77,7 @@ it("a list in the middle keeps in state what is there, and the next run does the
   expect((await list.up({ entries })).outcome).toBe("same");
 });
 
-it("VIPs that go in one request with others have their own time, and nobody else loses any", async () => {
+it("times out one VIP of a batch without affecting the others", async () => {
   await using tenant = await holdingTenant(({ method }) => method !== "GET");
   const [brief, other] = ["brief", "other"].map((name) => tenant.provider.resource("vipEmployee", name));
   if (brief === undefined || other === undefined) throw new Error("there are two");
@@ -99,7 +99,7 @@ it("VIPs that go in one request with others have their own time, and nobody else
   expect(tenant.writes()).toEqual([]);
 });
 
-it("a VIP whose removal waits for the request before it is not excluded any more", async () => {
+it("excludes no VIP whose queued removal timed out", async () => {
   await using tenant = await holdingTenant(({ path }) => path.endsWith("/remove"));
   const { provider } = tenant;
   const people = ["yuki.sato@acme.example", "diego.santos@acme.example"] as const;

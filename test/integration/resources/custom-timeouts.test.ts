@@ -6,7 +6,7 @@ const BRIEF = 1;
 
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
 
-it("an entry that the service doesn't answer in time may be there, and is taken over by the next run", async () => {
+it("adopts an entry whose create timed out in the next run", async () => {
   await using tenant = await holdingTenant(({ method }) => method !== "GET");
   const resource = tenant.provider.resource("allowDenyEntry");
   const { inputs } = await resource.check(entry);
@@ -23,7 +23,7 @@ it("an entry that the service doesn't answer in time may be there, and is taken 
   expect(tenant.writes()).toEqual([]);
 });
 
-it("what was not sent in time is never sent; a reading that others share goes on for them", async () => {
+it("never sends a create that timed out during a shared read", async () => {
   // The reading fails when the brief one is over already, and is made again for the other alone.
   await using tenant = await holdingTenant(({ method, query }) => method === "GET" && query["list"] === "deny", {
     status: 503,

@@ -5,7 +5,7 @@ const tenant = sharedTenant();
 
 const state = { list: "deny", value: "evil.example", entryType: "domain", verdictScope: "global" };
 
-it("tells the engine which properties change, and how", async () => {
+it("reports which properties change, and how", async () => {
   const entry = tenant().provider.resource("allowDenyEntry");
   const details = async (news: object, olds: object = state) => await entry.diffDetails("e1", { ...olds }, { ...news });
   expect(await details({ list: "allow", value: "evil.example", comment: "INC-7" })).toEqual({
@@ -18,12 +18,12 @@ it("tells the engine which properties change, and how", async () => {
   expect(await details({ list: "deny", value: "worse.example" })).toEqual({ value: "UPDATE_REPLACE" });
 });
 
-it("has no details for what does not change", async () => {
+it("reports no details when nothing changes", async () => {
   const entry = tenant().provider.resource("allowDenyEntry");
   expect(await entry.diffDetails("e1", state, { list: "deny", value: "Evil.Example." })).toBeUndefined();
 });
 
-it("gives each of many diffs at once its own, and another provider of the process none", async () => {
+it("returns each of many concurrent diffs its own details", async () => {
   const { provider } = tenant();
   const entry = provider.resource("allowDenyEntry");
   const other = provider.foreign("exports.handler = () => ({ diff: async () => ({ changes: true }) })");

@@ -15,7 +15,7 @@ describe("two resources of one value", () => {
     ["case and a trailing dot", "D.example", "d.example."],
     ["an IPv6 address", "2001:DB8:0::1", "2001:db8::1"],
     ["an IPv4-mapped address", "::ffff:192.0.2.9", "192.0.2.9"],
-  ])("make one row of two spellings: %s", async (_what, one, other) => {
+  ])("create one row for two spellings: %s", async (_what, one, other) => {
     await using tenant = await literalTenant();
     const [first, second] = ["one", "other"].map(
       (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
@@ -24,7 +24,7 @@ describe("two resources of one value", () => {
     expect(tenant.service.entries).toHaveLength(1);
   });
 
-  it.each([0, 3])("make one row where duplicates are permitted and a list is %i reads behind", async (readsBehind) => {
+  it.each([0, 3])("create one row despite permitted duplicates in a list %i reads behind", async (readsBehind) => {
     await using tenant = await literalTenant({ permitsDuplicates: true, readsBehind });
     const resources = ["one", "other", "third"].map(
       (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
@@ -34,10 +34,10 @@ describe("two resources of one value", () => {
   });
 });
 
-describe("an entry that is there twice", () => {
+describe("entry with duplicates", () => {
   const twice = ["partner.example", "Partner.example"].map((value) => ({ list: "allow", value }));
 
-  it("is removed whole", async () => {
+  it("is removed with all its rows", async () => {
     await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     expect(await entry.up({ ...allow, value: "partner.example" })).toMatchObject({ outcome: "created" });
@@ -46,7 +46,7 @@ describe("an entry that is there twice", () => {
     expect(printed).toContain("was there 2 times; all of them are removed");
   });
 
-  it("is removed whole where the resource's own row goes at the same moment", async () => {
+  it("is removed with all its rows when one disappears meanwhile", async () => {
     await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "partner.example" });
@@ -60,7 +60,7 @@ describe("an entry that is there twice", () => {
     expect(printed).not.toContain("in its place");
   });
 
-  it("is named whole where the resource's own row is gone", async () => {
+  it("keeps and names the other rows when its own is gone", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "partner.example" });
@@ -74,7 +74,7 @@ describe("an entry that is there twice", () => {
     expect(tenant.service.held()).toHaveLength(2);
   });
 
-  it("is moved whole, and never off both lists", async () => {
+  it("is moved with all its rows, never off both lists", async () => {
     await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "partner.example" });
@@ -86,7 +86,7 @@ describe("an entry that is there twice", () => {
     expect(await entry.up({ list: "deny", value: "partner.example" })).toMatchObject({ outcome: "same" });
   });
 
-  it("is moved whole by a list", async () => {
+  it("is moved with all its rows by a list", async () => {
     await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "partner.example": "allow (risk accepted: a partner)" } });
@@ -95,11 +95,11 @@ describe("an entry that is there twice", () => {
   });
 });
 
-describe("a list's value that the console made twice, with different comments", () => {
+describe("duplicates with different comments", () => {
   const twice = ["INC-8", "INC-7"].map((comment) => ({ list: "deny", value: "evil.example", comment }));
   const other = { "other.example": "deny" };
 
-  it("is removed whole by an exclusive list that a refresh has shown it to", async () => {
+  it("are all removed by an exclusive list after a refresh", async () => {
     await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     const args = { entries: other, mode: "exclusive", maxRemovalFraction: 1 };
@@ -113,24 +113,21 @@ describe("a list's value that the console made twice, with different comments", 
     expect(await list.up(args)).toMatchObject({ outcome: "same" });
   });
 
-  it.each([false, true])(
-    "keeps the row that an additive list didn't declare; with a refresh: %s",
-    async (refreshes) => {
-      await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
-      const list = new ManagedResource(tenant, "allowDenyList");
-      const entries = { "evil.example": "deny: INC-7", ...other };
-      await list.up({ entries });
-      if (refreshes) await list.refresh();
-      expect(list.properties).toMatchObject({ entries });
-      const { outcome, printed } = await list.up({ entries: other });
-      expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/also at the tenant as .*"INC-8"/)]);
-      expect(list.properties).toMatchObject({ entries: other });
-      expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
-      expect(tenant.service.entries.map(({ comment }) => comment)).toEqual(["INC-8", ""]);
-    },
-  );
+  it.each([false, true])("are kept in an additive list if undeclared; with a refresh: %s", async (refreshes) => {
+    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    const entries = { "evil.example": "deny: INC-7", ...other };
+    await list.up({ entries });
+    if (refreshes) await list.refresh();
+    expect(list.properties).toMatchObject({ entries });
+    const { outcome, printed } = await list.up({ entries: other });
+    expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/also at the tenant as .*"INC-8"/)]);
+    expect(list.properties).toMatchObject({ entries: other });
+    expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
+    expect(tenant.service.entries.map(({ comment }) => comment)).toEqual(["INC-8", ""]);
+  });
 
-  it("is changed in the row that the list declares", async () => {
+  it("are changed only in the declared row", async () => {
     await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny: INC-7" } });
@@ -138,7 +135,7 @@ describe("a list's value that the console made twice, with different comments", 
     expect(tenant.service.entries.map(({ comment }) => comment)).toEqual(["INC-8", "INC-9"]);
   });
 
-  it("is named once by a refresh that reads the lists several times", async () => {
+  it("are reported once by a refresh that rereads the lists", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny: INC-7" } });
@@ -150,14 +147,14 @@ describe("a list's value that the console made twice, with different comments", 
   });
 });
 
-describe("a VIP whose mailbox has several spellings", () => {
-  it("is added in canonical form, as a list adds it", async () => {
+describe("VIP with several spellings", () => {
+  it("is added in canonical form", async () => {
     await using tenant = await literalTenant();
     await new ManagedResource(tenant, "vipEmployee").up({ email: "Yuki.Sato@ACME.example" });
     expect(tenant.service.writes).toEqual(["POST yuki.sato@acme.example"]);
   });
 
-  it("is edited and removed by the address that the service lists", async () => {
+  it("is edited and removed by the listed address", async () => {
     await using tenant = await literalTenant({ vips: ["Yuki.Sato@acme.example"] });
     const vip = new ManagedResource(tenant, "vipEmployee");
     await vip.up({ email: "yuki.sato@acme.example", comment: "Signs payments" });
@@ -176,10 +173,10 @@ describe("a VIP whose mailbox has several spellings", () => {
   });
 });
 
-describe("a deny beside an allow of the same value", () => {
+describe("deny next to an allow of the same value", () => {
   const both = ["allow", "deny"].map((list) => ({ list, value: "evil.example" }));
 
-  it("isn't declared done", async () => {
+  it("fails to be created", async () => {
     await using tenant = await literalTenant({ entries: both, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     const up = await entry.up({ list: "deny", value: "evil.example" });
@@ -188,21 +185,21 @@ describe("a deny beside an allow of the same value", () => {
     expect(tenant.service.writes).toEqual([]);
   });
 
-  it("loses the allow where adopting is meant", async () => {
+  it("replaces the allow with `adopt: true`", async () => {
     await using tenant = await literalTenant({ entries: both, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ list: "deny", value: "evil.example", adopt: true });
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("isn't declared done by a list that doesn't know it", async () => {
+  it("fails to be created by a list", async () => {
     await using tenant = await literalTenant({ entries: both, permitsDuplicates: true });
     const up = await new ManagedResource(tenant, "allowDenyList").up({ entries: { "evil.example": "deny" } });
     expect(up).toMatchObject({ outcome: "failed" });
     expect(tenant.service.held()).toEqual(["allow evil.example", "deny evil.example"]);
   });
 
-  it("is named where the deny is deleted and the allow stays", async () => {
+  it("reports the remaining allow when it is deleted", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ list: "deny", value: "evil.example" });
@@ -214,13 +211,13 @@ describe("a deny beside an allow of the same value", () => {
   });
 });
 
-describe("a deny beside an allow of another scope", () => {
+describe("deny next to an allow of another scope", () => {
   const graymail = { list: "allow", value: "Evil.example", verdict_scope: "graymail" };
   const deny = { list: "deny", value: "evil.example" };
   const addGraymailAllow = (tenant: { service: { entries: unknown[] } }) =>
     tenant.service.entries.push({ ...(tenant.service.entries[0] as object), ...graymail, id: "later" });
 
-  it("isn't created", async () => {
+  it("is not created", async () => {
     await using tenant = await literalTenant({ entries: [graymail], permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     for (const run of [1, 2]) {
@@ -231,7 +228,7 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.writes).toEqual([]);
   });
 
-  it.each(["allowDenyEntry", "allowDenyList"] as const)("takes the allow's place where %s adopts", async (kind) => {
+  it.each(["allowDenyEntry", "allowDenyList"] as const)("replaces the allow when %s adopts", async (kind) => {
     await using tenant = await literalTenant({ entries: [graymail], permitsDuplicates: true });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     const args = kind === "allowDenyEntry" ? deny : { entries: { "evil.example": "deny" } };
@@ -241,7 +238,7 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.entries).toMatchObject([{ list: "deny", verdict_scope: "global" }]);
   });
 
-  it("is refused where both are there, also where the program adopts", async () => {
+  it("is rejected when both exist, even with `adopt: true`", async () => {
     const entries = [graymail, { list: "deny", value: "evil.example" }];
     await using tenant = await literalTenant({ entries, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
@@ -249,7 +246,7 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.writes).toEqual([]);
   });
 
-  it("isn't made by moving an allow", async () => {
+  it("is not created by moving an allow", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example" });
@@ -258,7 +255,7 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.writes).toEqual(["POST allow evil.example"]);
   });
 
-  it("is made where the resource's own allow becomes the deny", async () => {
+  it("replaces the resource's own allow", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example", verdictScope: "graymail" });
@@ -266,7 +263,7 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("is made where both rows of the resource's own allow go", async () => {
+  it("replaces both rows of the resource's own allow", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example", verdictScope: "graymail" });
@@ -275,7 +272,7 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("is made where another resource's allow goes in the same run", async () => {
+  it("is created when another resource's allow goes in the same run", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const [old, next] = ["old", "next"].map(
       (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
@@ -288,7 +285,7 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("fails every run that a refresh has shown it to, until it is gone", async () => {
+  it("fails every run after a refresh until the allow is gone", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up(deny);
@@ -303,7 +300,7 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.writes).toEqual(["POST deny evil.example"]);
   });
 
-  it("is named where the deny is gone already and the allow stays", async () => {
+  it("reports the remaining allow when the deny is already gone", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up(deny);
@@ -315,10 +312,10 @@ describe("a deny beside an allow of another scope", () => {
   });
 });
 
-describe("a list's deny beside an allow that the list doesn't know", () => {
+describe("deny of a list next to an undeclared allow", () => {
   const declared = { entries: { "evil.example": "deny", "other.example": "deny" } };
 
-  it.each(["graymail", "global"])("fails the run, and the rest is done: an allow of %s mail", async (scope) => {
+  it.each(["graymail", "global"])("fails while other entries are applied: an allow of %s mail", async (scope) => {
     await using tenant = await literalTenant({
       entries: [{ list: "allow", value: "evil.example", verdict_scope: scope }],
       permitsDuplicates: true,
@@ -329,32 +326,29 @@ describe("a list's deny beside an allow that the list doesn't know", () => {
     expect(tenant.service.held()).toEqual(["allow evil.example", "deny other.example"]);
   });
 
-  it.each(["graymail", "global"])(
-    "fails every run that a refresh has shown it to, until it is gone: an allow of %s mail",
-    async (scope) => {
-      await using tenant = await literalTenant({ permitsDuplicates: true });
-      const list = new ManagedResource(tenant, "allowDenyList");
-      await list.up(declared);
-      const { writes } = tenant.service;
-      const written = writes.length;
-      const [row] = tenant.service.entries;
-      tenant.service.entries.push({
-        ...row,
-        id: "later",
-        list: "allow",
-        value: "evil.example",
-        verdict_scope: scope,
-      } as never);
-      await list.refresh();
-      for (const run of [1, 2]) expect(await list.up(declared), `run ${run}`).toMatchObject({ outcome: "partial" });
-      tenant.service.entries.pop();
-      expect(await list.up(declared)).toMatchObject({ outcome: "updated" });
-      expect(await list.up(declared)).toMatchObject({ outcome: "same" });
-      expect(tenant.service.writes).toHaveLength(written);
-    },
-  );
+  it.each(["graymail", "global"])("fails every run after a refresh until the allow goes: %s mail", async (scope) => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up(declared);
+    const { writes } = tenant.service;
+    const written = writes.length;
+    const [row] = tenant.service.entries;
+    tenant.service.entries.push({
+      ...row,
+      id: "later",
+      list: "allow",
+      value: "evil.example",
+      verdict_scope: scope,
+    } as never);
+    await list.refresh();
+    for (const run of [1, 2]) expect(await list.up(declared), `run ${run}`).toMatchObject({ outcome: "partial" });
+    tenant.service.entries.pop();
+    expect(await list.up(declared)).toMatchObject({ outcome: "updated" });
+    expect(await list.up(declared)).toMatchObject({ outcome: "same" });
+    expect(tenant.service.writes).toHaveLength(written);
+  });
 
-  it("is made where the list's own allow of another scope goes", async () => {
+  it("replaces the list's own allow of another scope", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example (graymail)": "allow (risk accepted: a partner)" } });
@@ -363,7 +357,7 @@ describe("a list's deny beside an allow that the list doesn't know", () => {
   });
 });
 
-describe("an allow that stays beside what a run changes", () => {
+describe("allow that contradicts a changed entry", () => {
   const deny = { list: "deny", value: "evil.example" };
   const push = (tenant: { service: { entries: unknown[] } }, ...rows: object[]) => {
     const [like = {}] = tenant.service.entries as object[];
@@ -374,7 +368,7 @@ describe("an allow that stays beside what a run changes", () => {
   it.each([
     [false, "failed", ["allow evil.example", "deny evil.example"]],
     [true, "updated", ["deny evil.example"]],
-  ])("is no success of an edit of the deny's comment; adopting: %s", async (adopt, outcome, held) => {
+  ])("fails a comment edit of the deny, or is removed; adopting: %s", async (adopt, outcome, held) => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...deny, adopt });
@@ -383,7 +377,7 @@ describe("an allow that stays beside what a run changes", () => {
     expect(tenant.service.held()).toEqual(held);
   });
 
-  it("goes with a move, also where the resource's own row is gone", async () => {
+  it("is removed by a move, even when the own row is gone", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example" });
@@ -393,7 +387,7 @@ describe("an allow that stays beside what a run changes", () => {
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("goes where a deny adopts, also a second one of another scope", async () => {
+  it("is removed in all its rows by an adopting deny", async () => {
     const graymail = { ...allowed, verdict_scope: "graymail" };
     await using tenant = await literalTenant({
       entries: [graymail, { ...graymail, value: "Evil.example" }],
@@ -404,7 +398,7 @@ describe("an allow that stays beside what a run changes", () => {
     expect(tenant.service.held().map((row) => row.toLowerCase())).toEqual(["deny evil.example"]);
   });
 
-  it.each(["global", "graymail"])("is named where a list removes its deny: an allow of %s mail", async (scope) => {
+  it.each(["global", "graymail"])("is reported when a list removes its deny: an allow of %s mail", async (scope) => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny", "other.example": "deny" } });
@@ -414,7 +408,7 @@ describe("an allow that stays beside what a run changes", () => {
     expect(printed).toContain("evil.example is also at the tenant as");
   });
 
-  it("is named where an entry's allow goes and another of graymail stays", async () => {
+  it("is reported when an entry's own allow of another scope is deleted", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example" });

@@ -28,8 +28,8 @@ function shown({ inputs }: ManagedResource): Record<string, string> {
 
 const DECLARED = ["allow partner.example", "deny evil.example"];
 
-describe("an allow entry that nobody declares", () => {
-  it("shows at a refresh, and goes with the next up; a deny entry stays unseen", async () => {
+describe("undeclared allow entry", () => {
+  it("is shown by a refresh and removed by the next run", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
@@ -52,7 +52,7 @@ describe("an allow entry that nobody declares", () => {
     expect((await list.up(ARGUMENTS)).outcome).toBe("same");
   });
 
-  it("is left by the run that creates the list, which names it and no deny", async () => {
+  it("is kept by the run that creates the list", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await add(tenant, "allow", "clicked.example");
@@ -62,7 +62,7 @@ describe("an allow entry that nobody declares", () => {
     expect(held(tenant)).toContain("allow clicked.example");
   });
 
-  it("is never touched where it is ignored", async () => {
+  it("is kept when ignored", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     const args = { ...ARGUMENTS, ignore: ["*.corp.example"] };
@@ -74,7 +74,7 @@ describe("an allow entry that nobody declares", () => {
     expect(held(tenant)).toContain("allow x.corp.example");
   });
 
-  it("counts for the removal guard as in exclusive mode, and a flood of denies does not", async () => {
+  it("counts toward the removal guard, unlike a deny", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     const args = { mode: MODE, entries: many(10) };
@@ -90,7 +90,7 @@ describe("an allow entry that nobody declares", () => {
     expect(held(tenant)).toHaveLength(22);
   });
 
-  it("stays where it became a deny after the refresh, and is forgotten by the next one", async () => {
+  it("is kept when it became a deny after the refresh", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
@@ -111,7 +111,7 @@ describe("an allow entry that nobody declares", () => {
     expect(held(tenant)).toContain("deny clicked.example");
   });
 
-  it("goes where it is of another scope than a declared deny of the same value", async () => {
+  it("is removed when it has another scope", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
@@ -122,7 +122,7 @@ describe("an allow entry that nobody declares", () => {
     expect(held(tenant)).toEqual([...DECLARED, "deny new.example"].sort());
   });
 
-  it("is taken over where the program declares it after a refresh has shown it", async () => {
+  it("is adopted when declared after a refresh", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
@@ -135,7 +135,7 @@ describe("an allow entry that nobody declares", () => {
   });
 });
 
-describe("a value that the service holds on both lists, and twice", () => {
+describe("value on both lists, with duplicates", () => {
   const row = (id: string, list: string, value: string) => ({
     id,
     list,
@@ -162,7 +162,7 @@ describe("a value that the service holds on both lists, and twice", () => {
     return { ...made, ids: () => rows.map(({ id }) => id) };
   }
 
-  it("loses its allows beside the declared deny", async () => {
+  it("loses its allows when the deny is declared", async () => {
     const service = await serviceWith([
       row("1", "allow", "evil.example"),
       row("2", "deny", "evil.example"),
@@ -182,7 +182,7 @@ describe("a value that the service holds on both lists, and twice", () => {
     expect((await service.list.up(args)).outcome).toBe("same");
   });
 
-  it("is an error where the program declares the allow, and the deny stays", async () => {
+  it("causes an error when the allow is declared", async () => {
     const service = await serviceWith([row("1", "allow", "evil.example"), row("2", "deny", "evil.example")]);
     await using _tenant = service.tenant;
     const up = await service.list.up({ mode: MODE, entries: { "evil.example": "allow" } });
@@ -191,8 +191,8 @@ describe("a value that the service holds on both lists, and twice", () => {
   });
 });
 
-describe("beside another resource of the program", () => {
-  it("would remove its allows, and not its denies", async () => {
+describe("list and single entry in one program", () => {
+  it("conflict over an allow but not over a deny", async () => {
     await using made = await listTenant();
     const { provider } = made.tenant;
     await provider.resource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });
@@ -207,7 +207,7 @@ describe("beside another resource of the program", () => {
     expect((await late.check({ list: "deny", value: "z.example" })).failures).toEqual({});
   });
 
-  it("names the mode where the other one comes first", async () => {
+  it("conflict in either order, naming the mode", async () => {
     await using made = await listTenant();
     const { provider } = made.tenant;
     await provider.resource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
@@ -217,7 +217,7 @@ describe("beside another resource of the program", () => {
   });
 });
 
-it("the mode is an error on a VIP list", async () => {
+it("rejects the mode on a VIP list", async () => {
   await using made = await listTenant();
   const vips = made.tenant.provider.resource("vipList", "vips");
   expect((await vips.check({ members: [], mode: MODE })).failures).toEqual({
@@ -225,10 +225,10 @@ it("the mode is an error on a VIP list", async () => {
   });
 });
 
-describe.each(["exclusive", MODE])("an allow beside a declared deny, met by the first run in mode %s", (mode) => {
+describe.each(["exclusive", MODE])("allow next to a declared deny, first run in mode %s", (mode) => {
   const args = { mode, entries: { "evil.example": "deny" } };
 
-  it.each(["global", "graymail"])("is named by every run until a refresh has shown it: of scope %s", async (scope) => {
+  it.each(["global", "graymail"])("is reported by every run until a refresh shows it: scope %s", async (scope) => {
     const entries = [{ list: "allow", value: "evil.example", verdict_scope: scope }];
     await using tenant = await literalTenant({ entries, permitsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");

@@ -39,7 +39,7 @@ function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: P
 }
 
 it(
-  "serves calls of every kind that come in together with the configuration",
+  "serves calls of every kind that arrive during configuration",
   async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       await using sandbox = await startSandbox({ scenario: "empty" });
@@ -67,7 +67,7 @@ it(
 );
 
 it(
-  "keeps two provider instances apart, each by its own configuration, from the first call on",
+  "keeps two provider instances separate from the first call",
   async () => {
     for (let round = 0; round < ROUNDS / 2; round += 1) {
       await using sandbox = await startSandbox({ scenario: "empty" });

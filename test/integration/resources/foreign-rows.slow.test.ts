@@ -26,8 +26,8 @@ const idsOf = ({ entries }: LiteralService): string[] =>
 
 const permitting = (): Promise<LiteralTenant> => literalTenant({ permitsDuplicates: true });
 
-describe.each(KINDS)("a console's allow beside the deny of an %s", (kind) => {
-  it("fails each run after a refresh, and the state keeps its own row", async () => {
+describe.each(KINDS)("console allow next to the deny of an %s", (kind) => {
+  it("fails each run after a refresh", async () => {
     await using tenant = await permitting();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(declaring(kind, "deny"));
@@ -45,7 +45,7 @@ describe.each(KINDS)("a console's allow beside the deny of an %s", (kind) => {
     expect(tenant.service.writes).toHaveLength(written);
   });
 
-  it("stays when the resource is destroyed, which deletes its own row", async () => {
+  it("stays when the resource is destroyed", async () => {
     await using tenant = await permitting();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(declaring(kind, "deny"));
@@ -56,7 +56,7 @@ describe.each(KINDS)("a console's allow beside the deny of an %s", (kind) => {
     expect(printed).toContain("id console");
   });
 
-  it("is removed where the program adopts, once a preview has shown it", async () => {
+  it("is removed when the program adopts, after a preview", async () => {
     await using tenant = await permitting();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(declaring(kind, "deny", { adopt: true }));
@@ -70,7 +70,7 @@ describe.each(KINDS)("a console's allow beside the deny of an %s", (kind) => {
   });
 });
 
-it("a console's allow stays where the deny gets another name", async () => {
+it("keeps a console allow when the deny is renamed", async () => {
   await using tenant = await permitting();
   const [old, renamed] = ["old", "renamed"].map(
     (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
@@ -83,8 +83,8 @@ it("a console's allow stays where the deny gets another name", async () => {
   expect(idsOf(tenant.service)).toContain("console");
 });
 
-describe.each(KINDS)("a console's deny beside the allow of an %s", (kind) => {
-  it.each(["global", "graymail"])("is named by each run, and fails none: a deny of %s mail", async (scope) => {
+describe.each(KINDS)("console deny next to the allow of an %s", (kind) => {
+  it.each(["global", "graymail"])("is reported but fails no run: a deny of %s mail", async (scope) => {
     await using tenant = await permitting();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(declaring(kind, "allow"));
@@ -114,7 +114,7 @@ describe.each(KINDS)("a console's deny beside the allow of an %s", (kind) => {
   });
 });
 
-it.each(["ignore", "mode"])("a console's deny that the list's %s is about is not named", async (option) => {
+it.each(["ignore", "mode"])("reports no console deny covered by the list's %s", async (option) => {
   await using tenant = await permitting();
   const list = new ManagedResource(tenant, "allowDenyList");
   const options = option === "ignore" ? { ignore: [`deny:${VALUE}`] } : { mode: "exclusive" };
@@ -124,10 +124,10 @@ it.each(["ignore", "mode"])("a console's deny that the list's %s is about is not
   expect(tenant.provider.printed.join()).not.toContain("which of the two decides");
 });
 
-describe.each(KINDS)("an %s that the service answers 404 to and goes on listing", (kind) => {
+describe.each(KINDS)("an %s that returns 404 but is still listed", (kind) => {
   const rest = kind === "allowDenyEntry" ? undefined : { entries: { "other.example": "deny" } };
 
-  it("stays in state, and the next run deletes it", async () => {
+  it("stays in state until a later run deletes it", async () => {
     await using tenant = await permitting();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(declaring(kind, "allow"));
@@ -142,7 +142,7 @@ describe.each(KINDS)("an %s that the service answers 404 to and goes on listing"
     expect(idsOf(tenant.service)).toEqual([]);
   });
 
-  it("is not moved, nor made a second time", async () => {
+  it("is neither moved nor created twice", async () => {
     await using tenant = await permitting();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(declaring(kind, "allow"));
@@ -157,7 +157,7 @@ describe.each(KINDS)("an %s that the service answers 404 to and goes on listing"
   });
 });
 
-it("an entry that is listed for a while after somebody deleted it is gone", async () => {
+it("accepts a deleted entry as gone while it is still listed", async () => {
   await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 4 });
   const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
   await entry.up(allow);
@@ -170,7 +170,7 @@ it("an entry that is listed for a while after somebody deleted it is gone", asyn
 });
 
 describe("two entries of one value in two spellings", () => {
-  it.each(["one after the other", "at once"])("are both told removed: %s", async (order) => {
+  it.each(["one after the other", "at once"])("are both reported removed: %s", async (order) => {
     await using tenant = await literalTenant({
       permitsDuplicates: true,
       entries: ["evil.example", "Evil.example"].map((value) => ({ list: "allow", value })),
@@ -195,12 +195,12 @@ describe("two entries of one value in two spellings", () => {
   });
 });
 
-describe("a value that goes to a resource of another name and to the other list at once", () => {
+describe("value that changes its resource and its list at once", () => {
   it.each([
     ["an entry to a list", "allowDenyEntry", "allowDenyList"],
     ["a list to another", "allowDenyList", "allowDenyList"],
     ["a list to an entry", "allowDenyList", "allowDenyEntry"],
-  ] as const)("needs a refresh, as the error says: from %s", async (_name, from, to) => {
+  ] as const)("requires a refresh first: from %s", async (_name, from, to) => {
     await using tenant = await permitting();
     const before = new ManagedResource(tenant, from, { name: "before", sharesRuns: true });
     const after = new ManagedResource(tenant, to, { name: "after", sharesRuns: true });

@@ -40,8 +40,8 @@ async function declared() {
   return made;
 }
 
-describe("an entry whose id is that of something else now", () => {
-  it("is gone to a refresh, and found by its value where it has another id", async () => {
+describe("entry whose id now belongs to another", () => {
+  it("is gone after a refresh unless found by its value", async () => {
     const made = await declared();
     await using wrong = await runBy(THEIRS);
     expect(await wrong.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
@@ -56,7 +56,7 @@ describe("an entry whose id is that of something else now", () => {
     expect(service.writes).toEqual([`${THEIRS} POST partner.example`]);
   });
 
-  it("is not changed: what is declared is made, and the other entry stays as it is", async () => {
+  it("is created again without changing the other entry", async () => {
     const made = await declared();
     const before = JSON.stringify(service.entries(THEIRS));
     await using wrong = await runBy(THEIRS);
@@ -75,7 +75,7 @@ describe("an entry whose id is that of something else now", () => {
     await expect.poll(() => wrong.printed.join("\n")).toContain("partner.example on the allow list was gone already");
   });
 
-  it("is not deleted where the value stands there under another id: that one is left alone", async () => {
+  it("is not deleted when its value exists under another id", async () => {
     const made = await declared();
     service.put(THEIRS, partner);
     const before = held();
@@ -85,7 +85,7 @@ describe("an entry whose id is that of something else now", () => {
     await expect.poll(() => wrong.printed.join("\n")).toContain("was made in its place and is left alone");
   });
 
-  it("is deleted though another Provider of the program holds the same id for something else", async () => {
+  it("is deleted although another Provider holds the same id", async () => {
     service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
     await using ours = await runBy(OURS, { instance: "acme", engine: engineAddress() });
     const made = await ours.resource("allowDenyEntry").declare(partner);
@@ -108,7 +108,7 @@ describe("an entry whose id is that of something else now", () => {
   });
 });
 
-it("a change that is answered with another entry is no change", async () => {
+it("rejects an update answered with another entry", async () => {
   const made = await declared();
   await using run = await runBy(OURS);
   const other = {

@@ -108,8 +108,8 @@ async function reasonOf(looking: Promise<unknown>): Promise<string> {
   );
 }
 
-describe("an import of thousands, asked for at once", () => {
-  it("reads the list that the names name, once: 25 requests for 5,000", async () => {
+describe("bulk import", () => {
+  it("reads the named list once: 25 requests for 5,000", async () => {
     await using process = await processOn({
       scenario: scenario([...EVIL, { list: "allow", value: "a.example" }]),
     });
@@ -135,7 +135,7 @@ describe("an import of thousands, asked for at once", () => {
     expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 26);
   });
 
-  it("reads the VIPs once, whatever case their mailboxes are written in", async () => {
+  it("reads the VIP list once, whatever the case of the mailboxes", async () => {
     await using process = await processOn({ scenario: scenario([], 450) });
     const found = await Promise.all(
       Array.from({ length: 450 }, (_, at) =>
@@ -169,7 +169,7 @@ describe("an import of thousands, asked for at once", () => {
   });
 
   it.each(["deny:evil-0.example", "its id", "VIP-0@acme.example"])(
-    "finds what the lists show late: %s",
+    "finds what the service lists late: %s",
     async (name) => {
       const lists = laggingLists(0);
       await using process = await processOn({ scenario: scenario(EVIL.slice(0, 2), 1), ...lists });
@@ -185,7 +185,7 @@ describe("an import of thousands, asked for at once", () => {
     },
   );
 
-  it("finds what one reading of several pages missed while another writer was at work", async () => {
+  it("finds an entry missed by a read during a concurrent write", async () => {
     let hidden = 1;
     const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
       const text = JSON.stringify(response.body);
@@ -224,8 +224,8 @@ const ODD = [
   comment,
 }));
 
-describe("the import of an entry", () => {
-  it("takes an id before a name, and a name in any spelling", async () => {
+describe("entry import", () => {
+  it("prefers an id to a name, and accepts any spelling", async () => {
     await using process = await processOn(answering(ODD, []));
     const idOf = async (name: string): Promise<string | undefined> => {
       const found = await allowDenyEntryLifecycle.lookUp(name, process.context);
@@ -262,7 +262,7 @@ describe("the import of an entry", () => {
     ]);
   });
 
-  it("says of what names several how to write each, and of what names none what can be written", async () => {
+  it("explains an ambiguous or invalid name", async () => {
     await using process = await processOn(answering(ODD, []));
     const reason = (name: string) => reasonOf(allowDenyEntryLifecycle.lookUp(name, process.context));
     const SEVERAL =
@@ -288,7 +288,7 @@ describe("the import of an entry", () => {
     expect(await reason("elsewhere.example")).toContain('is on a list called "blocked"');
   });
 
-  it("declares what is risky as to be reviewed, by the tenant's own domains too", async () => {
+  it("marks a risky entry for review", async () => {
     const entries = [
       { list: "allow", value: "gmail.com", comment: "Applicants" },
       { list: "deny", value: "acme.example" },
@@ -310,7 +310,7 @@ describe("the import of an entry", () => {
     });
   });
 
-  it("fails as the service does when it can't be asked", async () => {
+  it("fails with the service's own error", async () => {
     await using process = await processOn({
       intercept: () => ({ status: 403, body: { error: "The key was revoked." } }),
     });
@@ -321,8 +321,8 @@ describe("the import of an entry", () => {
   });
 });
 
-describe("the import of a whole list", () => {
-  it("declares all that can be, reads each list once, and says what it left out", async () => {
+describe("list import", () => {
+  it("declares every valid entry and reports the others", async () => {
     await using process = await processOn(answering(ODD, []));
     const found = await allowDenyListLifecycle.lookUp("allow-deny-list", process.context);
     expect(process.trace()).toEqual(["GET allow 1", "GET deny 1"]);
@@ -349,7 +349,7 @@ describe("the import of a whole list", () => {
     ]);
   });
 
-  it("declares one of the two lists by its name, and reads no other", async () => {
+  it("declares and reads only the named list", async () => {
     await using process = await processOn(answering(ODD, []));
     const found = await allowDenyListLifecycle.lookUp("allow", process.context);
     expect([found?.id, found?.inputs]).toEqual([
@@ -362,7 +362,7 @@ describe("the import of a whole list", () => {
     );
   });
 
-  it("leaves VIPs by automatic detection to it, and says so", async () => {
+  it("omits auto-detected VIPs and says so", async () => {
     await using process = await processOn({ scenario: scenario([], 2) });
     const found = await vipListLifecycle.lookUp("vip-list", process.context);
     expect(found?.inputs).toEqual({
@@ -374,7 +374,7 @@ describe("the import of a whole list", () => {
     expect(process.trace()).toEqual(pages("vip_employees", 1));
   });
 
-  it("is of an empty list too", async () => {
+  it("accepts an empty list", async () => {
     await using process = await processOn({ scenario: scenario([]) });
     expect((await allowDenyListLifecycle.lookUp("allow-deny-list", process.context))?.inputs).toEqual({
       entries: {},

@@ -25,8 +25,8 @@ async function laggingTenant(staleReads = 1, options: SandboxOptions = {}): Prom
   return Object.assign(tenant, { lists });
 }
 
-describe("a VIP that the list shows late", () => {
-  it("is read again until the list shows it", async () => {
+describe("VIP that is listed late", () => {
+  it("is read again until it is listed", async () => {
     await using tenant = await laggingTenant(2);
     const vip = new ManagedResource(tenant, "vipEmployee");
     expect((await vip.up({ email: mailbox, comment: "CFO" })).outcome).toBe("created");
@@ -40,13 +40,13 @@ describe("a VIP that the list shows late", () => {
     ]);
   });
 
-  it("is read once where the list shows it at once", async () => {
+  it("is read once when it is listed at once", async () => {
     await using tenant = await laggingTenant(0);
     await new ManagedResource(tenant, "vipEmployee").up({ email: mailbox, comment: "CFO" });
     expect(tenant.trace().filter((line) => line.startsWith("GET"))).toEqual([...READ_VIPS, ...READ_VIPS]);
   });
 
-  it("is found although somebody else has added it just before", async () => {
+  it("is found although somebody else just added it", async () => {
     await using tenant = await laggingTenant(2);
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "CFO" });
     const vip = new ManagedResource(tenant, "vipEmployee");
@@ -54,7 +54,7 @@ describe("a VIP that the list shows late", () => {
     expect(vip.properties).toMatchObject({ comment: "CFO", addedBy: "Dana Reyes (console)" });
   });
 
-  it("stays in state where the list never shows it, and the next run goes on", async () => {
+  it("stays in state when it is never listed", async () => {
     await using tenant = await laggingTenant(99);
     const vip = new ManagedResource(tenant, "vipEmployee");
     const first = await vip.up({ email: mailbox, comment: "CFO" });
@@ -68,7 +68,7 @@ describe("a VIP that the list shows late", () => {
     expect(tenant.writes()).toEqual([]);
   });
 
-  it("is no exclusion where the service says that it is a VIP already", async () => {
+  it("isn't called excluded when the service reports a VIP", async () => {
     await using tenant = await laggingTenant(99);
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "CFO" });
     const vip = new ManagedResource(tenant, "vipEmployee");
@@ -78,7 +78,7 @@ describe("a VIP that the list shows late", () => {
     expect(failures[""]).not.toContain("exclusion");
   });
 
-  it("is added as a member of a list", async () => {
+  it("is added as a list member", async () => {
     await using tenant = await laggingTenant(2);
     const list = new ManagedResource(tenant, "vipList");
     const members = { [mailbox]: "CFO", "olivia.park@acme.example": "Counsel" };
@@ -86,7 +86,7 @@ describe("a VIP that the list shows late", () => {
     expect(list.properties?.["members"]).toEqual(members);
   });
 
-  it("is not gone for a refresh that follows at once", async () => {
+  it("survives an immediate refresh", async () => {
     await using tenant = await laggingTenant(0);
     const vip = new ManagedResource(tenant, "vipEmployee");
     tenant.lists.staleReads = 2;
@@ -95,19 +95,16 @@ describe("a VIP that the list shows late", () => {
     expect(vip.properties).toMatchObject({ email: mailbox });
   });
 
-  it.each(["vipEmployee", "vipList"] as const)(
-    "is excluded by a destroy of a %s that follows at once",
-    async (kind) => {
-      await using tenant = await laggingTenant(0);
-      const vip = new ManagedResource(tenant, kind);
-      await vip.up(kind === "vipList" ? { members: { [mailbox]: "" } } : { email: mailbox });
-      tenant.lists.hide("vips", 3);
-      await vip.destroy();
-      expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
-    },
-  );
+  it.each(["vipEmployee", "vipList"] as const)("is excluded by an immediate destroy of a %s", async (kind) => {
+    await using tenant = await laggingTenant(0);
+    const vip = new ManagedResource(tenant, kind);
+    await vip.up(kind === "vipList" ? { members: { [mailbox]: "" } } : { email: mailbox });
+    tenant.lists.hide("vips", 3);
+    await vip.destroy();
+    expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
+  });
 
-  it("stays in state after a refresh that follows at once, also in a list's", async () => {
+  it("survives an immediate refresh of a list too", async () => {
     await using tenant = await laggingTenant(0);
     const vip = new ManagedResource(tenant, "vipEmployee");
     const list = new ManagedResource(tenant, "vipList");
@@ -122,7 +119,7 @@ describe("a VIP that the list shows late", () => {
   });
 });
 
-it.each(["vipEmployee", "vipList"] as const)("a comment of a %s is changed back in the lag", async (kind) => {
+it.each(["vipEmployee", "vipList"] as const)("reverts the comment of a %s while lists lag", async (kind) => {
   await using tenant = await laggingTenant(0);
   const vip = new ManagedResource(tenant, kind);
   const args = (comment: string) =>
@@ -141,7 +138,7 @@ it.each(["vipEmployee", "vipList"] as const)("a comment of a %s is changed back 
   expect(comment()).toBe("CFO");
 });
 
-describe("an alias whose primary mailbox the service makes a VIP", () => {
+describe("alias of a primary mailbox", () => {
   const alias = "cfo@acme.example";
 
   /** The service resolves the alias, and answers with the mailbox. */
@@ -155,7 +152,7 @@ describe("an alias whose primary mailbox the service makes a VIP", () => {
     },
   });
 
-  it("is named, and its mailbox is in state", async () => {
+  it("is reported, and the mailbox goes into state", async () => {
     await using tenant = await sandboxTenant(aliased());
     const vip = new ManagedResource(tenant, "vipEmployee");
     const first = await vip.up({ email: alias, comment: "CFO" });
@@ -171,7 +168,7 @@ describe("an alias whose primary mailbox the service makes a VIP", () => {
     expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
   });
 
-  it("is named where the mailbox is a VIP already, and nothing goes into state", async () => {
+  it("is reported without state when the mailbox is already a VIP", async () => {
     await using tenant = await sandboxTenant(aliased());
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "By hand" });
     const vip = new ManagedResource(tenant, "vipEmployee");
@@ -181,7 +178,7 @@ describe("an alias whose primary mailbox the service makes a VIP", () => {
     expect(tenant.sandbox.vips("acme").find(({ email }) => email === mailbox)?.comment).toBe("By hand");
   });
 
-  it("goes into the state of a list, which never excludes it while the alias is declared", async () => {
+  it("puts the mailbox into list state without ever excluding it", async () => {
     await using tenant = await sandboxTenant(aliased());
     const list = new ManagedResource(tenant, "vipList");
     const members = { [alias]: "CFO", "olivia.park@acme.example": "Counsel" };
@@ -197,7 +194,7 @@ describe("an alias whose primary mailbox the service makes a VIP", () => {
     expect(list.properties?.["members"]).toEqual(held);
   });
 
-  it("isn't excluded by a list whose alias the service calls a VIP already", async () => {
+  it("keeps the mailbox a VIP when the service echoes the alias", async () => {
     const echoed = aliased();
     await using tenant = await sandboxTenant({
       ...echoed,
@@ -222,7 +219,7 @@ describe("an alias whose primary mailbox the service makes a VIP", () => {
     expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
   });
 
-  it("is told from other aliases of the same request", async () => {
+  it("is distinguished from other aliases in the same request", async () => {
     const counsel = "counsel@acme.example";
     const aliases = { [alias]: mailbox, [counsel]: "lena.hartmann@acme.example" };
     await using tenant = await sandboxTenant(aliased(aliases));
@@ -234,8 +231,8 @@ describe("an alias whose primary mailbox the service makes a VIP", () => {
   });
 });
 
-describe("an entry that the list shows late", () => {
-  it("is taken over where the service says that it exists already", async () => {
+describe("entry that is listed late", () => {
+  it("is adopted when the service says it exists", async () => {
     await using tenant = await laggingTenant(3);
     await tenant.console("POST", "/allow_deny_entries", { ...evil, entry_type: "domain" });
     const entry = new ManagedResource(tenant, "allowDenyEntry");
@@ -243,7 +240,7 @@ describe("an entry that the list shows late", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
-  it("is not made twice after an answer that was lost", async () => {
+  it("is not created twice after a lost response", async () => {
     let isLost = false;
     await using tenant = await laggingTenant(1, {
       afterHandle: ({ method }) => {
@@ -257,7 +254,7 @@ describe("an entry that the list shows late", () => {
     expect(tenant.writes()).toHaveLength(1);
   });
 
-  it("is not gone for a refresh that follows at once, nor its list's member", async () => {
+  it("survives an immediate refresh of an entry or a list", async () => {
     await using tenant = await laggingTenant(1);
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up(evil);
@@ -270,7 +267,7 @@ describe("an entry that the list shows late", () => {
     expect(list.properties?.["entries"]).toEqual({ "worse.example": "deny" });
   });
 
-  it("is deleted by a destroy that follows at once", async () => {
+  it("is deleted by an immediate destroy", async () => {
     await using tenant = await laggingTenant(1);
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up({ ...evil, list: "allow" });
@@ -279,7 +276,7 @@ describe("an entry that the list shows late", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
-  it("is deleted by a destroy that follows at once on a move", async () => {
+  it("is deleted by an immediate destroy after a move", async () => {
     await using tenant = await laggingTenant(2);
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up({ ...evil, list: "allow" });
@@ -290,7 +287,7 @@ describe("an entry that the list shows late", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
-  it("is removed from a list at once after its comment was changed, or after it was moved", async () => {
+  it("is removed from a list right after a change or move", async () => {
     await using tenant = await laggingTenant(0);
     const list = new ManagedResource(tenant, "allowDenyList");
     const risky = "allow: INC-7 (risk accepted: a partner)";
@@ -303,7 +300,7 @@ describe("an entry that the list shows late", () => {
     expect(tenant.sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["a.example"]);
   });
 
-  it("costs no reading more where the list shows it at once", async () => {
+  it("causes no extra read when it is listed at once", async () => {
     await using tenant = await laggingTenant(0);
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up(evil);
@@ -313,7 +310,7 @@ describe("an entry that the list shows late", () => {
   });
 });
 
-it("a VIP by automatic detection with a late stored row gets its comment", async () => {
+it("stores the comment of an auto-detected VIP with a late row", async () => {
   await using tenant = await laggingTenant(2);
   const vip = new ManagedResource(tenant, "vipEmployee");
   expect((await vip.up({ email: detected, comment: "CEO" })).outcome).toBe("created");

@@ -47,7 +47,7 @@ function removals(): string[] {
     .map(({ method, path }) => `${method} ${path}`);
 }
 
-it("keeps what a resource of another Provider is since an earlier run, by another key of the tenant", async () => {
+it("keeps what another Provider of the same tenant manages", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
   const evil = { list: "deny", value: "twice.example", comment: "INC-1" };
@@ -75,7 +75,7 @@ it("keeps what a resource of another Provider is since an earlier run, by anothe
   expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("twice.example");
 });
 
-it("keeps a list's entries where the same key reaches them by another name of the host", async () => {
+it("keeps a list's entries reached by another host name", async () => {
   const entries = { "list-one.example": "deny", "list-two.example": "deny: INC-2" };
   const otherName = sandbox.url.replace("127.0.0.1", "localhost");
   await using one = await processOf(first, "sandbox-acme-ci", sandbox.url, "one");
@@ -90,7 +90,7 @@ it("keeps a list's entries where the same key reaches them by another name of th
   expect(removals()).toEqual([]);
 });
 
-it("deletes nothing where the resource belongs to another tenant than this run reaches", async () => {
+it("deletes nothing when the run reaches another tenant", async () => {
   await using here = await processOf(first, "sandbox-acme-ci");
   const args = { list: "deny", value: "elsewhere.example" };
   const { id, properties, inputs } = await here.resource("allowDenyEntry").declare(args);
@@ -155,7 +155,7 @@ it.each([
     second: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
     told: /exclusive-allows AllowDenyList of the other would remove/,
   },
-] as const)("refuses two Providers of one tenant where $about, before the second writes", async (conflict) => {
+] as const)("rejects two Providers of one tenant where $about, before the second writes", async (conflict) => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
   const [kind, args] = conflict.first;
@@ -168,7 +168,7 @@ it.each([
   expect(writes()).toEqual([]);
 });
 
-it("lets a list that is exclusive in allows stand beside another Provider's deny", async () => {
+it("accepts an exclusive-allows list next to another Provider's deny", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
   await p.resource("allowDenyEntry", "one").declare({ list: "deny", value: "denied-beside.example" });
@@ -179,7 +179,7 @@ it("lets a list that is exclusive in allows stand beside another Provider's deny
   );
 });
 
-it("refuses both of two Providers that are about to write to one tenant at once", async () => {
+it("rejects both Providers that write to one tenant at once", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
   const list = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
@@ -191,7 +191,7 @@ it("refuses both of two Providers that are about to write to one tenant at once"
   expect(writes()).toEqual([]);
 });
 
-it("refuses a Provider that writes to a tenant whose other Provider has nothing to change", async () => {
+it("rejects a second Provider of a tenant whose first is unchanged", async () => {
   const mine = { entries: { "unchanged.example": "deny" }, mode: "exclusive" };
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   const made = await p.resource("allowDenyList", "one").declare(mine);
@@ -207,7 +207,7 @@ it("refuses a Provider that writes to a tenant whose other Provider has nothing 
   expect(writes()).toEqual([]);
 });
 
-it("lets Providers of two tenants at one address declare whole lists of their own", async () => {
+it("accepts exclusive lists of two tenants at one address", async () => {
   const scenario = { name: "two", tenants: ["one", "two"].map((name) => tenantWith(name, HELD)) };
   await using service = await startSandbox({ scenario });
   await using p = await processOf(first, "sandbox-one-ci", service.url, "p");

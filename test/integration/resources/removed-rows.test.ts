@@ -21,8 +21,8 @@ const lagging = (options: LiteralServiceOptions = {}): Promise<LiteralTenant> =>
 const entryOf = (tenant: LiteralTenant, name = "one", sharesRuns = false): ManagedResource =>
   new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns });
 
-describe("an entry that the run before removed", () => {
-  it("is created again, with the pauses of a real run", async () => {
+describe("entry removed by the previous run", () => {
+  it("is created again, with real delays between reads", async () => {
     const options = { permitsDuplicates: true, changesBehind: 3 };
     await using tenant = await literalTenant(options, { hasRealPauses: true });
     const entry = entryOf(tenant);
@@ -63,7 +63,7 @@ describe("an entry that the run before removed", () => {
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("is no conflict of an allow", async () => {
+  it("doesn't conflict with an allow", async () => {
     await using tenant = await lagging();
     const entry = entryOf(tenant);
     await entry.up({ ...deny, verdictScope: "graymail" });
@@ -74,7 +74,7 @@ describe("an entry that the run before removed", () => {
 });
 
 it.each(["allowDenyEntry", "allowDenyList"] as const)(
-  "a deny that the console removed doesn't take the place of the allow of an %s that becomes one",
+  "ignores a deleted deny when the allow of an %s moves",
   async (kind) => {
     await using tenant = await lagging({ changesBehind: { deny: 3 } });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
@@ -88,7 +88,7 @@ it.each(["allowDenyEntry", "allowDenyList"] as const)(
   },
 );
 
-describe("an entry of a list that the run before removed", () => {
+describe("list entry removed by the previous run", () => {
   const other = { "worse.example": "deny" };
 
   it.each([
@@ -114,7 +114,7 @@ describe("an entry of a list that the run before removed", () => {
     expect(tenant.service.held()).toEqual(["deny evil.example", "deny worse.example"]);
   });
 
-  it.each(["allow", "deny"])("is moved back where the %s list alone lags", async (name) => {
+  it.each(["allow", "deny"])("is moved back when only the %s list lags", async (name) => {
     await using tenant = await lagging({ changesBehind: { [name]: 3 } });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { [VALUE]: "deny" } });
@@ -124,7 +124,7 @@ describe("an entry of a list that the run before removed", () => {
   });
 });
 
-describe("a VIP that the run before removed", () => {
+describe("VIP removed by the previous run", () => {
   it.each(["vipEmployee", "vipList"] as const)("is added again by a %s", async (kind) => {
     const lists = laggingLists(0);
     await using tenant = await sandboxTenant({ ...lists });
@@ -139,8 +139,8 @@ describe("a VIP that the run before removed", () => {
   });
 });
 
-describe("what somebody made in the console", () => {
-  it("is taken over, and the lists are read again once for all resources of a run", async () => {
+describe("entry made in the console", () => {
+  it("is adopted with one reread of the lists per run", async () => {
     const values = ["a.example", "b.example", "c.example"];
     await using tenant = await literalTenant({ entries: values.map((value) => ({ list: "deny", value })) });
     const entries = values.map((value) => entryOf(tenant, value, true));
@@ -149,7 +149,7 @@ describe("what somebody made in the console", () => {
     expect(tenant.service).toMatchObject({ writes: [], reads: 2 * 6 });
   });
 
-  it("is changed where a resource adopts it, and the service's answer is the proof", async () => {
+  it("is changed by an adopting resource without a reread", async () => {
     await using tenant = await literalTenant({ entries: [{ ...deny, comment: "by hand" }] });
     expect(await entryOf(tenant).up({ ...deny, comment: "INC-7", adopt: true })).toMatchObject({
       outcome: "created",
@@ -158,8 +158,8 @@ describe("what somebody made in the console", () => {
   });
 });
 
-describe.each(["allowDenyEntry", "allowDenyList"] as const)("a 404 to a deletion by %s", (kind) => {
-  it("is no proof where a refresh has used the pauses up, and the lists still show the row", async () => {
+describe.each(["allowDenyEntry", "allowDenyList"] as const)("404 to a deletion by %s", (kind) => {
+  it("fails when the lists still show the row", async () => {
     await using tenant = await literalTenant();
     const args = kind === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } };
     const resource = new ManagedResource(tenant, kind, { name: "one", sharesRuns: true });

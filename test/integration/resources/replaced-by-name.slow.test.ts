@@ -10,7 +10,7 @@ function entries(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: x"]));
 }
 
-it.each(["made", "deleted"])("a list that is %s first is not touched where it stays the same", async (first) => {
+it.each(["made", "deleted"])("replaces an unchanged list without writes when it is %s first", async (first) => {
   await using tenant = await sandboxTenant();
   const { id, properties } = await tenant.provider.resource("allowDenyList", "list").declare({ entries: entries(5) });
   await tenant.provider.nextRun();
@@ -23,7 +23,7 @@ it.each(["made", "deleted"])("a list that is %s first is not touched where it st
   expect(tenant.writes()).toEqual([]);
 });
 
-it("a list cut short loses nothing beyond its guard, unless that is confirmed", async () => {
+it("applies the removal guard to a list shortened by its replacement", async () => {
   await using tenant = await sandboxTenant();
   const { id, properties } = await tenant.provider.resource("allowDenyList", "list").declare({ entries: entries(40) });
   await tenant.provider.nextRun();
@@ -43,7 +43,7 @@ it("a list cut short loses nothing beyond its guard, unless that is confirmed", 
   expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(5);
 });
 
-it("VIPs of a list cut short are not excluded beyond its guard", async () => {
+it("applies the removal guard to VIPs of a shortened list", async () => {
   await using tenant = await sandboxTenant();
   const members = ["yuki.sato@acme.example", "diego.santos@acme.example", "mei.chen@acme.example"];
   const { id, properties } = await tenant.provider.resource("vipList", "board").declare({ members });
@@ -59,7 +59,7 @@ it("VIPs of a list cut short are not excluded beyond its guard", async () => {
   expect(tenant.sandbox.exclusions("acme")).toEqual(members.slice(2));
 });
 
-it("a list that the program has no more is deleted as ever", async () => {
+it("deletes a list that the program no longer declares", async () => {
   await using tenant = await sandboxTenant();
   const { id, properties } = await tenant.provider.resource("allowDenyList", "list").declare({ entries: entries(40) });
   await tenant.provider.nextRun();
@@ -68,7 +68,7 @@ it("a list that the program has no more is deleted as ever", async () => {
   expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
 });
 
-it("a refresh tells that what is made is what is there, and else it is not taken over", async () => {
+it("adopts a replaced entry only when a refresh has shown it", async () => {
   await using tenant = await sandboxTenant();
   const one = { list: "deny", value: "evil.example" };
   const made = await tenant.provider.resource("allowDenyEntry").declare({ ...one, comment: "first" });

@@ -4,7 +4,7 @@ import { sandboxTenant } from "../../support/sandbox-tenant";
 
 const evil = { list: "deny", value: "evil.example" };
 
-it("waits for the longest of several values of Retry-After", async () => {
+it("waits for the longest of several Retry-After values", async () => {
   const askedAt: number[] = [];
   await using tenant = await sandboxTenant({
     intercept: ({ method }) => {
@@ -24,7 +24,7 @@ it("waits for the longest of several values of Retry-After", async () => {
 it.each([
   ["a number too large for any clock", "99999999999999999999"],
   ["a date of another century", "Wed, 21 Oct 2099 07:28:00 GMT"],
-])("asks once, and tells until when to wait, where Retry-After is %s", async (_name, value) => {
+])("fails at once with the end of the wait when Retry-After is %s", async (_name, value) => {
   let asked = 0;
   await using tenant = await sandboxTenant({
     intercept: ({ method }) => {

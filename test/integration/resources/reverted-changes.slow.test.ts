@@ -29,7 +29,7 @@ const shown = ({ list, comment, verdict_scope }: { list: string; comment: string
 });
 
 describe.each(CHANGES)("%s", (_name, kind, before, after) => {
-  it.each([false, true])("is taken back in the lag; with a refresh: %s", async (refreshes) => {
+  it.each([false, true])("is reverted while lists lag; with a refresh: %s", async (refreshes) => {
     await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);
@@ -40,7 +40,7 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
     expect(tenant.service.entries.map(shown)).toEqual(rows);
   });
 
-  it("is not drift in the lag", async () => {
+  it("is not drift while lists lag", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);
@@ -50,7 +50,7 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
   });
 });
 
-it("a move to another name's deny is taken back in the lag by the old name", async () => {
+it("reverts a move through a renamed resource while lists lag", async () => {
   await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 3 });
   const [one, other] = ["one", "other"].map(
     (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),

@@ -15,8 +15,8 @@ async function idOf(tenant: SandboxTenant, list: string, value: string): Promise
   return item?.id ?? "";
 }
 
-describe("one entry", () => {
-  it("that is risky is refused at check, without any request", async () => {
+describe("single entry", () => {
+  it("is rejected in check when risky", async () => {
     await using tenant = await ownTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const risky = [
@@ -38,7 +38,7 @@ describe("one entry", () => {
     expect(tenant.trace()).toEqual([]);
   });
 
-  it("keeps the accepted risk in its state and tells the service nothing of it", async () => {
+  it("keeps an accepted risk in state only", async () => {
     await using tenant = await ownTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const args = { list: "allow", value: "gmail.com", comment: "Fair", acceptRisk: REASON };
@@ -76,7 +76,7 @@ describe("one entry", () => {
     expect(tenant.writes()).toEqual([`PATCH /allow_deny_entries/${id} {"list":"allow","comment":"Fair"} 200`]);
   });
 
-  it("without one has the state that earlier releases left", async () => {
+  it("has the state of earlier releases without an accepted risk", async () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     const { properties } = await entry.declare({ list: "allow", value: "partner.example", comment: "C-7" });
@@ -89,8 +89,8 @@ describe("one entry", () => {
   });
 });
 
-describe("a list", () => {
-  it("with risky entries is refused as a whole, each told at its place, without any request", async () => {
+describe("list", () => {
+  it("is rejected in check with every risky entry named", async () => {
     await using tenant = await ownTenant();
     const list = new ManagedResource(tenant, "allowDenyList");
     const refused = await list.up({
@@ -104,7 +104,7 @@ describe("a list", () => {
     expect(tenant.trace()).toEqual([]);
   });
 
-  it("keeps accepted risks in its texts and tells the service nothing of them", async () => {
+  it("keeps accepted risks in state only", async () => {
     await using tenant = await ownTenant();
     const list = tenant.provider.resource("allowDenyList");
     const plain = { list: "deny", value: "evil.example", comment: "INC-7" };
@@ -149,7 +149,7 @@ describe("a list", () => {
     expect(rest["entries"]).toEqual({ "evil.example": "deny: INC-7" });
   });
 
-  it("shows what a refresh finds undeclared as it is, risky or not", async () => {
+  it("shows undeclared entries after a refresh, risky or not", async () => {
     await using tenant = await ownTenant();
     const list = tenant.provider.resource("allowDenyList");
     const { id, properties } = await list.declare({ entries: { "evil.example": "deny" }, mode: "exclusive" });
@@ -162,7 +162,7 @@ describe("a list", () => {
   });
 });
 
-it("own domains that can't be read are an error that names their place, and only where they are asked for", async () => {
+it("rejects invalid own domains only where they are used", async () => {
   await using provider = await ProviderProcess.start({ config: { "email-security:ownDomains": "acme" } });
   const deny = { list: "deny", value: "evil.example" };
   const message = /email-security:ownDomains holds a mistake: "acme" is not a whole domain/;
@@ -173,7 +173,7 @@ it("own domains that can't be read are an error that names their place, and only
   });
 });
 
-it("own domains that a preview does not know yet are as none", async () => {
+it("ignores own domains that are unknown in a preview", async () => {
   const unknown = { "email-security:ownDomains": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" };
   await using provider = await ProviderProcess.start({ config: unknown });
   const entry = provider.resource("allowDenyEntry");

@@ -51,8 +51,8 @@ async function refreshAndUp(tenant: LiteralTenant, resource: ManagedResource, ar
   return await resource.up(args as Record<string, unknown>);
 }
 
-describe("an `up --refresh` beside an allow that no resource manages", () => {
-  it("fails in each run after an interrupted move, until the allow is gone", async () => {
+describe("`up --refresh` next to an unmanaged allow", () => {
+  it("fails after an interrupted move until the allow is gone", async () => {
     await using tenant = await permitting();
     const entry = resourceOf(tenant);
     await entry.up(allow);
@@ -71,7 +71,7 @@ describe("an `up --refresh` beside an allow that no resource manages", () => {
     expect(await refreshAndUp(tenant, entry, deny)).toMatchObject({ outcome: "same" });
   });
 
-  it("fails in each run after a person moved the resource's own row", async () => {
+  it("fails after a person moved the resource's own row", async () => {
     await using tenant = await permitting();
     const entry = resourceOf(tenant);
     await entry.up(allow);
@@ -83,7 +83,7 @@ describe("an `up --refresh` beside an allow that no resource manages", () => {
     expect(idsOf(tenant)).toContain("console");
   });
 
-  it("fails another resource's deny after a person moved the first one's row", async () => {
+  it("fails a new deny after a person moved another resource's row", async () => {
     await using tenant = await permitting();
     const [old, next] = ["old", "next"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
     await old?.up({ ...allow, verdictScope: "graymail" });
@@ -98,8 +98,8 @@ describe("an `up --refresh` beside an allow that no resource manages", () => {
   });
 });
 
-describe("an allow of another scope that the program no longer declares", () => {
-  it.each(KINDS)("is removed by the deny of an %s, also where its resource is retained", async (kind) => {
+describe("undeclared allow of another scope", () => {
+  it.each(KINDS)("is removed by the deny of an %s, even if retained", async (kind) => {
     await using tenant = await permitting();
     const retained = resourceOf(tenant, "allowDenyEntry", "retained");
     await retained.up({ ...allow, verdictScope: "graymail" });
@@ -112,7 +112,7 @@ describe("an allow of another scope that the program no longer declares", () => 
     expect(tenant.service.held()).not.toContain("allow evil.example");
   });
 
-  it("is removed by a deny that was an entry of its own before", async () => {
+  it("is removed by another entry's move to the deny list", async () => {
     await using tenant = await permitting();
     const [retained, moved] = ["retained", "moved"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
     await retained?.up({ ...allow, verdictScope: "graymail" });
@@ -125,8 +125,8 @@ describe("an allow of another scope that the program no longer declares", () => 
   });
 });
 
-describe("a second row of the same value on the same list", () => {
-  it.each(KINDS)("is named by the refresh of an %s, which says that a removal takes it too", async (kind) => {
+describe("second row of the same value", () => {
+  it.each(KINDS)("is reported by the refresh of an %s", async (kind) => {
     await using tenant = await permitting();
     const resource = resourceOf(tenant, kind);
     await resource.up(declaring(kind, "deny"));
@@ -140,7 +140,7 @@ describe("a second row of the same value on the same list", () => {
     expect(tenant.service.writes).toHaveLength(writes);
   });
 
-  it.each(KINDS)("is named by the run of an %s that removes it", async (kind) => {
+  it.each(KINDS)("is reported by the run of an %s that removes it", async (kind) => {
     await using tenant = await permitting();
     const resource = resourceOf(tenant, kind);
     await resource.up(declaring(kind, "deny"));
@@ -153,7 +153,7 @@ describe("a second row of the same value on the same list", () => {
     for (const id of [own, "console"]) expect(printed).toContain(`id ${id}`);
   });
 
-  it("stays where a list removes its entry and the comment differs, and is named", async () => {
+  it("is kept and reported by a list when its comment differs", async () => {
     await using tenant = await permitting();
     const list = resourceOf(tenant, "allowDenyList");
     await list.up(declaring("allowDenyList", "deny"));
@@ -164,26 +164,23 @@ describe("a second row of the same value on the same list", () => {
     expect(up.printed).toMatch(/also at the tenant as .*id console/);
   });
 
-  it.each(["console", "own"])(
-    "keeps the resource in the state where a deletion fails: the %s row's",
-    async (failing) => {
-      await using tenant = await permitting();
-      const entry = resourceOf(tenant);
-      await entry.up(deny);
-      const [own = ""] = idsOf(tenant);
-      tenant.service.add({ ...deny, id: "console" });
-      tenant.service.undeletable.add(failing === "own" ? own : failing);
-      await tenant.provider.nextRun();
-      expect(await entry.destroy()).toMatchObject({ outcome: "failed" });
-      tenant.service.undeletable.clear();
-      await tenant.provider.nextRun();
-      const { outcome, printed } = await entry.destroy();
-      expect([outcome, idsOf(tenant)]).toEqual(["updated", []]);
-      expect(printed).not.toContain("in its place");
-    },
-  );
+  it.each(["console", "own"])("keeps the resource in state when a deletion fails: the %s row's", async (failing) => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up(deny);
+    const [own = ""] = idsOf(tenant);
+    tenant.service.add({ ...deny, id: "console" });
+    tenant.service.undeletable.add(failing === "own" ? own : failing);
+    await tenant.provider.nextRun();
+    expect(await entry.destroy()).toMatchObject({ outcome: "failed" });
+    tenant.service.undeletable.clear();
+    await tenant.provider.nextRun();
+    const { outcome, printed } = await entry.destroy();
+    expect([outcome, idsOf(tenant)]).toEqual(["updated", []]);
+    expect(printed).not.toContain("in its place");
+  });
 
-  it("keeps the resource in the state where its own row isn't listed yet, and the other's deletion fails", async () => {
+  it("keeps the resource in state when its own row is unlisted", async () => {
     await using tenant = await permitting();
     const entry = resourceOf(tenant);
     await entry.up(deny);
@@ -198,7 +195,7 @@ describe("a second row of the same value on the same list", () => {
     expect(idsOf(tenant)).toEqual([]);
   });
 
-  it("goes with a move to the other list, which names it", async () => {
+  it("is removed by a move to the other list", async () => {
     await using tenant = await permitting();
     const entry = resourceOf(tenant);
     await entry.up(deny);
@@ -208,7 +205,7 @@ describe("a second row of the same value on the same list", () => {
     expect(printed).toMatch(/Removed .*id console/);
   });
 
-  it("isn't said to be left where a deny that adopts removes it", async () => {
+  it("is reported removed, not left, by an adopting deny", async () => {
     await using tenant = await permitting([allow, { ...allow, id: "second" }]);
     const { outcome, printed } = await resourceOf(tenant).up({ ...deny, adopt: true });
     expect(outcome).toBe("created");
@@ -218,12 +215,12 @@ describe("a second row of the same value on the same list", () => {
   });
 });
 
-describe("an entry that a person deleted and made again", () => {
+describe("entry that a person deleted and recreated", () => {
   it.each([
     ["on its list", {}],
     ["on its list, with another comment", { comment: "by hand" }],
     ["on the other list", { list: "allow" }],
-  ])("is named by the refresh as another row, which a removal deletes: %s", async (_name, change) => {
+  ])("is reported by a refresh as another row: %s", async (_name, change) => {
     await using tenant = await permitting();
     const entry = resourceOf(tenant);
     await entry.up(deny);
@@ -239,7 +236,7 @@ describe("an entry that a person deleted and made again", () => {
     expect(idsOf(tenant)).toEqual([]);
   });
 
-  it("is named by an update that changes it without a refresh", async () => {
+  it("is reported by an update without a refresh", async () => {
     await using tenant = await permitting();
     const entry = resourceOf(tenant);
     await entry.up(deny);
@@ -252,7 +249,7 @@ describe("an entry that a person deleted and made again", () => {
 });
 
 describe("messages", () => {
-  it("don't say that a row stays which another resource's removal deletes", async () => {
+  it("don't claim that a row stays when another resource removes it", async () => {
     await using tenant = await permitting();
     const [first, second] = ["first", "second"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
     await first?.up(deny);
@@ -266,7 +263,7 @@ describe("messages", () => {
     expect(tenant.service.entries).toEqual([]);
   });
 
-  it("don't name a row that another resource's state has, where a refresh has shown it", async () => {
+  it("don't name a row managed by another resource after a refresh", async () => {
     await using tenant = await permitting();
     const [first, second] = ["first", "second"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
     await first?.up(deny);
@@ -282,7 +279,7 @@ describe("messages", () => {
     expect(tenant.service.entries).toEqual([]);
   });
 
-  it.each(KINDS)("advise no removal of an allow that %s doesn't declare", async (kind) => {
+  it.each(KINDS)("don't advise removing an allow that %s doesn't declare", async (kind) => {
     await using tenant = await permitting();
     const resource = resourceOf(tenant, kind);
     await resource.up(declaring(kind, "deny"));
@@ -299,7 +296,7 @@ describe("messages", () => {
     expect(tenant.service.held()).not.toContain("allow evil.example");
   });
 
-  it.each(KINDS)("advise no removal of an allow that %s moves to the deny list", async (kind) => {
+  it.each(KINDS)("don't advise removing an allow that %s moves to the deny list", async (kind) => {
     await using tenant = await permitting();
     const resource = resourceOf(tenant, kind);
     await resource.up(declaring(kind, "allow"));
@@ -314,7 +311,7 @@ describe("messages", () => {
   });
 });
 
-it("an allow beside a person's deny gets another name, and the run names the deny", async () => {
+it("reports a person's deny when the allow is renamed", async () => {
   await using tenant = await permitting();
   const [old, renamed] = ["old", "renamed"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
   await old?.up(allow);
@@ -329,7 +326,7 @@ it("an allow beside a person's deny gets another name, and the run names the den
   expect(idsOf(tenant)).toEqual([own, "console"]);
 });
 
-it("two equal resources that are created at once say that one of them took over the other's row", async () => {
+it("reports that one of two equal concurrent resources adopted a row", async () => {
   await using tenant = await permitting();
   const resources = ["one", "other"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
   const printed = await printedDuring(tenant, () => Promise.all(resources.map((one) => one.up(deny))));

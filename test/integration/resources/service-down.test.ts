@@ -44,7 +44,7 @@ async function whole(respond: (request: ServiceRequest, writes: number) => boole
   return { down, failures, done };
 }
 
-it("asks a service that is down at most 35 times, whatever there is to do", async () => {
+it("sends at most 35 requests to a service that is down", async () => {
   const { down, failures, done } = await whole(() => false);
   expect(down).toBeLessThanOrEqual(MOST);
   expect([failures.length, done]).toEqual([SINGLES + 2, 0]);
@@ -54,7 +54,7 @@ it("asks a service that is down at most 35 times, whatever there is to do", asyn
   }
 });
 
-it("does so when it goes down in the middle, and says what was done", async () => {
+it("stops when the service goes down and reports completed changes", async () => {
   const { down, failures, done } = await whole((_request, writes) => writes < 40);
   // What was on its way in that moment was sent to a service that was still there.
   expect(down).toBeLessThanOrEqual(MOST + 16);

@@ -3,7 +3,7 @@ import type { ServiceRequest, ServiceResponse } from "../../../provider/sandbox"
 import { ManagedResource } from "../../support/managed-resource";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 
-it("a list removes what one reading of several pages missed while another writer was at work", async () => {
+it("removes an entry missed by a read during a concurrent write", async () => {
   const target = "target.example";
   let hidden = 0;
   // Another row stands where the entry was: as many came as went, so that the reading looks whole.

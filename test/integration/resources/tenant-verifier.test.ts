@@ -63,8 +63,8 @@ async function listAtAcme(sandbox: Sandbox, handler: HandlerName, args: Record<s
 const outcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
   (await Promise.allSettled(work)).map((one) => (one.status === "rejected" ? (one.reason as Error).message : "done"));
 
-describe("where the state is all that tells (nobody of the tenants is seen)", () => {
-  it("a refresh of single entries that finds none of five is refused, and of four is not", async () => {
+describe("tenant verification by state alone", () => {
+  it("rejects a refresh that finds none of five entries", async () => {
     await using sandbox = await twoTenants({ people: false });
     const made = await entriesAtAcme(sandbox, 5);
     const refreshed = async (some: readonly Made[]): Promise<string[]> => {
@@ -87,7 +87,7 @@ describe("where the state is all that tells (nobody of the tenants is seen)", ()
     expect(writesOf(sandbox)).toEqual([]);
   });
 
-  it("an update, a deletion and a new entry of such a run write nothing", async () => {
+  it("rejects every write of such a run", async () => {
     await using sandbox = await twoTenants({ people: false });
     const made = await entriesAtAcme(sandbox, 5);
     await using globex = await runAt(sandbox, "globex");
@@ -119,7 +119,7 @@ describe("where the state is all that tells (nobody of the tenants is seen)", ()
       },
       { mode: "exclusive", maxRemovalFraction: 1, entries: { "bad0.example": "deny" } },
     ],
-  ])("a whole %s is neither read, changed nor deleted", async (handler, args, changed) => {
+  ])("rejects a refresh, change or deletion of an %s", async (handler, args, changed) => {
     await using sandbox = await twoTenants({ people: false });
     const made = await listAtAcme(sandbox, handler, args);
     const { id, properties, inputs } = made;
@@ -134,7 +134,7 @@ describe("where the state is all that tells (nobody of the tenants is seen)", ()
     expect(writesOf(sandbox)).toEqual([]);
   });
 
-  it("a tenant that really was emptied is accepted for one run", async () => {
+  it("accepts an emptied tenant for one run when confirmed", async () => {
     await using sandbox = await twoTenants({ people: false });
     const { id, properties, inputs } = await listAtAcme(sandbox, "allowDenyList", {
       entries: Object.fromEntries(values(5).map((value) => [value, "deny"])),
@@ -144,7 +144,7 @@ describe("where the state is all that tells (nobody of the tenants is seen)", ()
     expect(read?.properties["entries"]).toEqual({});
   });
 
-  it("one that is there is enough, be it on the other list", async () => {
+  it("accepts a tenant that still has one entry, on either list", async () => {
     await using sandbox = await twoTenants({ people: false });
     const made = await entriesAtAcme(sandbox, 6);
     for (const { id } of sandbox.allowDenyEntries("acme").slice(1)) {
@@ -160,13 +160,13 @@ describe("where the state is all that tells (nobody of the tenants is seen)", ()
   });
 });
 
-describe("where the tenants' people are seen", () => {
+describe("tenant verification by its people", () => {
   it.each<[HandlerName, Record<string, unknown>]>([
     ["allowDenyEntry", { list: "deny", value: "bad.example" }],
     ["allowDenyList", { entries: { "bad.example": "deny" } }],
     ["vipEmployee", { email: "ceo@acme.example", comment: "Signs payments" }],
     ["vipList", { members: { "ceo@acme.example": "Signs payments" } }],
-  ])("one %s is enough to refuse a refresh, a change and a deletion", async (handler, args) => {
+  ])("rejects a refresh, change or deletion of one %s on another tenant", async (handler, args) => {
     await using sandbox = await twoTenants();
     const made = await listAtAcme(sandbox, handler, args);
     const { id, properties, inputs } = made;
@@ -196,7 +196,7 @@ describe("where the tenants' people are seen", () => {
     expect(read?.properties).toEqual(properties);
   });
 
-  it("a tenant that gains a domain, and then loses the one of before, is the same one", async () => {
+  it("accepts a tenant that keeps one of its known domains", async () => {
     await using sandbox = await twoTenants({ domains: { acme: ["acme.test"] } });
     const { id, properties } = await listAtAcme(sandbox, "allowDenyEntry", {
       list: "deny",
@@ -209,7 +209,7 @@ describe("where the tenants' people are seen", () => {
     expect(read?.properties["people"]).not.toBe(properties["tenantFingerprint"]);
   });
 
-  it("a new set of people is accepted for one run, which makes all that the state knows anew", async () => {
+  it("accepts a new set of people for one run when confirmed", async () => {
     await using sandbox = await twoTenants();
     const made = await entriesAtAcme(sandbox, 2);
     const news = await Promise.all(
@@ -239,7 +239,7 @@ describe("where the tenants' people are seen", () => {
     }
   });
 
-  it("VIPs that the program itself gave other mailboxes are known by the state", async () => {
+  it("recognizes domains by VIPs in the program's own state", async () => {
     await using sandbox = await twoTenants({ domains: { acme: ["acme.test"] } });
     const entry = await listAtAcme(sandbox, "allowDenyEntry", { list: "deny", value: "bad.example" });
     const vips = await listAtAcme(sandbox, "vipList", { members: { "ceo@acme.example": "" } });
@@ -252,7 +252,7 @@ describe("where the tenants' people are seen", () => {
     expect((await later.resource("allowDenyEntry").read(entry.id, old))?.id).toBe(entry.id);
   });
 
-  it("the newest VIPs are not taken for all of them", async () => {
+  it("doesn't judge a tenant by its newest VIPs alone", async () => {
     await using sandbox = await twoTenants({
       domains: { acme: Array.from({ length: 120 }, () => "acme.test") },
     });
@@ -261,7 +261,7 @@ describe("where the tenants' people are seen", () => {
     expect(writesOf(sandbox)).toHaveLength(1);
   });
 
-  it("an explicit Provider is accepted by its name, and by nothing else", async () => {
+  it("requires the name of an explicit Provider in the confirmation", async () => {
     await using sandbox = await twoTenants();
     const { id, properties } = await listAtAcme(sandbox, "allowDenyEntry", {
       list: "deny",
@@ -282,7 +282,7 @@ describe("where the tenants' people are seen", () => {
     expect(await read("other, eu")).toBeUndefined();
   });
 
-  it("a deletion that was interrupted is gone on with", async () => {
+  it("continues an interrupted deletion", async () => {
     await using sandbox = await twoTenants();
     const made = await entriesAtAcme(sandbox, 6);
     for (const { id } of sandbox.allowDenyEntries("acme")) {
@@ -301,8 +301,8 @@ describe("where the tenants' people are seen", () => {
   });
 });
 
-describe("where own domains are configured", () => {
-  it("strangers are refused before the first write of a new stack too", async () => {
+describe("tenant verification by own domains", () => {
+  it("rejects another tenant before the first write of a new stack", async () => {
     await using sandbox = await twoTenants();
     await using globex = await runAt(sandbox, "globex", { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" });
     const entries = values(3).map((value, at) =>
@@ -318,7 +318,7 @@ describe("where own domains are configured", () => {
     expect(writesOf(sandbox)).toEqual([]);
   });
 
-  it("a tenant of one of them, and one of which nobody is seen, is the right one", async () => {
+  it("accepts a tenant with a matching domain or no visible people", async () => {
     for (const people of [true, false]) {
       await using sandbox = await twoTenants({ people });
       await using acme = await runAt(sandbox, "acme", {
@@ -330,8 +330,8 @@ describe("where own domains are configured", () => {
   });
 });
 
-describe("what it costs", () => {
-  it("is one request a run, however many resources it has; none where the VIPs are read anyway, or nothing is asked", async () => {
+describe("cost of tenant verification", () => {
+  it("is one request per run, or none when VIPs are read anyway", async () => {
     await using sandbox = await twoTenants();
     const made = await entriesAtAcme(sandbox, 20);
     const seen = (): number =>
@@ -361,7 +361,7 @@ describe("what it costs", () => {
     expect(seen()).toBe(0);
   });
 
-  it("and where that is refused, the run goes on, and says what it could not see", async () => {
+  it("is only a warning when the request is forbidden", async () => {
     await using sandbox = await startSandbox({
       scenario: "empty",
       intercept: ({ path }) =>

@@ -239,7 +239,7 @@ afterEach(async () => {
 });
 
 it.each(matrix("two-stacks", SEEDS, [1]))(
-  "two stacks at once come to one of what they declare, each told what happened (order %i)",
+  "converges two concurrent stacks to one declared state (order %i)",
   async (seed) => {
     const sandbox = await startSandbox({ scenario: "empty" });
     open.push(sandbox);

@@ -18,7 +18,7 @@ const named = (tenant: LiteralTenant, ...names: readonly string[]): readonly Man
   names.map((name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }));
 
 // An entry's id is in the state, so its lag doesn't matter; the state of a list has none, and a list is read for 3 s.
-describe.each([2, 99])("an entry that the lists show %i reads late", (readsBehind) => {
+describe.each([2, 99])("entry that is listed %i reads late", (readsBehind) => {
   it("is moved in place", async () => {
     await using tenant = await lagging(readsBehind);
     const [entry] = named(tenant, "one");
@@ -37,7 +37,7 @@ describe.each([2, 99])("an entry that the lists show %i reads late", (readsBehin
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("is deleted, and not said to be gone", async () => {
+  it("is deleted, and not reported gone", async () => {
     await using tenant = await lagging(readsBehind);
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up(allow);
@@ -46,7 +46,7 @@ describe.each([2, 99])("an entry that the lists show %i reads late", (readsBehin
     expect(printed).not.toContain("gone");
   });
 
-  it.each(["allow", "deny"])("leaves no allow where it is moved and another row is on the %s list", async (list) => {
+  it.each(["allow", "deny"])("leaves no allow after a move despite a second row on the %s list", async (list) => {
     await using tenant = await lagging(readsBehind);
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up(allow);
@@ -59,7 +59,7 @@ describe.each([2, 99])("an entry that the lists show %i reads late", (readsBehin
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("is deleted together with a second row, which the list shows", async () => {
+  it("is deleted together with a listed second row", async () => {
     await using tenant = await lagging(readsBehind);
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up(allow);
@@ -70,8 +70,8 @@ describe.each([2, 99])("an entry that the lists show %i reads late", (readsBehin
   });
 });
 
-describe.each([2, 4])("what the lists show %i reads late", (readsBehind) => {
-  it("is one of many that are moved, and the tenant is not another's", async () => {
+describe.each([2, 4])("row that is listed %i reads late", (readsBehind) => {
+  it("is moved among many without suspecting another tenant", async () => {
     await using tenant = await lagging(readsBehind);
     const entries = named(tenant, "a", "b", "c", "d", "e", "f");
     const all = (args: object) =>
@@ -82,7 +82,7 @@ describe.each([2, 4])("what the lists show %i reads late", (readsBehind) => {
     expect(tenant.service.held()).toEqual(entries.map((_, at) => `deny evil-${at}.example`));
   });
 
-  it("stays in state after a refresh, and the next run makes no second row", async () => {
+  it("stays in state after a refresh and isn't duplicated", async () => {
     await using tenant = await lagging(readsBehind);
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up(deny);
@@ -109,7 +109,7 @@ describe.each([2, 4])("what the lists show %i reads late", (readsBehind) => {
     expect(tenant.service.writes).toEqual(["POST allow evil.example", 'PATCH row-1 {"list":"deny"}']);
   });
 
-  it("is changed by a list of many, and the tenant is not another's", async () => {
+  it("is changed in a list of many without suspecting another tenant", async () => {
     await using tenant = await lagging(readsBehind);
     const list = new ManagedResource(tenant, "allowDenyList");
     const values = Array.from({ length: 6 }, (_, at) => `evil-${at}.example`);
@@ -119,7 +119,7 @@ describe.each([2, 4])("what the lists show %i reads late", (readsBehind) => {
     expect(tenant.service.held()).toEqual(values.map((value) => `deny ${value}`));
   });
 
-  it("is removed from a list, and by the list's destroy", async () => {
+  it("is removed by a list's update and by its destroy", async () => {
     await using tenant = await lagging(readsBehind);
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": ALLOW, "worse.example": "deny" } });
@@ -129,7 +129,7 @@ describe.each([2, 4])("what the lists show %i reads late", (readsBehind) => {
     expect(tenant.service.held()).toEqual([]);
   });
 
-  it("is renamed in the program and stays one row", async () => {
+  it("stays one row when its resource is renamed", async () => {
     await using tenant = await lagging(readsBehind);
     const [old, renamed] = named(tenant, "old", "renamed");
     await old?.up(deny);
@@ -140,7 +140,7 @@ describe.each([2, 4])("what the lists show %i reads late", (readsBehind) => {
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
-  it("is one row where it goes from an entry's resource to a list", async () => {
+  it("stays one row when it moves from an entry to a list", async () => {
     await using tenant = await lagging(readsBehind);
     const [entry] = named(tenant, "one");
     const list = new ManagedResource(tenant, "allowDenyList", { sharesRuns: true });

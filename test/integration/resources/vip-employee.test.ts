@@ -10,7 +10,7 @@ const detected = "ruth.castellan@acme.example";
 describe("check and diff", () => {
   const tenant = sharedTenant();
 
-  it("wants a mailbox, and tells every reason at once", async () => {
+  it("rejects an invalid mailbox and reports every problem at once", async () => {
     const vip = tenant().provider.resource("vipEmployee");
     const { failures } = await vip.check({
       email: "Ruth <ruth@acme.example>",
@@ -31,15 +31,15 @@ describe("check and diff", () => {
     ["the comment", { comment: "Other" }, true, []],
     ["what deleting does", { onDelete: "keep" }, true, []],
     ["the mailbox", { email: "olivia.park@acme.example" }, true, ["email"]],
-  ])("diff of %s", async (_name, change, changes, replaces) => {
+  ])("reports changes and replacements for %s", async (_name, change, changes, replaces) => {
     const state = { email: "yuki.sato@acme.example", comment: "Signs payments", source: "manual" };
     const vip = tenant().provider.resource("vipEmployee");
     expect(await vip.diff(mailbox, state, { ...cfo, ...change })).toEqual({ changes, replaces });
   });
 });
 
-describe("one program", () => {
-  it("that declares a mailbox twice, differently, is refused in preview", async () => {
+describe("single program", () => {
+  it("can't declare a mailbox twice with different comments", async () => {
     await using tenant = await sandboxTenant();
     const vip = tenant.provider.resource("vipEmployee");
     expect((await vip.check(cfo)).failures).toEqual({});
@@ -47,7 +47,7 @@ describe("one program", () => {
     expect(failures["email"]).toMatch(/declared twice.*"Signs payments".*with comment "B"/);
   });
 
-  it("is warned in preview that replacing a mailbox excludes the old one for good", async () => {
+  it("is warned in preview that a replacement excludes the old mailbox", async () => {
     await using tenant = await sandboxTenant();
     const vip = tenant.provider.resource("vipEmployee");
     // As a refresh asks, before any check: by that nothing goes.
@@ -62,7 +62,7 @@ describe("one program", () => {
 });
 
 describe("create", () => {
-  it("adds the mailbox with its comment, reads back, and shows the directory's fields", async () => {
+  it("adds the mailbox and returns its directory fields", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare(cfo);
     expect(made.id).toBe(mailbox);
@@ -85,7 +85,7 @@ describe("create", () => {
     ]);
   });
 
-  it("leaves as it is a VIP that is already what is declared", async () => {
+  it("makes no write for a VIP that already matches", async () => {
     await using tenant = await sandboxTenant();
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "Signs payments" });
     const made = await tenant.provider.resource("vipEmployee").declare(cfo);
@@ -93,7 +93,7 @@ describe("create", () => {
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
   });
 
-  it("edits the comment of a VIP that is there already", async () => {
+  it("edits the comment of an existing VIP", async () => {
     await using tenant = await sandboxTenant();
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "?" });
     await tenant.provider.resource("vipEmployee").declare(cfo);
@@ -104,7 +104,7 @@ describe("create", () => {
     await expect.poll(() => tenant.provider.printed.join("\n")).toContain('was a VIP already, with the comment "?"');
   });
 
-  it("keeps to the stored row of a VIP that is listed twice, once detected and once added", async () => {
+  it("uses the stored row of a VIP that is also auto-detected", async () => {
     await using tenant = await sandboxTenant({
       afterHandle: (request, response) => {
         const items = (response.body as { results: { items?: Record<string, unknown>[]; total: number } }).results;
@@ -121,7 +121,7 @@ describe("create", () => {
   });
 
   it.each([200, 400, 404, 409, 422] as const)(
-    "says that a mailbox is not of the organization, told with %s",
+    "rejects a mailbox outside the organization reported with status %s",
     async (status) => {
       for (const notInOrgShape of ["top", "results"] as const) {
         await using tenant = await sandboxTenant({ notInOrgStatus: status, notInOrgShape });
@@ -135,14 +135,14 @@ describe("create", () => {
     },
   );
 
-  it("declares a VIP by automatic detection without a write when there is no comment", async () => {
+  it("makes no write for an auto-detected VIP without a comment", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare({ email: detected });
     expect(made.properties).toMatchObject({ source: "auto", jobTitle: "Chief Executive Officer" });
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
   });
 
-  it("adds a VIP by automatic detection explicitly, to store the comment", async () => {
+  it("adds an auto-detected VIP explicitly to store its comment", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare({ email: detected, comment: "CEO" });
     expect(made.properties).toMatchObject({ comment: "CEO" });
@@ -155,21 +155,21 @@ describe("create", () => {
     ]);
   });
 
-  it("says clearly, and does not loop, when the service stores no comment for a VIP by automatic detection", async () => {
+  it("fails when the service stores no comment for an auto-detected VIP", async () => {
     await using tenant = await sandboxTenant({ addStoresAutoDetected: false });
     const create = tenant.provider.resource("vipEmployee").declare({ email: detected, comment: "CEO" });
     await expect(create).rejects.toThrow(/VIP by automatic detection.*Leave `comment` out/s);
     expect(tenant.writes()).toHaveLength(3);
   });
 
-  it("says that an exclusion still stands when the mailbox is added and is no VIP", async () => {
+  it("reports an exclusion that still applies after the add", async () => {
     await using tenant = await sandboxTenant({ addClearsExclusion: false });
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
     const create = tenant.provider.resource("vipEmployee").declare(cfo);
     await expect(create).rejects.toThrow(/exclusion of the mailbox still stands.*console/s);
   });
 
-  it("takes a VIP for added when the answer was lost after the commit, and never posts twice", async () => {
+  it("posts a VIP only once when the response is lost", async () => {
     await using tenant = await sandboxTenant({
       afterHandle: (request) => (request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined),
     });
@@ -179,7 +179,7 @@ describe("create", () => {
 });
 
 describe("update", () => {
-  it("edits the comment, and takes it away, by exactly one write each", async () => {
+  it("edits and clears the comment with one write each", async () => {
     await using tenant = await sandboxTenant();
     const vip = tenant.provider.resource("vipEmployee");
     const made = await vip.declare(cfo);
@@ -200,7 +200,7 @@ describe("update", () => {
     expect((await vip.change(bare, { email: cfo.email })).changed).toBe(false);
   });
 
-  it("makes a VIP again that was removed meanwhile", async () => {
+  it("adds a VIP again that was removed in the meantime", async () => {
     await using tenant = await sandboxTenant();
     const vip = tenant.provider.resource("vipEmployee");
     const made = await vip.declare(cfo);
@@ -209,7 +209,7 @@ describe("update", () => {
     expect(tenant.sandbox.vips("acme")).toContainEqual(expect.objectContaining({ email: mailbox, comment: "Again" }));
   });
 
-  it("changes what deleting does without any request", async () => {
+  it("changes `onDelete` without any request", async () => {
     await using tenant = await sandboxTenant();
     const vip = tenant.provider.resource("vipEmployee");
     const made = await vip.declare(cfo);
@@ -221,7 +221,7 @@ describe("update", () => {
 });
 
 describe("read", () => {
-  it("shows what the console changed, as inputs too, and keeps the mailbox as written", async () => {
+  it("returns console changes as inputs and keeps the mailbox spelling", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare(cfo);
     await tenant.console("PATCH", "/vip_employees", { email: mailbox, comment: "edited" });
@@ -236,13 +236,13 @@ describe("read", () => {
     expect(tenant.trace()).toEqual(Array.from({ length: 6 }, () => READ_VIPS).flat());
   });
 
-  it("finds VIPs by automatic detection too", async () => {
+  it("finds auto-detected VIPs too", async () => {
     await using tenant = await sandboxTenant();
     const read = await tenant.provider.resource("vipEmployee").read(detected, { email: detected });
     expect(read?.properties).toMatchObject({ source: "auto", fullName: "Ruth Castellan" });
   });
 
-  it("says that a VIP that is gone is gone", async () => {
+  it("returns nothing for a removed VIP", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
@@ -251,8 +251,8 @@ describe("read", () => {
   });
 });
 
-describe("a VIP that was added and could not be read back", () => {
-  it("is read by the next run, which writes nothing", async () => {
+describe("VIP whose read-back failed", () => {
+  it("is read by the next run without a write", async () => {
     let isBroken = false;
     await using tenant = await sandboxTenant({
       afterHandle: ({ method }) => {
@@ -276,7 +276,7 @@ describe("a VIP that was added and could not be read back", () => {
 });
 
 describe("delete", () => {
-  it("writes the lasting exclusion and says so", async () => {
+  it("writes a lasting exclusion and reports it", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare(cfo);
     await using later = await laterRun(tenant);
@@ -290,7 +290,7 @@ describe("delete", () => {
     expect((await later.printedSoFar()).join("\n")).toContain("stays excluded");
   });
 
-  it("writes no exclusion for a mailbox that is no VIP any more", async () => {
+  it("writes no exclusion for a mailbox that is no longer a VIP", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
@@ -300,7 +300,7 @@ describe("delete", () => {
     expect(tenant.writes()).toEqual([]);
   });
 
-  it('only forgets the VIP with onDelete: "keep"', async () => {
+  it('removes the VIP from state only with onDelete: "keep"', async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare({ ...cfo, onDelete: "keep" });
     tenant.trace();
@@ -310,7 +310,7 @@ describe("delete", () => {
     expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
   });
 
-  it("leaves what the same program declares under another name", async () => {
+  it("keeps a VIP that the program declares under another name", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare(cfo);
     await using later = await laterRun(tenant);
@@ -320,7 +320,7 @@ describe("delete", () => {
     expect(tenant.writes()).toEqual([]);
   });
 
-  it("needs no configuration to be checked or compared", async () => {
+  it("needs no configuration for a check", async () => {
     await using bare = await ProviderProcess.start();
     const { failures } = await bare.resource("vipEmployee").check(cfo);
     expect(failures).toEqual({});

@@ -59,8 +59,8 @@ function counted(writes: readonly string[]): string[] {
   });
 }
 
-describe("the life of a VIP list", () => {
-  it("is created, read, changed, and deleted, with exactly the requests that takes", async () => {
+describe("lifecycle of a VIP list", () => {
+  it("takes exactly the expected requests", async () => {
     await using made = await listTenant(10);
     const { tenant, list } = made;
     const content = { [person(0)]: "Board", [person(1)]: "Board", [person(2)]: "Signs", [person(3)]: "" };
@@ -109,7 +109,7 @@ describe("the life of a VIP list", () => {
     expect(counted(tenant.writes())).toEqual(["POST /vip_employees/remove 3 200"]);
   });
 
-  it("makes no write when the tenant has the same VIPs already", async () => {
+  it("makes no write when the tenant already has the same VIPs", async () => {
     await using made = await listTenant(300);
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: Object.keys(many(300)), comment: "Board" });
@@ -122,7 +122,7 @@ describe("the life of a VIP list", () => {
     expect(list.properties?.["members"]).toEqual(many(300));
   });
 
-  it("adds k members of one comment, and removes k, in ceil(k/1000) writes", async () => {
+  it("adds and removes k members in ceil(k/1000) writes", async () => {
     await using made = await listTenant(1_100);
     const { tenant, list } = made;
     await list.up({ members: many(1_100) });
@@ -138,7 +138,7 @@ describe("the life of a VIP list", () => {
     expect(await vips(tenant)).toEqual({ [person(0)]: "Board" });
   });
 
-  it("adds members of as many comments as there are, though every addition shifts the list that is read back", async () => {
+  it("adds members with many comments without a read per addition", async () => {
     await using made = await listTenant(300);
     const { tenant, list } = made;
     const members = Object.fromEntries(Object.keys(many(300)).map((email, at) => [email, `Reason ${at}`]));
@@ -150,7 +150,7 @@ describe("the life of a VIP list", () => {
     expect(await vips(tenant)).toEqual(members);
   });
 
-  it("keeps those who are not declared any more with onDelete keep", async () => {
+  it('keeps undeclared VIPs with onDelete: "keep"', async () => {
     await using made = await listTenant(3);
     const { tenant, list } = made;
     await list.up({ members: many(3), onDelete: "keep" });
@@ -163,12 +163,12 @@ describe("the life of a VIP list", () => {
   });
 });
 
-describe("one bad address", () => {
+describe("mailbox outside the organization", () => {
   it.each([
     [400, "results"],
     [200, "top"],
   ] as const)(
-    "costs one request more a batch, and is reported alone (%i, %s)",
+    "costs one extra request per batch and is reported alone (%i, %s)",
     async (notInOrgStatus, notInOrgShape) => {
       await using made = await listTenant(1_500, { notInOrgStatus, notInOrgShape });
       const { tenant, list } = made;
@@ -189,8 +189,8 @@ describe("one bad address", () => {
   );
 });
 
-describe("modes", () => {
-  it("exclusive shows at refresh who is a VIP beside the declared, and excludes them with the next up", async () => {
+describe("existing VIPs and exclusions", () => {
+  it("are removed in exclusive mode once a refresh has shown them", async () => {
     await using made = await listTenant(10);
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: [person(7)], comment: "by hand" });
@@ -203,7 +203,7 @@ describe("modes", () => {
     expect(Object.keys(await vips(tenant)).sort()).toEqual([person(0), person(1), person(2), person(8)]);
   });
 
-  it("a VIP by automatic detection can be declared, with a comment too", async () => {
+  it("accept a comment when auto-detected", async () => {
     await using tenant = await sandboxTenant();
     const list = new ManagedResource(tenant, "vipList");
     const up = await list.up({ members: { "ruth.castellan@acme.example": "Chief executive" } });
@@ -211,7 +211,7 @@ describe("modes", () => {
     expect((await vips(tenant))["ruth.castellan@acme.example"]).toBe("Chief executive");
   });
 
-  it("an exclusion that stands is told, alone", async () => {
+  it("are reported per mailbox when an exclusion still applies", async () => {
     await using made = await listTenant(3, { addClearsExclusion: false });
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees/remove", { emails: [person(1)] });
@@ -224,7 +224,7 @@ describe("modes", () => {
     expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(2)]);
   });
 
-  it("a comment that is replaced by taking a VIP over is told", async () => {
+  it("are reported when their comment is replaced", async () => {
     await using made = await listTenant(3);
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: [person(1)], comment: "by hand" });
@@ -233,7 +233,7 @@ describe("modes", () => {
   });
 });
 
-it("a VIP that was added is not forgotten when reading it back fails", async () => {
+it("keeps an added VIP in state when its read-back fails", async () => {
   let isAdded = false;
   let isBroken = true;
   await using made = await listTenant(4, {

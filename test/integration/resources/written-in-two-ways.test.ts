@@ -10,12 +10,12 @@ import { laterRun, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant
 const manual = { comment: "CFO", source: "manual", added_by: "Dana", date_added: "2026-01-02" };
 const entry = { list: "deny", entry_type: "domain", verdict_scope: "global", comment: "INC-1" };
 
-describe("a mailbox", () => {
+describe("duplicate mailbox", () => {
   it.each([
     ["white space", "yuki.sato@acme.example", " yuki.sato@acme.example"],
     ["case", "yuki.sato@acme.example", "Yuki.Sato@ACME.example"],
     ["the form of Unicode", "jos\u00e9@acme.example", "jose\u0301@acme.example"],
-  ])("that differs in %s", async (_what, declared, other) => {
+  ])("is reported and left alone when it differs in %s", async (_what, declared, other) => {
     const vips = [
       { ...manual, email: declared },
       { ...manual, email: other, comment: "old" },
@@ -40,7 +40,7 @@ describe("a mailbox", () => {
     await expect.poll(() => lists.printed.join("\n")).toContain("one and the same 2 times");
   });
 
-  it("that is detected and added is no news", async () => {
+  it("causes no message when one is detected and one added", async () => {
     const vips = [
       { ...manual, email: "yuki.sato@acme.example" },
       { email: "yuki.sato@acme.example", source: "auto" },
@@ -52,13 +52,13 @@ describe("a mailbox", () => {
   });
 });
 
-describe("a value", () => {
+describe("duplicate value", () => {
   const rows = [
     { ...entry, id: "e1", value: "EVIL.example.", comment: "old" },
     { ...entry, id: "e2", value: "evil.example" },
   ];
 
-  it("is taken as it is declared, alone and in a list", async () => {
+  it("is matched by its declared spelling, alone and in a list", async () => {
     await using tenant = await sandboxTenant(answering(rows, []));
     const made = await tenant.provider
       .resource("allowDenyEntry")

@@ -9,7 +9,7 @@ import { startPostgres } from "../../support/postgres";
 import { runEnvironment } from "../../support/run-environment";
 import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
 
-it("names the same of a journal in PostgreSQL", async () => {
+it("finds the rollout that added a value in a PostgreSQL journal", async () => {
   await using server = await startPostgres();
   const rollout = await journalAt(server.url);
   const database = await openJournalDatabase(server.url);
@@ -30,7 +30,7 @@ it("names the same of a journal in PostgreSQL", async () => {
   await database.close();
 });
 
-it("asks a tenant of the targets file with its own key, and says where there is no journal", async () => {
+it("shows the rollout that added an entry at a tenant", async () => {
   using folder = settingsHistory();
   const sandbox: Sandbox = await startSandbox({ scenario: "acme" });
   try {

@@ -5,7 +5,7 @@ import { findValueChanges } from "../../../provider/rollout/journal/value-change
 import { journalAt } from "../../support/bringing-rollout";
 import { settingsHistory } from "../../support/settings-history";
 
-it("names the rollout, wave and digests that brought a value to a tenant, and none to those it did not come to", async () => {
+it("finds the rollout, wave and digests that added a value", async () => {
   using folder = settingsHistory();
   const file = join(folder.path, "rollouts.db");
   const rollout = await journalAt(file);

@@ -48,8 +48,8 @@ function opened(one: Database, other: Database): Opened {
   };
 }
 
-describe.each(Object.entries(DIALECTS))("a journal's database in %s", (_, open) => {
-  it("gives back every value as it was stored, a bigint as a number and bytes as bytes", async () => {
+describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) => {
+  it("returns every value as it was stored", async () => {
     await using databases = await open();
     const { one, other } = databases;
     await one.query(
@@ -84,7 +84,7 @@ describe.each(Object.entries(DIALECTS))("a journal's database in %s", (_, open) 
     ]);
   });
 
-  it("answers what RETURNING says, and nothing for what wrote no row", async () => {
+  it("returns RETURNING rows, and none when nothing was written", async () => {
     await using databases = await open();
     const { one } = databases;
     await one.query("create table tenants (name text primary key, attempt bigint not null)");
@@ -96,7 +96,7 @@ describe.each(Object.entries(DIALECTS))("a journal's database in %s", (_, open) 
     expect(await one.query(fenced, ["acme", 1])).toEqual([]);
   });
 
-  it("takes a transaction back whole when its work throws, or a statement fails", async () => {
+  it("rolls back a transaction when its callback or a statement fails", async () => {
     await using databases = await open();
     const { one, other } = databases;
     await one.query("create table events (seq bigint primary key)");
@@ -121,7 +121,7 @@ describe.each(Object.entries(DIALECTS))("a journal's database in %s", (_, open) 
     ]);
   });
 
-  it("lets nobody write between the statements of a transaction, neither another transaction nor a statement", async () => {
+  it("isolates a transaction from concurrent writes", async () => {
     await using databases = await open();
     const { one, other } = databases;
     await one.query("create table events (seq bigint primary key, by_whom text not null)");
@@ -151,7 +151,7 @@ describe.each(Object.entries(DIALECTS))("a journal's database in %s", (_, open) 
     expect(await one.query("select n from counter")).toEqual([{ n: 75 }]);
   });
 
-  it("holds a name for one at a time, and frees it when let go of or closed", async () => {
+  it("grants a lock to one holder at a time", async () => {
     await using databases = await open();
     const { one, other } = databases;
     const lost: string[] = [];

@@ -144,7 +144,7 @@ ${tenants.join("")}waves:
 
 const named = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 
-it("plans the tenants of living addresses, and asks those that are down a few times only", async () => {
+it("sends only a few requests to each address that is down", async () => {
   await using silent = await serve(() => undefined);
   await using failing = await serve(() => 503);
   await using plain = await serve(() => EMPTY);
@@ -207,7 +207,7 @@ it("plans the tenants of living addresses, and asks those that are down a few ti
   }
 });
 
-it("ends the planning once more have failed than is tolerated, with the cause first, and what was not looked at", async () => {
+it("stops planning when more tenants fail than the wave tolerates", async () => {
   await using silent = await serve(() => undefined);
   await using slow = await serve((key) => (key === "l0" ? undefined : EMPTY));
   const groups = [
@@ -243,7 +243,7 @@ it("ends the planning once more have failed than is tolerated, with the cause fi
   });
 });
 
-it("tells of all failures where there is nobody left to plan, and of a wrong value before any request", async () => {
+it("reports every failure when no tenant is left to plan", async () => {
   await using silent = await serve(() => undefined);
   const groups = [{ url: silent.url, tenants: ["s0", "s1"] }];
   const { became } = await plan(groups, "0");
@@ -261,7 +261,7 @@ it("tells of all failures where there is nobody left to plan, and of a wrong val
   expect(silent.asked).toEqual([]);
 });
 
-it("plans whom an address failed first, when it comes back", async () => {
+it("plans the tenants of an address that recovers", async () => {
   let requests = 0;
   await using flapping = await serve(() => {
     requests += 1;
@@ -271,7 +271,7 @@ it("plans whom an address failed first, when it comes back", async () => {
   expect([...became.values()].map(({ state }) => state)).toEqual(["pending", "pending", "pending"]);
 });
 
-it("ends at once what waits for a silent address, when a person stops the planning", async () => {
+it("stops waiting for a silent address when planning is stopped", async () => {
   const stopping = new AbortController();
   await using silent = await serve(() => {
     stopping.abort();
@@ -290,8 +290,8 @@ it("ends at once what waits for a silent address, when a person stops the planni
   await rollouts.close();
 });
 
-describe("a health check of threats", () => {
-  it("asks an address that is down a few times only, and other addresses all the same", async () => {
+describe("a threat health check", () => {
+  it("sends only a few requests to an address that is down", async () => {
     await using silent = await serve(() => undefined);
     await using living = await serve(() => ({
       status: 200,

@@ -5,7 +5,7 @@ import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { Workshop } from "../engine-setup/workshop";
 
-it("changes no tenant without a Pulumi CLI, and says how to install one", async () => {
+it("changes no tenant when the Pulumi CLI is missing", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   using workshop = new Workshop();
   workshop.write("settings/acme.yaml", "version: 1\ndeny: [evil.example]\n");

@@ -134,7 +134,7 @@ const failures: fc.Arbitrary<Failure> = fc.record({
 });
 
 it(
-  "ends, says of each tenant no more than is true and no less than it knows, and is brought to its end by the next run",
+  "reports each tenant's true state when the journal fails",
   async () => {
     let files = 0;
     const ends = { told: 0, quiet: 0 };

@@ -82,7 +82,7 @@ async function written(text = "") {
 const told = async (journal: Journal, id: string) =>
   await readRolloutDetails(journal, await buildRolloutReport(journal, id, false, new RolloutCommands()));
 
-it("tells the newest first: who, when, of which commit, and what they changed; of a tenant, and of some days", async () => {
+it("lists rollouts newest first with their origin and changes", async () => {
   const { journal, ids } = await written();
   const history = async (request: Partial<HistoryRequest> = {}) =>
     await readRolloutHistory(journal, { limit: 20, ...request }, async () => false);
@@ -112,7 +112,7 @@ it("tells the newest first: who, when, of which commit, and what they changed; o
   await journal.close();
 });
 
-it("compares what two declared, by the files that each kept: lists, comments, tickets and ends", async () => {
+it("compares what two rollouts declared", async () => {
   const { journal, ids } = await written();
   const [first, second, third] = ids;
   expect(await buildRolloutDifference(journal, first, second)).toMatchObject({
@@ -159,7 +159,7 @@ it("compares what two declared, by the files that each kept: lists, comments, ti
   await journal.close();
 });
 
-it("reads no file beside those that the rollout kept, and says what of them it can't read", async () => {
+it("reads only the files that a rollout kept", async () => {
   const { journal } = await newJournal();
   const tenants = { acme: [added("a.example")] };
   const ids: string[] = [];
@@ -176,7 +176,7 @@ it("reads no file beside those that the rollout kept, and says what of them it c
   await journal.close();
 });
 
-it("is nothing but text on a terminal and in Markdown, and JSON as its schema has it", async () => {
+it("sanitizes hostile text in every output format", async () => {
   const { journal, ids } = await written(HOSTILE_TEXT);
   const [first, second] = ids;
   const history = await readRolloutHistory(journal, { limit: 9, tenant: "hooli" }, async () => false);

@@ -35,7 +35,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
   it.each([
     ["two minutes", 120_000],
     ["an hour", 3_600_000],
-  ])("orders rollouts as they began when the second runner's clock is %s behind", async (_name, behindMs) => {
+  ])("orders rollouts by start when the second runner's clock is %s behind", async (_name, behindMs) => {
     let now = NOON;
     const journal = await Journal.open(await DATABASES[dialect](`behind_${behindMs}`), () => now);
     try {
@@ -53,7 +53,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
     }
   });
 
-  it("orders the rollouts of an earlier release by their start times, before all others", async () => {
+  it("orders rollouts of an earlier release before all others", async () => {
     let now = NOON;
     const database = await DATABASES[dialect]("earlier_release");
     const journal = await Journal.open(database, () => now);
@@ -102,7 +102,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
     }
   });
 
-  it("gives a rollout a number after all that other journals gave, once", async () => {
+  it("assigns a sequence number above those of other journals", async () => {
     const journal = await Journal.open(await DATABASES[dialect]("other_journals"), () => NOON);
     try {
       const first = await applyRollout(journal, 8);

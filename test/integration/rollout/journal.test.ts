@@ -19,7 +19,7 @@ const NO_FILES = { bundle: new Map<string, Uint8Array>(), folder: "." };
 const folder = mkdtempSync(join(tmpdir(), "email-security-journal-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it("is after each deed what it must be, and after a process that ended anywhere in it", async () => {
+it("matches its model after every operation and crash", async () => {
   const told = stories("journal", { numRuns: 12 });
   let count = 0;
   let crashes = 0;
@@ -41,7 +41,7 @@ it("is after each deed what it must be, and after a process that ended anywhere 
   if (count > 1) expect(crashes).toBeGreaterThan(count);
 });
 
-it("loses nothing that it said was written, however often its process is killed", async () => {
+it("keeps acknowledged writes when its process is killed", async () => {
   const file = join(folder, "killed.sqlite");
   const names = Array.from({ length: 120 }, (_, index) => `tenant-${index}`);
   const journal = await Journal.open(await openSqlite(file));
@@ -69,7 +69,7 @@ it("loses nothing that it said was written, however often its process is killed"
   await journal.close();
 });
 
-it("takes no result of an attempt that somebody else has taken over, and releases once", async () => {
+it("rejects the result of a superseded attempt", async () => {
   const journal = await Journal.open(await openSqlite(join(folder, "fenced.sqlite")));
   const id = await journal.create(specOf(["acme"]), [targetOf("acme", "https://a.example")]);
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
@@ -100,7 +100,7 @@ it("takes no result of an attempt that somebody else has taken over, and release
   await journal.close();
 });
 
-it("goes on where a person says so, and looks again only at what is tried again", async () => {
+it("repeats a health check only when the rollout is retried", async () => {
   const journal = await Journal.open(await openSqlite(join(folder, "goes-on.sqlite")));
   const names = ["acme", "birch"];
   const id = await journal.create(
@@ -156,7 +156,7 @@ it("goes on where a person says so, and looks again only at what is tried again"
   await journal.close();
 });
 
-it("costs as many statements as the simulation of rollouts counts", async () => {
+it("uses as many statements as the rollout simulation counts", async () => {
   const database = new CrashingDatabase(await openSqlite(join(folder, "statements.sqlite")));
   const journal = await Journal.open(database);
   const address = "https://a.example";
@@ -184,7 +184,7 @@ it("costs as many statements as the simulation of rollouts counts", async () => 
   await journal.close();
 });
 
-it("refuses a tenant that is in no wave", async () => {
+it("rejects a tenant that is in no wave", async () => {
   const journal = await Journal.open(await openSqlite(join(folder, "no-wave.sqlite")));
   const targets = ["acme", "left-out"].map((name) => targetOf(name, "https://a.example"));
   await expect(journal.create(specOf(["acme"]), targets)).rejects.toThrow('"left-out" is in no wave');

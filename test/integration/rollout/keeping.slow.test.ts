@@ -65,7 +65,7 @@ async function shownHistory(journal: Journal, ids: readonly string[]): Promise<u
   return JSON.parse(JSON.stringify(shown, (key, value) => (key === "prunedAt" ? undefined : value)));
 }
 
-it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal, in %s", async (dialect) => {
+it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal in %s", async (dialect) => {
   const isPostgres = dialect === "PostgreSQL";
   const place = isPostgres ? await postgres.createDatabase("pruned") : join(folder, "pruned.db");
   const journal = await opened(place);
@@ -79,7 +79,7 @@ it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal, in %s"
   await journal.close();
 });
 
-it("is told and kept by the command, each verb with its exit code and in plain words", async () => {
+it("shows, compares and prunes rollouts from the command line", async () => {
   const journal = await opened(join(folder, "command.db"));
   const [first, second, waiting] = await written(journal);
   await journal.close();

@@ -13,7 +13,7 @@ import { hasShell, Workshop } from "../engine-setup/workshop";
 const NAMES = ["t0", "t1", "t2"];
 const NO_DANGER = "none of them a new allow, a removed deny or a removed VIP";
 
-describe.skipIf(!hasShell)("a rollout of 200 denies, and of an allow in one tenant", () => {
+describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   let sandbox: Sandbox;
   let workshop: Workshop;
   let run: CommandRun;
@@ -60,7 +60,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies, and of an allow in one tena
     await sandbox?.close();
   });
 
-  it("shows the allow first on a terminal, and says that nothing like it is left out", () => {
+  it("shows the allow first on a terminal", () => {
     expect(run.code, run.output).toBe(2);
     const changes = run.stdout.split("\n").filter((line) => /^ {2}[+~-] /.test(line));
     expect(changes).toHaveLength(20);
@@ -70,14 +70,14 @@ describe.skipIf(!hasShell)("a rollout of 200 denies, and of an allow in one tena
     );
   });
 
-  it("shows the allow first in a pull request's comment", () => {
+  it("shows the allow first in a pull request comment", () => {
     const rows = written("plan.md")
       .split("\n")
       .filter((line) => /^\| `[+~-]`/.test(line));
     expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);
   });
 
-  it("keeps the allow among the 20 changes of its tenant in the report", () => {
+  it("lists the allow first in the truncated JSON report", () => {
     const { tenants } = JSON.parse(written("report.json")) as {
       tenants: { name: string; changes: { list?: string; value: string }[] }[];
     };

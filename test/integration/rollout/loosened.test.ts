@@ -5,8 +5,8 @@ import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { hasShell, Workshop } from "../engine-setup/workshop";
 
-describe.skipIf(!hasShell)("a rollout whose tenants' files loosen what the baseline asks for", () => {
-  it("tells it first, in its overview and its reports, and shows a domain in both forms", async () => {
+describe.skipIf(!hasShell)("a rollout with policy overrides", () => {
+  it("shows the overrides before the changes", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     using workshop = new Workshop();
     workshop.write(

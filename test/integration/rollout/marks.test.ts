@@ -25,7 +25,7 @@ const mark = (rollout: string, told: string): RolloutLock => ({
   unseen: [],
 });
 
-it("are written whether or not there is one, also where somebody has just taken it away, and read without one's own", async () => {
+it("writes a rollout lock even after somebody removed it", async () => {
   using marks = new PulumiLockStore(
     {
       ...runEnvironment(),

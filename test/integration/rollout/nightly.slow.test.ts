@@ -84,7 +84,7 @@ async function night(vars: object = {}): Promise<Record<"turn" | "eu" | "us" | "
 
 const issues = async () => (await example.state()).issues.map(({ number, state, label }) => [number, state, label]);
 
-it("takes away what has expired, by region, tells what is new, and keeps one issue of what drifted", async () => {
+it("removes expired entries by region and opens one drift issue", async () => {
   await example.change(({ runs }) => runs.push({ workflow: "rollout-matrix.yml", status: "completed" }));
   const { turn, eu, us, fleet, report } = await night({ PUBLISH_SITE: "yes" });
   expect(turn).toMatchObject({ result: "success", outputs: { free: "yes" } });
@@ -114,7 +114,7 @@ it("takes away what has expired, by region, tells what is new, and keeps one iss
   }
 });
 
-it("changes nothing where a rollout is under way, and reads all the same", async () => {
+it("changes nothing while a rollout is in progress", async () => {
   await example.change(({ runs }) => runs.push({ workflow: "rollout-matrix.yml", status: "waiting" }));
   const { turn, eu, us, fleet, report } = await night({ REVERT_DRIFT: "yes", PUBLISH_SITE: "yes" });
   expect(turn.outputs).toEqual({ free: "" });
@@ -132,7 +132,7 @@ it("changes nothing where a rollout is under way, and reads all the same", async
   await example.change(({ runs }) => runs.splice(0));
 });
 
-it("leaves the issue as it is where somebody could not be read, and is red", async () => {
+it("fails and leaves the issue open when a tenant is unreadable", async () => {
   const row = sandbox.allowDenyEntries("initech").find(({ value }) => value === "clicked.example");
   await click(sandbox, "DELETE", `/allow_deny_entries/${row?.id}`, undefined, "initech");
   const broken = join(example.repository, "settings/globex.yaml");
@@ -148,7 +148,7 @@ it("leaves the issue as it is where somebody could not be read, and is red", asy
   await writeFile(broken, text);
 });
 
-it("closes it once all is mended; where a region's journal did not come, nothing is read and nobody told", async () => {
+it("closes the issue once no drift is left", async () => {
   const { fleet, report } = await night();
   expect([fleet.outputs["drift"], report.result]).toEqual(["no", "success"]);
   expect(await issues()).toEqual([[1, "closed", "email-security-fleet"]]);
@@ -164,7 +164,7 @@ it("closes it once all is mended; where a region's journal did not come, nothing
   });
 });
 
-it("does the same on GitLab", async () => {
+it("opens and closes the drift issue on GitLab", async () => {
   await example.forgetCalls();
   using gitLab = await SmallGitLab.start();
   await click(sandbox, "POST", "/allow_deny_entries", CLICKED, "initech");
@@ -200,7 +200,7 @@ it("does the same on GitLab", async () => {
   expect([lost.code, existsSync(join(lost.workspace, "fleet/fleet.json"))]).toEqual([1, false]);
 });
 
-it("does each part on Kubernetes whatever became of the one before, and fails where one did", async () => {
+it("runs every step on Kubernetes even if one fails", async () => {
   await example.forgetCalls();
   const manifest = parse(await readFile(join(example.repository, "kubernetes/nightly.yaml"), "utf8")) as {
     spec: { jobTemplate: { spec: { template: { spec: { containers: Container[] } } } } };

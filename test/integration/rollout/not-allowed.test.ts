@@ -71,7 +71,7 @@ async function run(program: string, args: readonly string[], env: NodeJS.Process
 const rollout = async (more: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<Ran> =>
   await run(process.execPath, [COMMAND, "rollout", ...args], environment(more));
 
-it("runs nothing, reads nothing and sends nothing that the run does not allow, and says all of it at once", async () => {
+it("runs, reads and sends nothing that the run doesn't allow", async () => {
   targets(
     `  acme: { key: { command: [touch, "${join(folder, "key-was-run")}"] } }
   globex: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }
@@ -102,7 +102,7 @@ Whoever changes that file must not decide it. If all of this is meant, set where
   ).toEqual([]);
 });
 
-it("goes on with what its message says to set, and shows who is sent which key", async () => {
+it("accepts the settings that its error message suggests", async () => {
   targets(`  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`);
   const refused = await rollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
   const [, lines = ""] = refused.output.split("is started:\n");
@@ -117,14 +117,14 @@ it("goes on with what its message says to set, and shows who is sent which key",
   expect(new Set(service.heard)).toEqual(new Set(["key-of-acme", "key-of-globex"]));
 });
 
-it("needs no word where keys are so by their name and go to this machine", async () => {
+it("allows conventional key variables for a local service", async () => {
   targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
   const { code } = await rollout();
   expect(code).toBe(2);
   expect(new Set(service.heard)).toEqual(new Set(["key-of-acme"]));
 });
 
-it("asks no state backend on another machine that the project alone names", async () => {
+it("rejects a remote state backend that only the project names", async () => {
   targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
   writeFileSync(join(folder, "Pulumi.yaml"), `name: p\nruntime: nodejs\nbackend: { url: "${stranger.url}" }\n`);
   const { code, output } = await rollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
@@ -133,7 +133,7 @@ it("asks no state backend on another machine that the project alone names", asyn
   expect(stranger.heard).toEqual([]);
 });
 
-it("takes a rollout of a journal for no more than a file", async () => {
+it("trusts a rollout in the journal no more than a file", async () => {
   targets(`  acme: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }\n`);
   const database = join(folder, ".email-security/rollouts.db");
   mkdirSync(join(folder, ".email-security"));
@@ -155,7 +155,7 @@ it("takes a rollout of a journal for no more than a file", async () => {
   }
 });
 
-it("sends the one key of the environment to no address but those that the run names, whatever verb it is", async () => {
+it("sends the API key only to addresses that the run allows", async () => {
   writeFileSync(join(folder, "settings/acme.yaml"), "version: 1\n");
   const one = { EMAIL_SECURITY_BASE_URL: stranger.url, EMAIL_SECURITY_API_KEY: "the-one-key" };
   for (const verb of [

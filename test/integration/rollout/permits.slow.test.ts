@@ -23,8 +23,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const PATIENT = { timeout: 60_000, interval: 20 };
 
-describe("processes that give permits, and tenants in processes of their own", () => {
-  it("send nothing more once who gives them permits is dead, or says that the tenant is another's", async () => {
+describe("rate limit servers and tenants in separate processes", () => {
+  it("stops a tenant's requests when its rate limit server dies", async () => {
     const { service, of } = await countingService();
     await using _service = service;
     const options = { journal, service: service.url, limit: {} };
@@ -47,7 +47,7 @@ describe("processes that give permits, and tenants in processes of their own", (
     expect(await globex.said).toBe("ERR_NO_PERMIT");
   });
 
-  it("a tenant's process that was asleep does not use the permit that came meanwhile", async () => {
+  it("discards a token that arrived while the process was suspended", async () => {
     const { service, of } = await countingService();
     await using _service = service;
     const options = { journal, service: service.url, limit: { requestsPerSecond: 0.5 } };
@@ -68,7 +68,7 @@ describe("processes that give permits, and tenants in processes of their own", (
   });
 });
 
-it("keeps one rate, and one pause, over machines whose clocks differ, by the clock of PostgreSQL", async () => {
+it("shares one rate limit across machines whose clocks differ", async () => {
   await using postgres = await startPostgres();
   const databases = [await openPostgres(postgres.url), await openPostgres(postgres.url)] as const;
   await databases[0].query(ADDRESSES_TABLE);

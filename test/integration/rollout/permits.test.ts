@@ -24,8 +24,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe("one address, two processes that give permits, and three tenants in processes of their own", () => {
-  it("keep one rate together, and pause together when one of them is refused", async () => {
+describe("one address with two rate limit servers", () => {
+  it("keeps one rate and one pause for all tenant processes", async () => {
     const perSecond = 40;
     let refusedAtMs = 0;
     const { service, came, of } = await countingService((request, response, index) => {
@@ -62,7 +62,7 @@ describe("one address, two processes that give permits, and three tenants in pro
 });
 
 describe("the provider process", () => {
-  it("asks for its permits, and sends nothing more when nobody gives them", async () => {
+  it("sends nothing without a token", async () => {
     await using permits = await permitServer();
     await using acme = await sandboxTenant({}, environmentFor(permits));
     const declare = (value: string) => acme.provider.resource("allowDenyEntry").declare({ list: "deny", value });
@@ -82,10 +82,10 @@ describe("the provider process", () => {
   });
 });
 
-describe("a permit server", () => {
+describe("a rate limit server", () => {
   const ADDRESS = "https://mail-security.example";
 
-  it("is open to this user alone, and leaves nothing behind", async () => {
+  it("is accessible to its own user only", async () => {
     await using permits = await permitServer();
     const own = dirname(permits.address);
     expect(statSync(own).mode & 0o777).toBe(0o700);
@@ -95,7 +95,7 @@ describe("a permit server", () => {
     await expect(getRateLimiter(environmentFor(permits), ADDRESS)?.take()).rejects.toThrow("is gone");
   });
 
-  it("tells whoever waits, when it closes", async () => {
+  it("rejects waiting requests when it closes", async () => {
     await using permits = await permitServer({ requestsPerSecond: 0.001 });
     const asked = getRateLimiter(environmentFor(permits), ADDRESS);
     await asked?.take();
@@ -107,7 +107,7 @@ describe("a permit server", () => {
     asked?.refused(1_000);
   });
 
-  it("gives nothing for a token that is none, and ends a connection that says what nobody says", async () => {
+  it("rejects invalid credentials and malformed messages", async () => {
     await using permits = await permitServer();
     const asked = getRateLimiter({ EMAIL_SECURITY_PERMITS: permits.address }, ADDRESS);
     await expect(asked?.take()).rejects.toThrow("may not change the tenant any more");
@@ -121,7 +121,7 @@ describe("a permit server", () => {
     await getRateLimiter(environmentFor(permits), ADDRESS)?.take();
   });
 
-  it("is not asked where no rollout has started the process, and once a process and address where one has", async () => {
+  it("is used only by processes that a rollout started", async () => {
     await using permits = await permitServer();
     for (const environment of [{}, { EMAIL_SECURITY_PERMITS: "" }]) {
       expect(getRateLimiter(environment, ADDRESS)).toBeUndefined();

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { startPostgres } from "../../support/postgres";
 
-describe("a journal in PostgreSQL whose server goes away", () => {
-  it("writes each transaction once, over restarts and crashes, and tells who holds a name that it is lost", async () => {
+describe("a PostgreSQL journal whose server goes away", () => {
+  it("writes each transaction once across restarts and crashes", async () => {
     await using server = await startPostgres();
     const database = await openPostgres(server.url);
     await database.query("create table events (seq bigint primary key, note text not null unique)");
@@ -58,7 +58,7 @@ describe("a journal in PostgreSQL whose server goes away", () => {
 });
 
 describe("a PostgreSQL server for tests", () => {
-  it("goes when the process that has started it does, and its folder too", async () => {
+  it("stops with the process that started it", async () => {
     const server = await startPostgres();
     const folder = await server.sql("select current_setting('unix_socket_directories')");
     const [pid] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");

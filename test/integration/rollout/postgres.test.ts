@@ -20,8 +20,8 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-describe("a journal in PostgreSQL", () => {
-  it("has a schema of its own, email_security, or the one that the URL names; a user who may not make one uses it", async () => {
+describe("a PostgreSQL journal", () => {
+  it("uses its own schema, or the one in the URL", async () => {
     const url = await postgres.createDatabase("schemas");
     const own = await openPostgres(url);
     await own.query("create table here (n bigint)");
@@ -42,20 +42,20 @@ describe("a journal in PostgreSQL", () => {
     expect(await postgres.sql("select n from email_security.here", "schemas")).toBe("1");
   });
 
-  it("is opened by several at once, on a database that has nothing yet", async () => {
+  it("is opened concurrently on an empty database", async () => {
     const url = await postgres.createDatabase("race");
     const all = await Promise.all([1, 2, 3, 4].map(() => openPostgres(url)));
     for (const database of all) await database.close();
     expect(await postgres.sql("select count(*) from pg_namespace where nspname = 'email_security'", "race")).toBe("1");
   });
 
-  it("takes a text with a NUL character, which PostgreSQL has none of", async () => {
+  it("replaces NUL characters in text", async () => {
     const database = await openPostgres(await postgres.createDatabase("texts"));
     expect(await database.query("select cast($1 as text) as told", ["a\0b"])).toEqual([{ told: "a\ufffdb" }]);
     await database.close();
   });
 
-  it("refuses a number that JavaScript can't hold, rather than telling another one", async () => {
+  it("rejects a number outside JavaScript's safe range", async () => {
     const database = await openPostgres(await postgres.createDatabase("numbers"));
     await expect(database.query("select cast(9007199254740993 as bigint) as n")).rejects.toMatchObject({
       code: "ERR_ROLLOUT_DATABASE",
@@ -64,7 +64,7 @@ describe("a journal in PostgreSQL", () => {
     await database.close();
   });
 
-  it("tells what is wrong with an address, at once and without its password", async () => {
+  it("explains a connection error without showing the password", async () => {
     const { port } = new URL(postgres.url);
     const secret = encodeURIComponent(POSTGRES_PASSWORD);
     const wrong: Readonly<Record<string, RegExp>> = {
@@ -93,7 +93,7 @@ describe("a journal in PostgreSQL", () => {
     }
   });
 
-  it("speaks TLS as sslmode says", async () => {
+  it("uses TLS according to sslmode", async () => {
     const url = postgres.urlOf("localhost");
     const modes = [
       "require",
@@ -108,7 +108,7 @@ describe("a journal in PostgreSQL", () => {
     }
   });
 
-  it("speaks TLS where the server has it and nobody says otherwise, also to hold a name and for the queue", async () => {
+  it("uses TLS by default if the server supports it", async () => {
     const url = await postgres.createDatabase("unsaid");
     const database = await openPostgres(url);
     const hold = await database.lock("a rollout", () => {});
@@ -123,7 +123,7 @@ describe("a journal in PostgreSQL", () => {
     await database.close();
   });
 
-  it("speaks plain text where it is told to, and to a server without TLS where it is not told otherwise", async () => {
+  it("uses plain text with sslmode=disable or a server without TLS", async () => {
     const told = await openPostgres(`${postgres.url}?sslmode=disable`);
     expect(await told.query(IS_TLS)).toEqual([{ ssl: 0 }]);
     await told.close();
@@ -141,7 +141,7 @@ describe("a journal in PostgreSQL", () => {
     }
   });
 
-  it("verifies what it was told to, by the address or by PostgreSQL's own variables", async () => {
+  it("verifies the certificate as the URL or environment demands", async () => {
     const ip = `${postgres.url}?sslrootcert=${postgres.certificate}`;
     // Its certificate is for localhost: of the authority it is, by that address it is not.
     for (const mode of ["require", "verify-ca"]) {
@@ -162,12 +162,12 @@ describe("a journal in PostgreSQL", () => {
     ["sslmode=verify-ca", /verify-ca requires specifying a CA with sslrootcert/],
     ["ssl=false", /has ssl="false".*sslmode/],
     ["sslmode=require&sslrootcert=system", /sslmode=verify-full/],
-  ])("refuses %s before it connects", async (parameters, message) => {
+  ])("rejects %s before connecting", async (parameters, message) => {
     const error = await openPostgres(`${postgres.url}?${parameters}`).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "ERR_ROLLOUT_DATABASE", message: expect.stringMatching(message) });
   });
 
-  it("takes the password from PostgreSQL's own variable, or its file of passwords", async () => {
+  it("reads the password from PGPASSWORD or a password file", async () => {
     const url = postgres.url.replace(/:[^:@/]+@/, "@");
     expect(url).not.toContain("%");
     await expect(openPostgres(url)).rejects.toThrow(/password/);
@@ -183,15 +183,15 @@ describe("a journal in PostgreSQL", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("goes over a unix socket", async () => {
+  it("connects over a Unix socket", async () => {
     const database = await openPostgres(postgres.socketUrl);
     expect(await database.query("select inet_client_addr() is null as is_socket")).toEqual([{ is_socket: 1 }]);
     await database.close();
   });
 });
 
-describe("a transaction of a journal in PostgreSQL", () => {
-  it("does again what was not committed when the connection broke at the commit, and not what was", async () => {
+describe("a PostgreSQL journal transaction", () => {
+  it("retries after a broken connection only if nothing was committed", async () => {
     await using cutter = await startCommitCutter(await postgres.createDatabase("commits"));
     // It reads along.
     const database = await openPostgres(`${cutter.url}?sslmode=disable`);
@@ -216,7 +216,7 @@ describe("a transaction of a journal in PostgreSQL", () => {
     await database.close();
   });
 
-  it("takes a transaction back and says so when a statement failed and its work went on", async () => {
+  it("rolls back when its callback ignores a failed statement", async () => {
     const database = await openPostgres(await postgres.createDatabase("swallowed"));
     await database.query("create table events (note text not null)");
     const work = database.transaction(async (inside) => {

@@ -57,7 +57,7 @@ const VIP: RecordedChange = {
   before: {},
 };
 
-it("keeps of an old rollout all that audits, marks and `why` ask for, and is no plan to anybody", async () => {
+it("keeps the history of a pruned rollout but not its plans", async () => {
   const { journal, file } = await newJournal();
   const tenants = {
     acme: [added("evil.example", FACTS), MOVED, VIP],
@@ -118,7 +118,7 @@ it("keeps of an old rollout all that audits, marks and `why` ask for, and is no 
   await journal.close();
 });
 
-it("is not to be rolled back by what is gone, and can be by files of git", async () => {
+it("refuses to roll back a pruned rollout", async () => {
   const { journal, file } = await newJournal();
   const source = join(folder, "tenants.yaml");
   writeFileSync(
@@ -141,7 +141,7 @@ waves: [{ name: all }]
   await journal.close();
 });
 
-it("leaves whole what is open, can be tried again, or rolled back, and what is younger", async () => {
+it("keeps rollouts that are open, retryable or can be rolled back", async () => {
   const { journal } = await newJournal();
   const evil = [added("evil.example")];
   const first = await written(journal, { tenants: { acme: evil, globex: evil } });
@@ -197,7 +197,7 @@ it("leaves whole what is open, can be tried again, or rolled back, and what is y
   await journal.close();
 });
 
-it("is whole or pruned wherever a process ends in it, and the next run does the rest", async () => {
+it("leaves a rollout whole or pruned after a crash", async () => {
   const { journal, file } = await newJournal();
   const ids = [];
   for (let index = 0; index < 2; index++) {
@@ -228,7 +228,7 @@ it("is whole or pruned wherever a process ends in it, and the next run does the 
   expect(crashes).toBeLessThan(40);
 });
 
-it("leaves of a rollout of 300 tenants less than a fifth of its bytes, and a row a tenant", async () => {
+it("shrinks a rollout of 300 tenants to under a fifth", async () => {
   const { journal } = await newJournal();
   const names = Array.from({ length: 300 }, (_, index) => `t${index}`);
   const settings = `version: 1\ndeny:\n${Array.from({ length: 500 }, (_, index) => `  - { value: e${index}-${(index * 7_919) % 10_007}.example, comment: INC-${index} }\n`).join("")}`;

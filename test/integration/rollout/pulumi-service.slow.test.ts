@@ -84,7 +84,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-it("are those of the organization that the environment names, a tenant's and what rollouts left beside them", async () => {
+it("reads stacks and locks of the configured organization only", async () => {
   expect(await exportStack("t0", { directory, baseEnvironment: environment })).toBeUndefined();
   expect(new Set(asked)).toEqual(new Set(["acme/fleet/t0"]));
   asked = [];

@@ -27,8 +27,8 @@ const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
   SQLite: async () => await openSqlite(join(folder, "reached.db")),
 };
 
-describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s", (_, open) => {
-  it("is the newest that did and the newest after it that did not, of one project and backend", async () => {
+describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in %s", (_, open) => {
+  it("is the newest one of its project and backend", async () => {
     const database = await open();
     await using journal = await fleetJournal(database, "b");
     const files = new Map([["settings/t0.yaml", Buffer.from("version: 1\n")]]);
@@ -86,7 +86,7 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
     expect([rollouts.map(({ report }) => report.id), older]).toEqual([[last], 3]);
   });
 
-  it("is looked for in the newest alone where these have come to all that are asked about, and is the same", async () => {
+  it("is searched for in older rollouts only when needed", async () => {
     const opened = await open();
     const looks: string[] = [];
     const database: Database = {

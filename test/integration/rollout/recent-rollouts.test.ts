@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("reads each rollout with its origin, its outcome and each change", async () => {
+it("reads each rollout with its origin, outcome and changes", async () => {
   const origin = { user: "dana", host: "build-7", revision: "3f9c01d2a7b84c55" };
   const old = await writeRollout(journal, { tenants: { acme: [MOVED] }, spec: { origin } });
   nowMs += 86_400_000;
@@ -59,7 +59,7 @@ it("reads each rollout with its origin, its outcome and each change", async () =
   ]);
 });
 
-it("still reads the changes of a pruned rollout, and when it was pruned", async () => {
+it("reads the changes of a pruned rollout", async () => {
   const { rollouts: before } = await readRecentRollouts(journal.database, WHOSE);
   const last = before.at(-1);
   await pruneRollout(journal.database, last?.report.id ?? "", nowMs);
@@ -67,7 +67,7 @@ it("still reads the changes of a pruned rollout, and when it was pruned", async 
   expect(rollouts.at(-1)).toEqual({ ...last, prunedAt: new Date(nowMs).toISOString() });
 });
 
-it("reads no more plans than it may: the changes of older rollouts come without tickets and comments", async () => {
+it("omits tickets and comments of rollouts beyond the plan limit", async () => {
   const { rollouts } = await readRecentRollouts(journal.database, WHOSE, { maxPlans: 2 });
   expect(rollouts[0]?.tenants[0]?.changes[1]).toEqual(MOVED);
   expect(rollouts[1]?.tenants[0]?.changes).toEqual([

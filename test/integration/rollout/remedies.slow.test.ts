@@ -197,43 +197,40 @@ const STATES: Readonly<Record<string, State>> = {
 // Every other has one before it that came through, and a journal that has to be named.
 const cases = Object.keys(STATES).map((name, index) => [name, index % 2 === 1] as const);
 
-it.each(cases)(
-  "a rollout that %s (one before it: %s) is told about with commands that work",
-  async (name, hasBefore) => {
-    const { make, status, rival, abandon } = STATES[name] as State;
-    const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
-    const named = hasBefore ? ["--database", place] : [];
-    const folder = copyOf(join(base, "template"));
-    rmSync(join(base, "state"), { recursive: true, force: true });
-    mkdirSync(join(base, "state"));
-    const journal = await open(folder, place);
-    if (hasBefore) await done(journal, await begun(journal, { t0: undefined, t1: undefined }));
-    const id = await make(journal);
-    using marks = new RolloutLocks(new PulumiLockStore(environment(), "here"), journal, place);
-    await marks.update(id);
-    await journal.close();
-    keepState();
+it.each(cases)("prints commands that work for a rollout that %s (one before it: %s)", async (name, hasBefore) => {
+  const { make, status, rival, abandon } = STATES[name] as State;
+  const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
+  const named = hasBefore ? ["--database", place] : [];
+  const folder = copyOf(join(base, "template"));
+  rmSync(join(base, "state"), { recursive: true, force: true });
+  mkdirSync(join(base, "state"));
+  const journal = await open(folder, place);
+  if (hasBefore) await done(journal, await begun(journal, { t0: undefined, t1: undefined }));
+  const id = await make(journal);
+  using marks = new RolloutLocks(new PulumiLockStore(environment(), "here"), journal, place);
+  await marks.update(id);
+  await journal.close();
+  keepState();
 
-    const told = async (...args: string[]): Promise<readonly [after: string, commands: readonly string[]]> => {
-      const after = copyOf(folder);
+  const told = async (...args: string[]): Promise<readonly [after: string, commands: readonly string[]]> => {
+    const after = copyOf(folder);
+    bringStateBack();
+    return [after, commandsIn(await run(after, COMMAND, "rollout", ...args, ...named))];
+  };
+  // One after the other: what stands beside the stacks is the same for all of them.
+  const all = [await told("status", id), await told("tenants.yaml", "--yes"), await told("abandon", id)] as const;
+  expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, abandon]);
+  const [[, ofStatus], [, ofRival]] = all;
+  for (const [after, commands] of all) {
+    for (const command of commands) {
+      // What both name is run once.
+      if (commands === ofRival && ofStatus.includes(command)) continue;
+      expect(command.endsWith("--database 'my journal.db'")).toBe(hasBefore);
       bringStateBack();
-      return [after, commandsIn(await run(after, COMMAND, "rollout", ...args, ...named))];
-    };
-    // One after the other: what stands beside the stacks is the same for all of them.
-    const all = [await told("status", id), await told("tenants.yaml", "--yes"), await told("abandon", id)] as const;
-    expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, abandon]);
-    const [[, ofStatus], [, ofRival]] = all;
-    for (const [after, commands] of all) {
-      for (const command of commands) {
-        // What both name is run once.
-        if (commands === ofRival && ofStatus.includes(command)) continue;
-        expect(command.endsWith("--database 'my journal.db'")).toBe(hasBefore);
-        bringStateBack();
-        await expectToWork(copyOf(after), place, command);
-      }
+      await expectToWork(copyOf(after), place, command);
     }
-  },
-);
+  }
+});
 
 async function expectToWork(folder: string, place: string, command: string): Promise<void> {
   const output = await shell(folder, command);

@@ -178,7 +178,7 @@ describe("tenants without VIPs", () => {
   });
 
   describe.each(WRONG_KEYS)("$about", ({ keys, only, wrong }) => {
-    it("is reported by status, with no further request", async () => {
+    it("is reported by status without extra requests", async () => {
       await fleet.run({}, "fleet", "status", "--only", only);
       const plain = fleet.requests;
       const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
@@ -191,7 +191,7 @@ describe("tenants without VIPs", () => {
       expect(fleet.requests).toEqual(plain);
     });
 
-    it("is reported by find, which doesn't say that nothing was found", async () => {
+    it("is reported by find as an incomplete result", async () => {
       const args = ["find", "hidden.example", "--all", "--only", only, "--format", "json"];
       const { code, stdout } = await fleet.run(keys, ...args);
       const { tenants, isComplete } = JSON.parse(stdout) as Read;
@@ -208,7 +208,7 @@ describe("tenants without VIPs", () => {
     });
   });
 
-  it("reports a key of a tenant that nobody knows, and shows nothing that this one holds", async () => {
+  it("reports an unknown tenant's key without comparing its lists", async () => {
     const keys = { acme: keyOf("stranger") };
     const { code, stdout } = await fleet.run(keys, "fleet", "status", "--format", "json");
     expect(code).toBe(1);
@@ -222,7 +222,7 @@ describe("tenants without VIPs", () => {
     expect(stdout).not.toContain("hidden.example");
   });
 
-  it("names the tenant whose key it is, and the rollout that read it", async () => {
+  it("names the key's actual tenant and the rollout that read it", async () => {
     const { stdout } = await fleet.run(SWAPPED, "fleet", "status", "--only", "globex", "--format", "json");
     expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({
       code: "ERR_OTHER_TENANT",
@@ -233,7 +233,7 @@ describe("tenants without VIPs", () => {
   });
 });
 
-it("finds the key of a tenant that nobody knows by its people", async () => {
+it("recognizes an unknown tenant's key by its VIPs", async () => {
   await using fleet = await RememberedFleet.start(true);
   const keys = { acme: keyOf("stranger") };
   const args = ["find", "hidden.example", "--all", "--only", "acme", "--format", "json"];

@@ -31,7 +31,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
   it.each([
     ["holds an entry", "held"],
     ["holds VIPs alone", "t0"],
-  ])("refuses a second key of a tenant that %s before anything is written", async (_case, tenant) => {
+  ])("rejects a second key of a tenant that %s before writing", async (_case, tenant) => {
     const { code, stderr } = await fleet.plan(["--yes"], { T3_KEY: secondKeyOf(tenant) });
     expect(code).toBe(3);
     expect(stderr).toContain("Different keys open the same tenant of the service");
@@ -112,7 +112,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     }[];
   }
 
-  it("reports swapped keys for both tenants although both hold what is declared", async () => {
+  it("reports swapped keys even if both tenants match their files", async () => {
     const swapped = { GLOBEX_KEY: "sandbox-hooli-ci", HOOLI_KEY: "sandbox-globex-ci" };
     const { code, stdout } = await run(swapped, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as Told;
@@ -129,13 +129,13 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   it.each([
     ["another one of the same tenant", "sandbox-globex-console"],
     ["that of the other tenant", "sandbox-globex-ci"],
-  ])("reads the right tenant where own domains show which one has a wrong key, %s", async (_which, key) => {
+  ])("reports only the key that contradicts own domains as wrong: %s", async (_which, key) => {
     const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as Told;
     expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong", "in-step", "in-step"]);
   });
 
-  it("reports a second key of another tenant in status, with no further request", async () => {
+  it("reports a second key of another tenant without extra requests", async () => {
     withoutOwnDomains();
     expect(await run({}, "fleet", "status", "--except", "acme")).toMatchObject({ code: 0 });
     const requests = (): string[] => sandbox.requests.map(({ path, query }) => `${path} ${query}`).sort();
@@ -158,7 +158,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     expect(requests()).toEqual(plain);
   });
 
-  it("doesn't say that nothing was found where a key opens another tenant", async () => {
+  it("reports an incomplete search when a key opens another tenant", async () => {
     withoutOwnDomains();
     const wrong = { ACME_KEY: "sandbox-globex-console" };
     const outcome = await run(wrong, "find", "hidden.example", "--all", "--format", "json");
@@ -171,7 +171,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     ]);
   });
 
-  it("puts nothing that only the other tenant holds into the site", async () => {
+  it("leaves another tenant's data out of the site", async () => {
     withoutOwnDomains();
     const outcome = await run({ GLOBEX_KEY: "sandbox-acme-console" }, "fleet", "site", "out");
     expect(outcome).toMatchObject({ code: 1 });

@@ -57,7 +57,7 @@ const runUnfolded = async (...args: string[]): Promise<CommandOutcome> => {
 const skip = async (...args: string[]): Promise<CommandOutcome> => await runUnfolded("skip", ...args);
 const unskip = async (...args: string[]): Promise<CommandOutcome> => await runUnfolded("unskip", ...args);
 
-it("makes no journal, and refuses what says too little", async () => {
+it("creates no journal when none exists", async () => {
   expect(await skip("acme", "--reason", "why")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("There is no rollouts' journal at"),
@@ -82,7 +82,7 @@ it("makes no journal, and refuses what says too little", async () => {
   expect(await unskip()).toMatchObject({ code: 1, stderr: expect.stringContaining("missing required") });
 });
 
-it("is told by all who look, as nothing but text, until it is ended", async () => {
+it("shows skipped tenants in every command until they are unskipped", async () => {
   const reason = Object.values(HOSTILE).join(" ").replaceAll("\0", "").slice(0, 900).toWellFormed();
   const skipped = await skip("globex", "acme", "--reason", reason);
   expect(skipped).toMatchObject({ code: 0, stderr: "" });

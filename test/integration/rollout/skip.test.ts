@@ -23,7 +23,7 @@ const open = async () => {
 
 skippingStories(open);
 
-it("refuses, with the way, what would skip nobody or nobody would understand", async () => {
+it("rejects a skip without a reason or a known tenant", async () => {
   using files = new LintedFolder({
     "tenants.yaml":
       'version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: {}, globex: {} }\n',

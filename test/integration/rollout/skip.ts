@@ -20,8 +20,8 @@ export function skippingStories(open: () => Promise<Database>): void {
   const report = async ({ journal }: SkippingFleet, id: string) =>
     await buildRolloutReport(journal, id, false, new RolloutCommands());
 
-  describe("a tenant that is skipped", () => {
-    it("lets a rollout that it stopped go on without it, which says so and how to take it up again", async () => {
+  describe("a skipped tenant", () => {
+    it("lets the rollout that it stopped continue without it", async () => {
       await using fleet = await SkippingFleet.on(await open());
       fleet.failing.add("b");
       const id = await fleet.plan(WAVES);
@@ -76,7 +76,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(stacks.get("b")).toMatchObject({ pending: { rollout: id, state: "skipped" } });
     });
 
-    it("is not in its wave's health, though it was changed, and stays unseen for the rollouts to come", async () => {
+    it("is excluded from its wave's health check", async () => {
       await using fleet = await SkippingFleet.on(await open());
       const id = await fleet.plan(WAVES, { health: UNWELL_WITH_C });
       expect(await fleet.run(id)).toBe("stopped");
@@ -89,7 +89,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(mark.unseen.map(({ name }) => name)).toEqual(["c"]);
     });
 
-    it("is left out at once by a rollout that runs; one that is being changed is left to end, and fails nothing", async () => {
+    it("is left out immediately by a running rollout", async () => {
       await using fleet = await SkippingFleet.on(await open());
       const id = await fleet.plan({ canary: ["a", "b"], rest: ["c", "d", "e"] }, { maxConcurrent: 1 });
       fleet.failing.add("b");
@@ -112,7 +112,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(ofB.map(({ kind }) => kind)).toEqual(["tenant-started", "tenant-finished", "tenant-skipped"]);
     });
 
-    it("is not taken over from a process that died in it", async () => {
+    it("is not taken over from a dead process", async () => {
       await using fleet = await SkippingFleet.on(await open());
       const id = await fleet.plan({ canary: ["a"] });
       const { journal } = fleet;
@@ -128,7 +128,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(await fleet.states(id)).toEqual({ a: "skipped" });
     });
 
-    it("is taken up again by who resumes, with its wave looked at anew; by who continues only in later waves", async () => {
+    it("is included again on resume after it is unskipped", async () => {
       await using fleet = await SkippingFleet.on(await open());
       const id = await fleet.plan(WAVES, { gate: true });
       await fleet.skip("b", "e");
@@ -151,7 +151,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(fleet.changed).toEqual(["a", "c", "d", "e", "b"]);
     });
 
-    it("keeps the reason that was given first, and is of one project and one state backend", async () => {
+    it("is skipped in one project and state backend only", async () => {
       await using fleet = await SkippingFleet.on(await open());
       const other = await fleet.plan({ canary: ["a", "b"] }, {}, { project: "other" });
       const elsewhere = await fleet.plan({ canary: ["a", "b"] }, {}, { backend: "elsewhere" });
@@ -169,7 +169,7 @@ export function skippingStories(open: () => Promise<Database>): void {
     });
   });
 
-  it("a journal of the release before has its skips from the first run of this one on, and is refused by that release then", async () => {
+  it("migrates a journal of an earlier release to support skips", async () => {
     const database = await open();
     await (await Journal.open(database)).database.query("DROP TABLE rollout_skips");
     await database.query("ALTER TABLE rollouts DROP COLUMN seq");

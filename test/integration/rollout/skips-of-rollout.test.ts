@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it("names no skipped tenant that is in neither the rollout nor the targets file", async () => {
+it("lists only skipped tenants that the rollout contains", async () => {
   const environment = { PULUMI_BACKEND_URL: `file://${folder}` };
   writeFileSync(
     join(folder, "tenants.yaml"),

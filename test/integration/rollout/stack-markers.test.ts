@@ -28,7 +28,7 @@ function stateOf(name: string, identity: TenantIdentity, entries: Record<string,
   };
 }
 
-describe.skipIf(!hasShell)("a rollout without the journal", () => {
+describe.skipIf(!hasShell)("a rollout without a journal", () => {
   let fleet: PlannedFleet;
 
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
     return shrinkIdentity(getObservedIdentity(fleet.sandbox.url, observed));
   }
 
-  it("of one tenant refuses the key of another one that isn't selected", async () => {
+  it("rejects the key of a tenant outside the selection", async () => {
     fleet.hasState("held", stateOf("held", await read("held"), { "evil.example": "deny" }));
     const own = await fleet.plan(["--only", "t3"]);
     expect(own.code, own.stderr).toBe(2);
@@ -59,7 +59,7 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
     expect(wrong.stderr).toMatch(/"t3" \([^)]+\) opens the tenant of "held" \([^)]+; read by the rollout 2026/);
   });
 
-  it("refuses a stack that was another tenant's, by its marker alone", async () => {
+  it("rejects a stack whose marker names another tenant", async () => {
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.plan(["--only", "held"]);
@@ -67,7 +67,7 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
   });
 
-  it("refuses a tenant that holds nothing of what was read, also where dates have no time zone", async () => {
+  it("rejects a tenant that holds nothing that the marker recorded", async () => {
     const rows = [0, 1, 2].map((at) => ({
       id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${at}`,
       entry_type: "domain",
@@ -85,7 +85,7 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
     expect(accepted.code, accepted.stderr).toBe(2);
   });
 
-  it("sends no further request to compare", async () => {
+  it("sends no extra request for the comparison", async () => {
     const plain = await fleet.plan(["--only", "held"]);
     const requests = fleet.sandbox.requests.length;
     expect(plain.code, plain.stderr).toBe(2);

@@ -51,7 +51,7 @@ const nightly = (task: RolloutMode, value: string, rest: Partial<Writing> = {}):
   spec: { task },
 });
 
-it("a nightly run is rolled back by its name alone, and is in the way of nobody who rolls back what was before it", async () => {
+it("excludes nightly runs from the default rollback", async () => {
   await using its = await written(
     { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
     nightly("only-expired", "old.example"),
@@ -68,7 +68,7 @@ it("a nightly run is rolled back by its name alone, and is in the way of nobody 
   expect(retained.map(({ record }) => record.id)).toEqual([change]);
 });
 
-it("it brings no tenant to its files, nor one that failed before", async () => {
+it("does not count a nightly run as applying the files", async () => {
   await using its = await written(
     { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] }, failing: ["acme"] },
     nightly("only-expired", "old.example"),
@@ -88,7 +88,7 @@ it("it brings no tenant to its files, nor one that failed before", async () => {
   expect(otherBackendCount).toBe(0);
 });
 
-it("one that is not through is told of whom it has not come to: it keeps others from them", async () => {
+it("reports an unfinished nightly run as pending for its tenants", async () => {
   await using its = await written(
     { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
     nightly("revert-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
@@ -101,7 +101,7 @@ it("one that is not through is told of whom it has not come to: it keeps others 
   ]);
 });
 
-it("one that failed in a nightly run is settled by the next, and by a whole rollout", async () => {
+it("settles a nightly failure with the same mode or a full rollout", async () => {
   const failed = nightly("revert-drift", "evil.example", { failing: ["acme"] });
   for (const [after, isRetriable] of [
     [nightly("revert-drift", "evil.example"), false],
@@ -114,7 +114,7 @@ it("one that failed in a nightly run is settled by the next, and by a whole roll
   }
 });
 
-it("what is interrupted is gone on with as what it is, and told so", async () => {
+it("resumes an interrupted nightly run in its own mode", async () => {
   await using its = await written(
     { tenants: { acme: [added("evil.example")] } },
     { ...nightly("only-expired", "old.example"), end: "running" },

@@ -50,12 +50,12 @@ it.each([
     "  t0: { stack: s, key: { file: t0.key }, settings: x.yaml }",
     "  acme: { stack: s, key: { file: t0.key }, settings: x.yaml }",
   ],
-])("renames a tenant %s, and keeps its stack, key and settings file", async (_case, before, after) => {
+])("renames a tenant %s without changing its stack, key or settings", async (_case, before, after) => {
   const outcome = await rename(`tenants:\n${before}\n  t1: {}\n`, "t0", "acme");
   expect(outcome).toMatchObject({ code: 0, text: `tenants:\n${after}\n  t1: {}\n` });
 });
 
-it("gives a tenant that was renamed by hand its former stack", async () => {
+it("restores the former stack of a tenant renamed by hand", async () => {
   const outcome = await rename("tenants:\n  acme: { key: { environment: T0_KEY } }\n  t1: {}\n", "t0", "acme");
   expect(outcome).toMatchObject({
     code: 0,
@@ -69,14 +69,14 @@ it.each([
   ["a tenant that isn't there", "tt0", "acme", /has neither the tenant "tt0" nor "acme".*did you mean t0/],
   ["a stack of another tenant", "shared", "t1", /The stack "shared" belongs to the tenant "t0"/],
   ["an invalid name", "t0", "a b", /is no name that a Pulumi stack can have/],
-])("refuses %s, and changes nothing", async (_case, from, to, message) => {
+])("rejects %s without changing the file", async (_case, from, to, message) => {
   const tenants = "tenants:\n  t0: { stack: shared }\n  t1: {}\n";
   const outcome = await rename(tenants, from, to);
   expect([outcome.code, outcome.text]).toEqual([1, tenants]);
   expect(outcome.stderr.replaceAll(/\s+/g, " ")).toMatch(message);
 });
 
-describe.skipIf(!hasShell)("a rollout to a tenant that was renamed by hand", () => {
+describe.skipIf(!hasShell)("a rollout to a tenant renamed by hand", () => {
   let fleet: PlannedFleet;
 
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe.skipIf(!hasShell)("a rollout to a tenant that was renamed by hand", () 
     await fleet?.[Symbol.asyncDispose]();
   });
 
-  it("is refused with what only the former stack knows of", async () => {
+  it("is blocked while the former stack alone manages some entries", async () => {
     fleet.hasOrphan("former", { "dropped.example": "allow", "gone.example": "deny" });
     const { code, stdout } = await fleet.plan(["--only", "t5", "held", "--yes"]);
     expect(code).toBe(3);
@@ -101,7 +101,7 @@ describe.skipIf(!hasShell)("a rollout to a tenant that was renamed by hand", () 
     expect(fleet.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 
-  it("goes on where the former stack declared nothing that only it knows of", async () => {
+  it("is planned when the former stack alone manages no entry", async () => {
     fleet.hasOrphan("former", { "evil.example": "deny: Phishing", "gone.example": "allow" });
     expect(await fleet.plan(["--only", "t5", "held"])).toMatchObject({ code: 2 });
   });

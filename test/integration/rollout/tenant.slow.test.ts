@@ -75,7 +75,7 @@ const tenant =
     return run;
   };
 
-it("commits a tenant that comes and one that goes, with nothing else, each on a branch of its own", async () => {
+it("commits an added and a removed tenant on separate branches", async () => {
   using folder = repository({ "notes.md": "one\n" });
   folder.write("notes.md", "two\n");
   const run = tenant(folder);
@@ -107,7 +107,7 @@ it("commits a tenant that comes and one that goes, with nothing else, each on a 
   expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
 });
 
-it("refuses a tenant that stands there under another name, and takes it where that is said to be another", async () => {
+it("rejects a tenant that looks like a listed one without --beside", async () => {
   using folder = repository({
     "settings/one.yaml": `${own}ownDomains: [acme.example]\n`,
     "settings/two.yaml": `${own}ownDomains: [two.example]\n`,
@@ -134,7 +134,7 @@ it("refuses a tenant that stands there under another name, and takes it where th
   expect(entries.stderr).toContain('it has 6 of the 6 entries that "two" (tenants.yaml:9) alone declares');
 });
 
-it("keeps to a baseline's rules, and says what it needs", async () => {
+it("enforces the baseline's policy when adding a tenant", async () => {
   using folder = repository({
     "settings/baseline.yaml":
       "version: 1\npolicy: { requireTicket: [deny] }\nlists: { entries: { mode: exclusive } }\ndeny: [{ value: shared.example, ticket: INC-1 }]\n",
@@ -152,7 +152,7 @@ it("keeps to a baseline's rules, and says what it needs", async () => {
   expect(evil).toMatchObject({ value: "evil.example", ticket: "INC-2", owner: "Dana" });
 });
 
-it("takes in no tenant without the baseline of others whose files can't be read, unless that is asked for", async () => {
+it("rejects a new tenant when too few baselines can be read", async () => {
   using folder = repository({ "settings/baseline.yaml": "version: 1\ndeny: evil.example\n" });
   const run = tenant(folder);
   const asked = sandbox.requests.length;
@@ -176,7 +176,7 @@ it("takes in no tenant without the baseline of others whose files can't be read,
   expect(none.code, none.stderr).toBe(0);
 });
 
-it("makes the first targets file, and one whose waves take nobody else says how", async () => {
+it("creates the first targets file", async () => {
   using folder = settingsRepository({ "readme.md": "" });
   const run = tenant(folder);
   const incomplete = await run("add", "empty", "--base-url", sandbox.url);
@@ -210,7 +210,7 @@ tenants:
   ]);
 });
 
-it("removes no tenant that a rollout has still to change, no file that another reads, and no stack unasked", async () => {
+it("refuses to remove a tenant that an open rollout must change", async () => {
   using folder = repository({
     "tenants.yaml": targetsOf("  three: { settings: settings/one.yaml }\n"),
   });
@@ -242,7 +242,7 @@ it("removes no tenant that a rollout has still to change, no file that another r
   expect(folder.git("status", "--porcelain", "--", "settings")).toBe("");
 });
 
-it("takes a tenant out of the file that declares it, and keeps what others include", async () => {
+it("removes a tenant from the file that declares it", async () => {
   using folder = repository({
     "tenants.yaml": targetsOf("  three: { settings: settings/baseline.yaml }\ninclude: [more/eu.yaml]\n"),
     "more/eu.yaml": `version: 1\ntenants:\n  # In the EU.\n  four: { settings: ../settings/four.yaml }\n  five: { settings: ../settings/two.yaml }\n`,
@@ -265,7 +265,7 @@ it("takes a tenant out of the file that declares it, and keeps what others inclu
   expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("lies outside the repository")]);
 });
 
-it("takes a second tenant for none that is there by what both have of one baseline", async () => {
+it("adds a tenant that shares only baseline entries with another", async () => {
   using folder = repository({
     "tenants.yaml": targetsOf().replace("  two: {}\n", ""),
     "settings/baseline.yaml": `version: 1\nownDomains: [hooli.example]\ndeny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`,

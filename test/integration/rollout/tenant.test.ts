@@ -85,7 +85,7 @@ const tenant = async (...args: string[]): Promise<CommandOutcome> =>
 
 const textOf = (file: string): string => readFileSync(folder.path(file), "utf8");
 
-it("takes a tenant in beside the others, with what the baseline does not say of it, and out again", async () => {
+it("declares only what the baseline lacks when adding a tenant", async () => {
   const before = textOf("tenants.yaml");
   const added = await tenant("add", "hooli", "--wave", "canary");
   expect(added.stdout).toBe(

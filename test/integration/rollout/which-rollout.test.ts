@@ -106,7 +106,7 @@ function isTriedAgain(all: readonly Written[], index: number): boolean {
   );
 }
 
-it("is the newest that a verb is for, whatever came after it", async () => {
+it("selects the newest rollout that a command applies to", async () => {
   let count = 0;
   await fc.assert(
     fc.asyncProperty(journals, async (drawn) => {
@@ -116,7 +116,7 @@ it("is the newest that a verb is for, whatever came after it", async () => {
   );
 });
 
-it("is the same in PostgreSQL", async () => {
+it("selects the same rollout in PostgreSQL", async () => {
   await using postgres = await startPostgres();
   for (const [index, written] of fc.sample(journals, { numRuns: 3, seed: 7 }).entries()) {
     await expectMeant(await postgres.createDatabase(`which_${index}`), written);
@@ -146,7 +146,7 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
   }
 }
 
-it("resumes and abandons a rollout that no run is at, and stops one that a run is at", async () => {
+it("resumes and abandons only idle rollouts, and stops running ones", async () => {
   const database = join(folder, "held.db");
   const one = (state: Written["state"]): Written => ({
     state,

@@ -7,7 +7,7 @@ import { PlannedFleet } from "./planned-fleet";
  * What the Markdown and HTML of `email-security rollout` say of a plan, over the sandbox.
  */
 
-describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () => {
+describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   let fleet: PlannedFleet;
 
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     await fleet?.[Symbol.asyncDispose]();
   });
 
-  it("asks every tenant's mail, or none's, as it is told; the digest is the same", async () => {
+  it("reads every tenant's mail or none, according to --evidence", async () => {
     const all = await fleet.plan(["--evidence", "all"]);
     expect(all.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 7 * 5);
@@ -32,7 +32,7 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     expect(fleet.written("plan.md").split("Digest").at(-1)).toBe(told.split("Digest").at(-1));
   });
 
-  it("refuses to ask for mail that nothing would tell of", async () => {
+  it("rejects --evidence when no document would show it", async () => {
     const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
     expect(stderr).toContain("--evidence is told in the Markdown or HTML of a plan");
@@ -44,7 +44,7 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     }
   });
 
-  it("writes documents of no tenant where no drift is to be reverted", async () => {
+  it("writes empty documents when no drift is to be reverted", async () => {
     const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
     const says = "0 of 8 tenants say `onDrift: revert` in the settings files";
@@ -56,7 +56,7 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     expect(fleet.written("plan.html")).toContain("</html>");
   });
 
-  it("has its comment in the same place where too few could be planned to go on", async () => {
+  it("keeps the comment marker when planning fails", async () => {
     const { code, stderr } = await fleet.plan([], { T0_KEY: undefined });
     const text = fleet.written("plan.md");
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);

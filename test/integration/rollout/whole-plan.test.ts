@@ -7,7 +7,7 @@ import { NAMES, PlannedFleet } from "./planned-fleet";
  * What the Markdown and HTML of `email-security rollout` say of a plan, over the sandbox.
  */
 
-describe.skipIf(!hasShell)("a rollout's plan for a pull request", () => {
+describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   let fleet: PlannedFleet;
 
   beforeAll(async () => {
@@ -18,14 +18,14 @@ describe.skipIf(!hasShell)("a rollout's plan for a pull request", () => {
     await fleet?.[Symbol.asyncDispose]();
   });
 
-  it("asks the CLI for no state that a file holds", async () => {
+  it("reads a stack's state file instead of asking the CLI", async () => {
     fleet.hasState("held", { manifest: {}, resources: [] });
     expect(await fleet.plan(["--only", "held", "t0"])).toMatchObject({ code: 2 });
     const exports = fleet.calls.filter((call) => call.includes("export"));
     expect(new Set(exports)).toEqual(new Set(["--non-interactive stack export --stack t0"]));
   });
 
-  it("tells a change of many once, and asks the mail of a sample in which each change is", async () => {
+  it("shows a shared change once, with evidence from sampled tenants", async () => {
     const { code, stderr } = await fleet.plan(["--fail-on", "risk"]);
     const text = fleet.written("plan.md");
     expect(code).toBe(3);

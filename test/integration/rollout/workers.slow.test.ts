@@ -9,8 +9,8 @@ import { startPostgres } from "../../support/postgres";
 import { RolloutWorker } from "../../support/rollout-worker";
 import { begun } from "./workers";
 
-describe.concurrent("tenants on several machines", () => {
-  it("are taken from a worker that stands still past its lease: it is told to stop, and its late result is refused", async () => {
+describe.concurrent("a worker of a distributed rollout", () => {
+  it("loses its job when it stalls past the lease", async () => {
     await using postgres = await startPostgres();
     await using rollout = await begun(postgres, "one", [[1, 1]]);
     const ended = rollout.conducted();
@@ -36,7 +36,7 @@ describe.concurrent("tenants on several machines", () => {
     expect(quick.events.map(({ kind }) => kind)).not.toContain("lost");
   });
 
-  it("are let go of by a worker that does not hear of the database in time, before anybody else may have them", async () => {
+  it("gives up its jobs when the database stays silent", async () => {
     await using postgres = await startPostgres();
     await using rollout = await begun(postgres, "one", [[1, 1]]);
     const ended = rollout.conducted();
@@ -58,10 +58,8 @@ describe.concurrent("tenants on several machines", () => {
   });
 });
 
-describe.concurrent("a host that is cut off from the database", () => {
-  it("knows that it has lost what it held, and its tenants, before the database lets another have them", async ({
-    skip,
-  }) => {
+describe.concurrent("a host cut off from the database", () => {
+  it("gives up its lock and jobs before another host gets them", async ({ skip }) => {
     await using host = disposable(await makeCutOffHost());
     if (typeof host.it === "string") return skip(host.it);
     const { address, inside, cut } = host.it;
@@ -107,8 +105,8 @@ function disposable<T extends AsyncDisposable>(it: T | string): { readonly it: T
   };
 }
 
-describe.concurrent("the queue of tenants", () => {
-  it("finishes what is under way when asked to stop, and gives it to another at once when asked to end", async () => {
+describe.concurrent("the job queue", () => {
+  it("finishes jobs on stop and hands them over on abort", async () => {
     await using postgres = await startPostgres();
     await using rollout = await begun(postgres, "one", [[4, 2]]);
     const ended = rollout.conducted();
@@ -139,7 +137,7 @@ describe.concurrent("the queue of tenants", () => {
     ]);
   });
 
-  it("has a job once however often it is handed out, none of a transaction that was taken back, and a new one for a new round", async () => {
+  it("runs each enqueued job once per round", async () => {
     await using postgres = await startPostgres();
     const database = await openPostgres(postgres.url);
     const lane = await openPgBossQueue(postgres.url, { log: () => {} });

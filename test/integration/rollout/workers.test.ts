@@ -3,8 +3,8 @@ import { startPostgres } from "../../support/postgres";
 import { RolloutWorker } from "../../support/rollout-worker";
 import { begun, mostAtOnce, underWay } from "./workers";
 
-describe("tenants on several machines", () => {
-  it("are done once each, within the limits of two rollouts, over a killed worker and a restarted database", async () => {
+describe("a distributed rollout", () => {
+  it("applies each tenant once despite a killed worker and database restart", async () => {
     await using postgres = await startPostgres();
     await using one = await begun(
       postgres,

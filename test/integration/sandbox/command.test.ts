@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { runCommand } from "../../support/sandbox-command";
 import { caller, startService, THREATS, VIPS } from "./service";
 
-test.each(["SIGINT", "SIGTERM"] as const)("greets with all that one needs, and %s ends it", async (signal) => {
+test.each(["SIGINT", "SIGTERM"] as const)("prints its URL and keys on start, and exits on %s", async (signal) => {
   const command = runCommand(["--scenario", "empty"]);
   const url = await command.url;
   expect((await caller(url, "sandbox-globex-console").get(VIPS)).status).toBe(200);
@@ -29,7 +29,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("greets with all that one needs, and %
   );
 });
 
-test("--threats and --rate-limit do what they say", async () => {
+test("applies --threats and --rate-limit", async () => {
   const command = runCommand(["--threats", "60", "--rate-limit", "2/m", "--retry-after", "date"]);
   const acme = caller(await command.url, "sandbox-acme-ci");
   expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.pagination.total).toBe(60);
@@ -40,7 +40,7 @@ test("--threats and --rate-limit do what they say", async () => {
   expect((await command.ended).code).toBe(0);
 });
 
-test("what can't be is told in one line on stderr, with exit code 1", async () => {
+test("reports an invalid option in one line and exits 1", async () => {
   await using other = await startService();
   const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
   const diary = join(folder, "diary.txt");

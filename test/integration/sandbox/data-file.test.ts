@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test("a reopened file continues with its data and is not seeded again", async () => {
+test("reopens a file with its data, without seeding it again", async () => {
   const entry = { list: "deny", entry_type: "domain", value: "kept.example" };
   const before = await (async () => {
     await using service = await startService({ data });
@@ -33,7 +33,7 @@ test("a reopened file continues with its data and is not seeded again", async ()
   expect((await service.acme.post(ENTRIES, entry)).status).toBe(409);
 });
 
-test("detection runs again on opening, and does not bring back whom an exclusion keeps out", async () => {
+test("runs detection again on opening but respects exclusions", async () => {
   const removed = ["ruth.castellan@acme.example", "eleanor.voss@acme.example"];
   {
     await using service = await startService({ data });
@@ -49,7 +49,7 @@ test("detection runs again on opening, and does not bring back whom an exclusion
   expect(listed.filter((email) => removed.includes(email))).toEqual([]);
 });
 
-test("the file holds no API key", async () => {
+test("stores no API key in the file", async () => {
   await (await startSandbox({ data })).close();
   const bytes = readFileSync(data, "latin1");
   expect(bytes).not.toContain("sandbox-acme-ci");
@@ -57,7 +57,7 @@ test("the file holds no API key", async () => {
   expect(readdirSync(folder)).toEqual(["service.db"]);
 });
 
-test("a scenario other than the file's own is refused; its own, or none, is not", async () => {
+test("rejects a scenario other than the file's own", async () => {
   await (await startSandbox({ data, scenario: "empty" })).close();
   await expect(startSandbox({ data, scenario: "acme" })).rejects.toMatchObject({
     code: "ERR_SANDBOX_SCENARIO",
@@ -68,7 +68,7 @@ test("a scenario other than the file's own is refused; its own, or none, is not"
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
 });
 
-test("a file that is no sandbox database, or a later release's, is refused and left untouched", async () => {
+test("rejects a foreign or newer database and leaves it untouched", async () => {
   const refusesUntouched = async (message: RegExp) => {
     const bytes = readFileSync(data);
     await expect(startSandbox({ data })).rejects.toMatchObject({
@@ -96,7 +96,7 @@ test("a file that is no sandbox database, or a later release's, is refused and l
   await refusesUntouched(/schema version 99/);
 });
 
-test("a file of schema version 1 is migrated: its data stay, and it has mail when it is asked for", async () => {
+test("migrates a file of schema version 1 and keeps its data", async () => {
   const entry = { list: "deny", entry_type: "domain", value: "kept.example" };
   const before = await (async () => {
     await using service = await startService({ data });
@@ -120,7 +120,7 @@ test("a file of schema version 1 is migrated: its data stay, and it has mail whe
   later.close();
 });
 
-test("a file of schema version 2 is migrated: the threats it holds are counted", async () => {
+test("migrates a file of schema version 2 and counts its threats", async () => {
   const metrics = async () => {
     await using service = await startService({ data });
     const names = ["threats_over_time", "top_targeted_entities", "top_threat_types", "hours_saved"];
@@ -137,7 +137,7 @@ test("a file of schema version 2 is migrated: the threats it holds are counted",
   expect(await metrics()).toEqual(before);
 });
 
-test("mail is generated once: a reopened file continues with it, and refuses another size", async () => {
+test("generates mail only once", async () => {
   const mail = await (async () => {
     await using service = await startService({ data, threats: 200 });
     return [service.sandbox.threats("acme"), service.sandbox.phishingReports("acme")];
@@ -153,13 +153,13 @@ test("mail is generated once: a reopened file continues with it, and refuses ano
   });
 });
 
-test("a size that was asked for holds, though nobody asked for the mail before the file was closed", async () => {
+test("keeps the requested size even before any mail is read", async () => {
   await (await startSandbox({ data, threats: 90 })).close();
   await using sandbox = await startSandbox({ data });
   expect(sandbox.threats("acme")).toHaveLength(90);
 });
 
-test("a folder, a place that isn't there and a file in use are told as such, and a bad port makes no file", async () => {
+test("reports an invalid path or a file in use", async () => {
   await expect(startSandbox({ data: folder })).rejects.toMatchObject({ code: "ERR_SANDBOX_DATA_FILE" });
   await expect(startSandbox({ data: join(folder, "no", "where.db") })).rejects.toMatchObject({
     code: "ERR_SANDBOX_DATA_FILE",
@@ -173,7 +173,7 @@ test("a folder, a place that isn't there and a file in use are told as such, and
   });
 });
 
-test("killed amid writes, it has kept all that it answered, each with its audit rows", async () => {
+test("keeps every acknowledged write after a kill", async () => {
   const child = runCommand(["--data", data]);
   const url = await child.url;
   const acme = caller(url, "sandbox-acme-ci");
@@ -224,7 +224,7 @@ test("killed amid writes, it has kept all that it answered, each with its audit 
   expect(excluded.size % 2).toBe(0);
 });
 
-test("killed while it makes its file, it leaves none that is half made", async () => {
+test("leaves no partial file when killed during creation", async () => {
   // The seeding takes a moment; somewhere within these delays the process is at it.
   for (const delayMs of [60, 120, 180, 240]) {
     const file = join(folder, `${delayMs}.db`);

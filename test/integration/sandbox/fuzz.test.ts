@@ -16,7 +16,7 @@ const run = promisify(execFile);
  * It is Schemathesis: that on PATH, or one that is installed from PyPI into a virtual environment of its own.
  */
 test.runIf(process.env["SANDBOX_FUZZ"])(
-  "a fuzzer finds no 500 and no answer outside the description",
+  "returns no 500 and nothing undocumented to a fuzzer",
   { timeout: 600_000 },
   async () => {
     const schemathesis = await findSchemathesis();

@@ -21,13 +21,13 @@ function settableClock(time = NOW): { clock: () => Date; set(ms: number): void }
   };
 }
 
-describe("windows", () => {
+describe("time windows", () => {
   test.each([
     [THREATS, "minutes_ago=60", 60 * MINUTE],
     [THREATS, "", 7 * DAY],
     [REPORTS, "minutes_ago=60", 60 * MINUTE],
     [REPORTS, "", 30 * DAY],
-  ])("%s?%s cuts exactly where it says, at both edges", async (path, query, length) => {
+  ])("are exact at both edges: %s?%s", async (path, query, length) => {
     const { clock, set } = settableClock();
     await using service = await startService({ clock });
     const { acme } = service;
@@ -45,7 +45,7 @@ describe("windows", () => {
     expect(await shows(time + length + 1)).toEqual([]);
   });
 
-  test("those of the metrics do as well: a day is 24 hours", async () => {
+  test("use 24-hour days in metrics", async () => {
     const { clock, set } = settableClock();
     await using service = await startService({ clock });
     const { acme } = service;
@@ -68,7 +68,7 @@ describe("windows", () => {
       expect(await counted(now)).toBe(await inMinutes(now));
   });
 
-  test("however recent one is, it isn't empty at first; half a year later it is", async () => {
+  test("contain mail at first, and none half a year later", async () => {
     const { clock, set } = settableClock();
     await using service = await startService({ clock });
     for (const tenant of [service.acme, service.globex]) {
@@ -91,7 +91,7 @@ describe("windows", () => {
   });
 });
 
-test("the mean time to analyze is the mean of the seconds that the finished analyses took", async () => {
+test("returns the mean duration of finished analyses", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
   const data = join(folder, "service.db");
   const means: Record<number, number> = {};
@@ -118,7 +118,7 @@ test("the mean time to analyze is the mean of the seconds that the finished anal
   expect(Math.min(...rows.map((row) => row.seconds ?? 1))).toBeGreaterThan(0);
 });
 
-describe("the generated half year", () => {
+describe("generated mail", () => {
   const mailOf = async (options: SandboxOptions) => {
     await using service = await startService(options);
     return ["acme", "globex"].map((tenant) => [
@@ -127,7 +127,7 @@ describe("the generated half year", () => {
     ]);
   };
 
-  test("is the same for the same seed, scenario and clock, whatever was written before, and another for others", async () => {
+  test("is deterministic for a seed, scenario and clock", async () => {
     const mail = await mailOf({});
     expect(await mailOf({ seed: 1 })).toEqual(mail);
     expect(await mailOf({ seed: 2 })).not.toEqual(mail);
@@ -141,7 +141,7 @@ describe("the generated half year", () => {
     expect(sandbox.threats("acme")).toEqual(mail[0]?.[0]);
   });
 
-  test("holds some 1,500 threats of acme and 300 of globex, or as many as asked for; empty holds none", async () => {
+  test("has the default or the requested number of threats", async () => {
     const sizes = async (options: SandboxOptions) =>
       (await mailOf(options)).map(([threats, reports]) => [threats?.length, (reports?.length ?? 0) > 0]);
     expect(await sizes({})).toEqual([
@@ -170,7 +170,7 @@ describe("the generated half year", () => {
     expect(Date.parse(NOW) - oldest).toBeGreaterThan(170 * DAY);
   });
 
-  test("attacks favour VIPs and the finance people", async () => {
+  test("targets mostly VIPs and finance employees", async () => {
     await using service = await startService();
     const vips = service.sandbox.vips("acme").map((row) => row.email);
     const finance = ["lena.hartmann", "marcus.bell", "yuki.sato", "greta.nilsen", "invoices"].map(
@@ -183,7 +183,7 @@ describe("the generated half year", () => {
     expect(hits / attacks.length).toBeGreaterThan(0.65);
   });
 
-  test("some of it comes from the deny list's domains and mailboxes, and from look-alikes of the company's domain", async () => {
+  test("includes senders on the deny list and look-alike domains", async () => {
     await using service = await startService();
     const threats = service.sandbox.threats("acme");
     const senders = new Set(threats.flatMap((threat) => [threat.sender_email, threat.sender_domain]));
@@ -197,7 +197,7 @@ describe("the generated half year", () => {
     }
   });
 
-  test("names no domain that could be somebody's", async () => {
+  test("uses reserved domains only", async () => {
     const text = JSON.stringify(await mailOf({}));
     const domains = new Set(
       [...text.matchAll(/(?:@|https:\/\/)([a-z0-9.-]+\.[a-z]+)|"sender_domain":"([^"]+)"/g)].map(
@@ -210,7 +210,7 @@ describe("the generated half year", () => {
   });
 });
 
-test("a path parameter is what was encoded, whatever that is", async () => {
+test("decodes any percent-encoded path parameter", async () => {
   await using sandbox = await startSandbox();
   const headers = { "X-Api-Key": "sandbox-acme-ci" };
   const id = fc
@@ -227,6 +227,6 @@ test("a path parameter is what was encoded, whatever that is", async () => {
   );
 });
 
-test.each([-1, 1.5, Number.NaN, 1_000_001])("%d is no number of threats", async (threats) => {
+test.each([-1, 1.5, Number.NaN, 1_000_001])("rejects %d threats", async (threats) => {
   await expect(startSandbox({ threats })).rejects.toMatchObject({ code: "ERR_SANDBOX_OPTION" });
 });

@@ -7,7 +7,7 @@ const NOBODY = "mei.chen@acme.example";
 const EXCLUDED = "walter.finch@acme.example";
 const OUTSIDER = "someone@elsewhere.example";
 
-describe("what the reference leaves open", () => {
+describe("behavior that the reference leaves open", () => {
   const lists = { added: [], already_vip: [CEO], not_in_org: [OUTSIDER] };
   const error = expect.stringContaining(OUTSIDER);
   const refusals: [SandboxOptions, status: number, body: unknown][] = [
@@ -18,14 +18,14 @@ describe("what the reference leaves open", () => {
       [{ notInOrgStatus: status, notInOrgShape: "top" }, status, { error, ...lists }],
     ]),
   ];
-  test.each(refusals)("an add outside the organization with %j answers %i", async (options, status, body) => {
+  test.each(refusals)("answers an outsider as configured: %j gives %i", async (options, status, body) => {
     await using service = await startService(options);
     const answer = await service.acme.post(VIPS, { emails: [OUTSIDER, CEO] });
     expect([answer.status, answer.body]).toEqual([status, body]);
     expect(service.sandbox.audit("acme")).toEqual([]);
   });
 
-  test("addClearsExclusion: false answers `added`, but the mailbox stays excluded and no VIP", async () => {
+  test("keeps the mailbox excluded with addClearsExclusion: false", async () => {
     await using service = await startService({ addClearsExclusion: false });
     const { acme, sandbox } = service;
     for (const _ of [1, 2]) {
@@ -39,7 +39,7 @@ describe("what the reference leaves open", () => {
     expect((await acme.patch(VIPS, { email: EXCLUDED, comment: "" })).status).toBe(404);
   });
 
-  test("addStoresAutoDetected: false leaves an auto-detected VIP as it is", async () => {
+  test("leaves an auto-detected VIP unchanged with addStoresAutoDetected: false", async () => {
     await using service = await startService({ addStoresAutoDetected: false });
     const { acme, sandbox } = service;
     const { body } = await acme.post(VIPS, { emails: [CEO], comment: "explicitly" });
@@ -49,7 +49,7 @@ describe("what the reference leaves open", () => {
     expect(sandbox.audit("acme")).toEqual([]);
   });
 
-  test('echoValue: "as-sent" shows values as they were sent, and compares them as ever', async () => {
+  test('returns values as sent with echoValue: "as-sent"', async () => {
     await using service = await startService({ echoValue: "as-sent" });
     const { acme } = service;
     const entry = { list: "deny", entry_type: "domain", value: "Bücher.Example." };
@@ -60,7 +60,7 @@ describe("what the reference leaves open", () => {
     expect(added).toEqual(["Mei.Chen@Acme.Example"]);
   });
 
-  test("newId: an id may hold any characters, and is found again when they are percent-encoded", async () => {
+  test("accepts ids with any characters from newId", async () => {
     const id = "a/b?c#d%2F é&x=..;";
     await using service = await startService({ newId: () => id });
     const { acme } = service;
@@ -74,7 +74,7 @@ describe("what the reference leaves open", () => {
 });
 
 describe("scenarios", () => {
-  test("empty has the directories and whom they make a VIP, and nothing that somebody set", async () => {
+  test("include only directories and detected VIPs when empty", async () => {
     await using service = await startService({ scenario: "empty" });
     const { sandbox } = service;
     for (const { name } of sandbox.tenants) {
@@ -85,7 +85,7 @@ describe("scenarios", () => {
     expect(sandbox.vips("acme").map((row) => row.email)).toContain(EXCLUDED);
   });
 
-  test("both tenants have two fixed keys, and both work", async () => {
+  test("give both tenants two working keys", async () => {
     await using service = await startService();
     const { sandbox } = service;
     expect(sandbox.tenants).toEqual([
@@ -99,7 +99,7 @@ describe("scenarios", () => {
     }
   });
 
-  test("uses no domain and no address that could be somebody's", async () => {
+  test("use reserved domains and addresses only", async () => {
     await using service = await startService();
     const { sandbox } = service;
     const shown = ["acme", "globex"].flatMap((tenant) => [
@@ -111,7 +111,7 @@ describe("scenarios", () => {
     expect(shown.filter((text) => !reserved.test(text))).toEqual([]);
   });
 
-  test("a company of one's own is a scenario, too", async () => {
+  test("include a custom company", async () => {
     const scenario: Scenario = {
       name: "tiny",
       tenants: [
@@ -130,7 +130,7 @@ describe("scenarios", () => {
     expect(sandbox.vips("solo")).toMatchObject([{ email: "me@solo.example", source: "auto" }]);
   });
 
-  test("an unknown one is refused with the names of those that there are", async () => {
+  test("are listed in the error for an unknown name", async () => {
     await expect(startSandbox({ scenario: "acne" })).rejects.toMatchObject({
       code: "ERR_SANDBOX_SCENARIO",
       message: expect.stringMatching(/"acne".*acme, empty/),
@@ -139,7 +139,7 @@ describe("scenarios", () => {
 });
 
 describe("hooks", () => {
-  test("intercept answers before anything is handled", async () => {
+  test("answer before the request is handled (intercept)", async () => {
     await using service = await startService({
       intercept: ({ method, path, body }) =>
         method === "POST"
@@ -159,7 +159,7 @@ describe("hooks", () => {
     expect(sandbox.audit("acme")).toEqual([]);
   });
 
-  test("intercept may take its time, and send what isn't JSON, or nothing", async () => {
+  test("return a delayed, non-JSON or empty response (intercept)", async () => {
     await using service = await startService({
       intercept: async ({ method }) => {
         await Promise.resolve();
@@ -179,7 +179,7 @@ describe("hooks", () => {
     expect([nothing.status, await nothing.text()]).toEqual([204, ""]);
   });
 
-  test("afterHandle sees the answer and replaces it; the write stands", async () => {
+  test("replace the response but keep the write (afterHandle)", async () => {
     const seen: Json[] = [];
     await using service = await startService({
       afterHandle(request, response) {
@@ -199,7 +199,7 @@ describe("hooks", () => {
     expect(sandbox.requests[0]?.status).toBe(500);
   });
 
-  test("500 | Internal Server Error | server failure", async () => {
+  test("return a 500 response when they throw", async () => {
     await using service = await startService({
       newId: () => {
         throw new Error("no more ids");
@@ -215,8 +215,8 @@ describe("hooks", () => {
   });
 });
 
-describe("a look inside", () => {
-  test("requests are logged with tenant and label, never with the key", async () => {
+describe("inspection", () => {
+  test("logs requests with tenant and label, never with the key", async () => {
     await using service = await startService();
     const { acme, stranger, sandbox } = service;
     const live = sandbox.requests;
@@ -259,7 +259,7 @@ describe("a look inside", () => {
     });
   });
 
-  test("the audit log is each tenant's own, newest last, and limited", async () => {
+  test("returns each tenant's own audit log, newest last", async () => {
     await using service = await startService();
     const { acme, globex, stranger, sandbox } = service;
     for (const n of [1, 2, 3]) await acme.post(`${VIPS}/remove`, { emails: [`p${n}@acme.example`] });
@@ -274,7 +274,7 @@ describe("a look inside", () => {
     expect((await acme.get("/sandbox/audit?limit=0")).status).toBe(400);
   });
 
-  test("rows in process are those of the list endpoints", async () => {
+  test("returns the same rows as the list endpoints", async () => {
     await using service = await startService();
     const { acme, sandbox } = service;
     expect(sandbox.vips("acme")).toEqual((await acme.get(`${VIPS}?page_size=200`)).body.results.items);
@@ -283,7 +283,7 @@ describe("a look inside", () => {
     expect(() => sandbox.vips("initech")).toThrow(expect.objectContaining({ code: "ERR_SANDBOX_TENANT" }));
   });
 
-  test("a port in use, or no port at all, is told by code", async () => {
+  test("reports an invalid or used port by code", async () => {
     await using service = await startService();
     const port = Number(new URL(service.sandbox.url).port);
     for (const bad of [port, -1, 65_536, 1.5]) {
@@ -291,7 +291,7 @@ describe("a look inside", () => {
     }
   });
 
-  test("close may be called twice, and ends even when an answer never comes", async () => {
+  test("closes twice, and despite a pending response", async () => {
     const sandbox = await startSandbox({ intercept: () => new Promise(() => {}) });
     const hanging = fetch(sandbox.url + VIPS);
     hanging.catch(() => {});

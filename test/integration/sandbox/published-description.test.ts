@@ -65,7 +65,7 @@ function judgeOf(description: Json): (schema: Json) => ValidateFunction {
   };
 }
 
-test("covers the twenty endpoints, each with what any of them may answer", async () => {
+test("describes the twenty endpoints and their responses", async () => {
   await using service = await startService();
   const description = await describedBy(service);
   expect(description).toMatchObject({
@@ -98,7 +98,7 @@ test("covers the twenty endpoints, each with what any of them may answer", async
   }
 });
 
-test("carries the reference's defaults and limits", async () => {
+test("contains the reference's defaults and limits", async () => {
   await using service = await startService();
   const { paths } = await describedBy(service);
   const parameter = (path: string, name: string) =>
@@ -131,8 +131,8 @@ describe.each<[string, SandboxOptions]>([
   ["answering 422 at the top outside the organization", { notInOrgStatus: 422, notInOrgShape: "top" }],
   ["without any mail", { scenario: "empty" }],
   ["without patience", { rateLimit: { perSecond: 0.001, burst: 5 } }],
-])("a sandbox %s", (_, options) => {
-  test("answers nothing that its description doesn't describe", async () => {
+])("sandbox %s", (_, options) => {
+  test("returns only responses that its description covers", async () => {
     const answers: { method: string; path: string; status: number; body: unknown }[] = [];
     await using service = await startService({
       ...options,

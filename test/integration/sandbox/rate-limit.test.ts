@@ -15,7 +15,7 @@ async function limited(rateLimit: { perSecond: number; burst?: number; retryAfte
   };
 }
 
-test("so many requests a second are answered, the next are 429 with the seconds to wait", async () => {
+test("answers 429 with Retry-After above the limit", async () => {
   await using service = await limited({ perSecond: 3 });
   const { acme, pass, sandbox } = service;
   const statuses = async (count: number) => {
@@ -35,7 +35,7 @@ test("so many requests a second are answered, the next are 429 with the seconds 
   expect(sandbox.requests.filter(({ status }) => status === 429)).toHaveLength(6);
 });
 
-test("a refused write is not done", async () => {
+test("performs no write that it rejects", async () => {
   await using service = await limited({ perSecond: 1 });
   const { acme, sandbox } = service;
   await acme.get(VIPS);
@@ -44,7 +44,7 @@ test("a refused write is not done", async () => {
   expect(sandbox.audit("acme")).toEqual([]);
 });
 
-test("the limit is each tenant's own, whichever of its keys asks, and concerns the service alone", async () => {
+test("applies the limit per tenant, across its keys", async () => {
   await using service = await limited({ perSecond: 1 });
   const { acme, acmeConsole, globex, stranger } = service;
   const status = async (of: Json, path: string) => (await of.get(path)).status;
@@ -57,7 +57,7 @@ test("the limit is each tenant's own, whichever of its keys asks, and concerns t
   expect(await status(acme, "/sandbox/requests")).toBe(200);
 });
 
-test("a minute's worth may come at once, and a token takes its time to come back", async () => {
+test("allows a burst, then refills one token at a time", async () => {
   await using service = await limited({ perSecond: 2 / 60, burst: 2 });
   const { acme, pass } = service;
   expect([(await acme.get(VIPS)).status, (await acme.get(VIPS)).status]).toEqual([200, 200]);
@@ -70,7 +70,7 @@ test("a minute's worth may come at once, and a token takes its time to come back
   expect((await acme.get(VIPS)).status).toBe(200);
 });
 
-test("Retry-After is an HTTP date, or missing, if wanted; whoever heeds it gets through", async () => {
+test("sends Retry-After as a date or not at all, as configured", async () => {
   await using dated = await limited({ perSecond: 0.4, retryAfter: "date" });
   await dated.acme.get(VIPS);
   dated.pass(1);
@@ -91,6 +91,6 @@ test.each([
   { perSecond: Number.NaN },
   { perSecond: Number.POSITIVE_INFINITY },
   { perSecond: 1, burst: 0 },
-])("%j is no rate limit", async (rateLimit) => {
+])("rejects the rate limit %j", async (rateLimit) => {
   await expect(startSandbox({ rateLimit })).rejects.toMatchObject({ code: "ERR_SANDBOX_OPTION" });
 });

@@ -21,19 +21,19 @@ test.each<[string, ...string[]]>([
   ["a choice", "--retry-after", LINES],
   ["an unknown option", `--${LINES}`],
   ["a scenario", "--scenario", LINES],
-])("the command shows %s that it refuses as text", async (_name, ...args) => {
+])("escapes %s in an error", async (_name, ...args) => {
   const output = await email("sandbox", ...args);
   expect(output).toContain("error:");
   expect(commandsIn(output)).toEqual([]);
 });
 
-test("the command shows an unknown command as text", async () => {
+test("escapes an unknown command in an error", async () => {
   const output = await email(LINES);
   expect(output).toContain("error:");
   expect(commandsIn(output)).toEqual([]);
 });
 
-test("and the name of a file too", async () => {
+test("escapes a file name in an error", async () => {
   await using folder = await EmptyFolder.create();
   const output = await email("sandbox", "--data", join(folder.path, LINES, "file"));
   expect(output).toContain("can't be opened");

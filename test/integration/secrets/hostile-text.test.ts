@@ -101,24 +101,21 @@ const ARGUMENTS: Readonly<Record<HandlerName, (text: string) => Properties[]>> =
 };
 
 describe("check", () => {
-  test.each(Object.entries(ARGUMENTS))(
-    "of %s tells what is wrong, and prints nothing of it that is no text",
-    async (handler, make) => {
-      for (const text of SENDABLE) {
-        for (const args of make(text)) {
-          const { failures } = await provider.resource(handler as HandlerName).check(args);
-          expectNothingButText(failures);
-          for (const property of Object.keys(failures)) {
-            // The engine prints the value of a property beside its failure, as it is.
-            if (property !== "") expectNothingButText(args[property]);
-          }
+  test.each(Object.entries(ARGUMENTS))("escapes hostile text in the problems of %s", async (handler, make) => {
+    for (const text of SENDABLE) {
+      for (const args of make(text)) {
+        const { failures } = await provider.resource(handler as HandlerName).check(args);
+        expectNothingButText(failures);
+        for (const property of Object.keys(failures)) {
+          // The engine prints the value of a property beside its failure, as it is.
+          if (property !== "") expectNothingButText(args[property]);
         }
       }
-    },
-  );
+    }
+  });
 
   test.each(COMMANDS.filter(([, text]) => text.isWellFormed()))(
-    "refuses a comment that holds %s, and shows where",
+    "rejects a comment that contains %s, and shows where",
     async (_name, text) => {
       const of = async (handler: HandlerName, args: Properties) =>
         (await provider.resource(handler).check(args)).failures;
@@ -137,7 +134,7 @@ describe("check", () => {
     },
   );
 
-  test("takes a comment of several lines, with tabs, HTML, Markdown and formulas, and letters of all scripts", async () => {
+  test("accepts a comment with line breaks, markup and any script", async () => {
     const comment = `a\r\n\tb\n<script>alert(1)</script> ![](http://x) =SUM(A1) ::1 می\u200cخواهم 👨\u200d👩\u200d👧 # ## x [y]`;
     const { failures } = await provider
       .resource("allowDenyEntry")
@@ -166,8 +163,8 @@ function poisoned({ status, body }: ServiceResponse, text: string): ServiceRespo
   return { status, body: poison(body) };
 }
 
-describe("what the service says reaches neither the terminal nor the state as anything but text", () => {
-  test.each(TOGETHER)("%s", async (name, text) => {
+describe("hostile text from the service", () => {
+  test.each(TOGETHER)("is escaped in output and state: %s", async (name, text) => {
     // A process that has heard nothing but failures asks no more.
     await provider.nextRun();
     const at = `a${TOGETHER.findIndex(([one]) => one === name)}`;
@@ -208,7 +205,7 @@ describe("what the service says reaches neither the terminal nor the state as an
     expect(shown.length).toBeGreaterThanOrEqual(9);
   });
 
-  test("rows that nobody declared, with hostile values, scopes and mailboxes", async () => {
+  test("is escaped in undeclared rows", async () => {
     // What failed halfway is told in a header, for which this side has less room than the engine.
     const some = ALL.filter((text) => text.length < 200);
     answer = ({ method, path }, response) => {
@@ -261,7 +258,7 @@ describe("what the service says reaches neither the terminal nor the state as an
   });
 });
 
-test("an error of the client is nothing but text, whatever the service answers and in whatever field", async () => {
+test("escapes hostile text in every client error", async () => {
   await using client = new ClosedClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
   for (const text of ALL) {
     const header = text.replace(/[^\t -~\x80-\xff]/g, "");

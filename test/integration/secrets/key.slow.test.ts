@@ -9,7 +9,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test("the packed package holds nothing of the environment in which it was packed", async () => {
+test("packs nothing from the environment into the package", async () => {
   await using folder = await EmptyFolder.create();
   vi.stubEnv("EMAIL_SECURITY_API_KEY", key);
   vi.stubEnv("EMAIL_SECURITY_BASE_URL", `https://${Buffer.from(key).toString("hex")}.example`);

@@ -28,7 +28,7 @@ function everythingShown(thing: unknown): string {
   return shown.join("\n");
 }
 
-describe("a service that echoes the key", () => {
+describe("service that echoes the key", () => {
   const half = Math.ceil(key.length / 2);
   const ECHOES: Readonly<Record<string, string>> = {
     whole: key,
@@ -43,7 +43,7 @@ describe("a service that echoes the key", () => {
     "in hex": Buffer.from(key).toString("hex"),
   };
 
-  test.each(Object.entries(ECHOES))("%s: no error shows it", async (_name, echo) => {
+  test.each(Object.entries(ECHOES))("causes no error that shows the key: %s", async (_name, echo) => {
     let answer: ServiceResponse | undefined;
     await using sandbox = await startSandbox({ scenario: "empty", intercept: () => answer });
     const own = new SettingsClient({ baseUrl: sandbox.url, apiKey: key, retries: false });
@@ -73,7 +73,7 @@ describe("a service that echoes the key", () => {
   });
 });
 
-test("nothing that holds the key shows it, nor does what is exported", async () => {
+test("hides the key when objects that hold it are printed", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const own = new SettingsClient({ baseUrl: sandbox.url, apiKey: key });
   await own.vipEmployees.list().catch(() => undefined);
@@ -86,7 +86,7 @@ test("nothing that holds the key shows it, nor does what is exported", async () 
   await own.close();
 });
 
-describe("a process that has the key in its environment", () => {
+describe("process with the key in its environment", () => {
   const environment = {
     ...runEnvironment(),
     EMAIL_SECURITY_BASE_URL: "http://127.0.0.1:9",
@@ -106,7 +106,7 @@ describe("a process that has the key in its environment", () => {
     );
   }
 
-  test("writes no report with it when it crashes, and tells it to nobody who lists processes", async () => {
+  test("exposes the key in no crash report or process listing", async () => {
     await using folder = await EmptyFolder.create();
     const flags = ["--report-uncaught-exception", `--report-directory=${folder.path}`, "--report-filename=report.json"];
     const program = `
@@ -121,7 +121,7 @@ describe("a process that has the key in its environment", () => {
     expect(await canary.findInFolder(folder.path)).toEqual([]);
   });
 
-  test("would be seen to have it, if the report told the environment", async () => {
+  test("would expose the key in a report with the environment", async () => {
     await using folder = await EmptyFolder.create();
     const program = "process.report.excludeEnv = false; console.log(JSON.stringify(process.report.getReport()));";
     expect(canary.find("the report", await run(folder.path, program))).not.toEqual([]);

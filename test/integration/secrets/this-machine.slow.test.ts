@@ -13,7 +13,7 @@ import { click, Machine } from "./machine";
  * What others on the same machine, and the programs that are started on it, get to see of a tenant: nothing that they don't need.
  */
 
-describe("a file with what a tenant holds", () => {
+describe("file written by a command", () => {
   const REPORTS: readonly (readonly [verb: string, args: readonly string[], files: readonly string[]])[] = [
     [
       "plan",
@@ -50,8 +50,8 @@ describe("a file with what a tenant holds", () => {
   );
 });
 
-describe.skipIf(!hasShell)("a run that was killed", () => {
-  it("leaves a plan only until the next", async () => {
+describe.skipIf(!hasShell)("killed run", () => {
+  it("leaves a plan only until the next run", async () => {
     using machine = new Machine();
     const temporary = join(machine.folder, "tmp");
     mkdirSync(temporary);
@@ -77,8 +77,8 @@ describe.skipIf(!hasShell)("a run that was killed", () => {
   });
 });
 
-describe("what was clicked in the console", () => {
-  it("is told as text by drift --adopt, a line each", async () => {
+describe("text from the console", () => {
+  it("is escaped by `drift --adopt`, one line each", async () => {
     using machine = new Machine();
     const clicked = Object.values(HOSTILE).map((text, index) => ({
       id: `ade_${index}`,
@@ -99,9 +99,9 @@ describe("what was clicked in the console", () => {
   });
 });
 
-describe("a password in --database", () => {
+describe("password in --database", () => {
   it.each([["rollout", "tenants.yaml"], ["rollout", "history"], ["worker"]])(
-    "is told of once by %s, with where it is to be, and is never repeated",
+    "is warned about once by %s and never printed",
     async (...verb) => {
       using machine = new Machine();
       const place = "postgres://me:s3cr3t-w0rd@127.0.0.1:1/rollouts";

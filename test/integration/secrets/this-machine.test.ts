@@ -9,7 +9,7 @@ import { KEY, KEYS, Machine } from "./machine";
  * What others on the same machine, and the programs that are started on it, get to see of a tenant: nothing that they don't need.
  */
 
-describe.skipIf(!hasShell)("what a program is started with", () => {
+describe.skipIf(!hasShell)("environment of child processes", () => {
   it.each<[string, readonly string[], readonly string[], readonly string[]]>([
     ["doctor", ["doctor", "--format", "json"], ["pulumi version", "pulumi whoami --non-interactive"], []],
     [
@@ -25,7 +25,7 @@ describe.skipIf(!hasShell)("what a program is started with", () => {
       ["pulumi version", "pulumi --non-interactive stack"],
       ["GLOBEX_KEY", "INITECH_TOKEN"],
     ],
-  ])("by %s holds no key that it does not need", async (_name, args, started, unknown) => {
+  ])("contains no unneeded key when started by %s", async (_name, args, started, unknown) => {
     using machine = new Machine();
     const run = await machine.run(args);
     expect([...machine.seen.keys()].sort(), run.output).toEqual([...started].sort());
@@ -39,7 +39,7 @@ describe.skipIf(!hasShell)("what a program is started with", () => {
     }
   });
 
-  it("is nobody's key for git", async () => {
+  it("contains no key for git", async () => {
     using machine = new Machine();
     machine.write("work/.git/HEAD", "");
     vi.stubEnv("PATH", [machine.programs, dirname(process.execPath), "/usr/bin", "/bin"].join(delimiter));

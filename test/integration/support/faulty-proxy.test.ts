@@ -36,7 +36,7 @@ const causeOf = async (promise: Promise<unknown>): Promise<unknown> =>
       (error.cause as { code?: string } | undefined)?.code ?? error.code ?? error.name,
   );
 
-test("passes requests on, and keeps what was asked, served and told", async () => {
+test("forwards requests and records them with their responses", async () => {
   await using made = await proxied();
   const { proxy } = made;
   const boundaries: string[] = [];
@@ -52,7 +52,7 @@ test("passes requests on, and keeps what was asked, served and told", async () =
   await expect.poll(() => boundaries).toEqual(["before 0 undefined", "committed 1 201 undefined", "answered 201"]);
 });
 
-test("hits the requests that it should, before or after the service has done them", async () => {
+test("applies a fault to the selected requests, before or after the service", async () => {
   await using made = await proxied();
   const { proxy } = made;
   const reset = proxy.inject({
@@ -75,7 +75,7 @@ test("hits the requests that it should, before or after the service has done the
   expect(proxy.requests).toMatchObject([{ served: 201, told: "half" }]);
 });
 
-test("tells what it is told to tell", async () => {
+test("returns the injected response", async () => {
   await using made = await proxied();
   const { proxy } = made;
   const told = {
@@ -99,7 +99,7 @@ test("tells what it is told to tell", async () => {
   expect(await causeOf(slow.text())).toBe(23);
 });
 
-test("refuses connections, and accepts them again on the same address", async () => {
+test("refuses connections, then accepts them again at the same address", async () => {
   await using made = await proxied();
   const { proxy } = made;
   proxy.hooks = { afterCommit: () => proxy.refuse() };
@@ -109,7 +109,7 @@ test("refuses connections, and accepts them again on the same address", async ()
   expect((await post(proxy)).status).toBe(409);
 });
 
-test("drops what a hook says, and what the service can't be asked", async () => {
+test("drops a connection when a hook says so or the service is down", async () => {
   await using made = await proxied();
   const { proxy } = made;
   proxy.hooks = { beforeForward: () => "drop" };
@@ -119,7 +119,7 @@ test("drops what a hook says, and what the service can't be asked", async () => 
   expect(await causeOf(post(proxy))).toBe("ECONNRESET");
 });
 
-test("speaks TLS, with a certificate that changes", async () => {
+test("speaks TLS with its own certificate", async () => {
   await using made = await proxied();
   const certificate = makeCertificate("localhost");
   await using proxy = await startFaultyProxy({ target: made.sandbox.url, certificate });

@@ -7,7 +7,7 @@ import { domain, person, service } from "./service";
 const entry = (at: number) =>
   ({ list: "deny", entry_type: "domain", value: domain("deny", at), verdict_scope: "global" }) as const;
 
-it("has 16 writes on their way at first, however many there are to make, of every kind", async () => {
+it("sends at most 16 writes concurrently at first", async () => {
   let underWay = 0;
   let most = 0;
   let release = () => {};
@@ -37,7 +37,7 @@ it("has 16 writes on their way at first, however many there are to make, of ever
 });
 
 it.each(["seconds", "date", "none"] as const)(
-  "makes all writes in spite of a rate limit (Retry-After: %s)",
+  "completes all writes despite a rate limit (Retry-After: %s)",
   async (retryAfter) => {
     const refusedAt: number[] = [];
     await using acme = await service({
@@ -78,7 +78,7 @@ it.each(["seconds", "date", "none"] as const)(
   },
 );
 
-it("reads a page that was refused again, and not the whole list", async () => {
+it("retries a rejected page instead of the full list", async () => {
   const refuse = new Set(["deny 2", "deny 3"]);
   const refuseOnce = ({ query }: ServiceRequest) =>
     refuse.delete(`${query["list"]} ${query["page"]}`)
@@ -96,7 +96,7 @@ it("reads a page that was refused again, and not the whole list", async () => {
   expect(acme.time.atMs).toBe(6_000);
 });
 
-it("sends a refused batch again, as it was", async () => {
+it("retries a rejected batch unchanged", async () => {
   let refusals = 2;
   await using acme = await service({
     people: 3,
@@ -110,7 +110,7 @@ it("sends a refused batch again, as it was", async () => {
   expect(acme.time.slept).toEqual([250, 500]);
 });
 
-it("gives up after eight tries with the service's own words", async () => {
+it("gives up after eight attempts with the service's message", async () => {
   await using acme = await service({ intercept: () => ({ status: 429, body: { error: "closed today" } }) });
   const failure = await acme.tenant.createEntry(entry(1)).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(RateLimitedError);

@@ -11,7 +11,7 @@ const query = (at: number, list: "allow" | "deny" = "deny"): EntryQuery => ({
 });
 const MANY = Array.from({ length: 5_000 }, (_, at) => at);
 
-it("reads each list once for 5,000 who ask at the same time, and once more for 5,000 who ask anew", async () => {
+it("shares one read of each list among 5,000 callers", async () => {
   await using acme = await service({ people: 450, vips: 450, denied: 401, allowed: 1 });
   const { tenant, trace } = acme;
   const reading = ["allow 1 200", "deny 1 200", "deny 2 200", "deny 3 200"];
@@ -25,7 +25,7 @@ it("reads each list once for 5,000 who ask at the same time, and once more for 5
   expect(trace()).toEqual(vips);
 });
 
-it("is sure of 5,000 that are gone by the readings that one needs", async () => {
+it("confirms 5,000 missing rows with the reads for one", async () => {
   await using acme = await service({ people: 450, vips: 450, denied: 401, allowed: 200 });
   const { tenant, trace } = acme;
   const found = await Promise.all(
@@ -42,7 +42,7 @@ it("is sure of 5,000 that are gone by the readings that one needs", async () => 
   expect(trace()).toEqual([]);
 });
 
-it("reads a list again for 3 s before something counts as gone", async () => {
+it("rereads a list for 3 s before reporting a row gone", async () => {
   await using acme = await service({ people: 200, vips: 200, denied: 200 });
   const { tenant, time, trace } = acme;
   expect(await tenant.findEntryConfirmed(query(999))).toBeUndefined();
@@ -52,7 +52,7 @@ it("reads a list again for 3 s before something counts as gone", async () => {
   expect(time.slept).toEqual([...pauses.flatMap((pause) => [pause, pause]), ...pauses]);
 });
 
-it("is sure at once of what nobody expects, where one page holds the list", async () => {
+it("skips the rereads for a row that isn't expected", async () => {
   await using acme = await service({ people: 200, vips: 200, denied: 200 });
   const isExpected = false;
   expect(await acme.tenant.findEntryConfirmed(query(999), { isExpected })).toBeUndefined();
@@ -60,7 +60,7 @@ it("is sure at once of what nobody expects, where one page holds the list", asyn
   expect(acme.trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
 });
 
-it("finds what one reading missed while another writer was at work", async () => {
+it("finds an entry missed by a read during a concurrent write", async () => {
   let hidden = 2;
   // Twice another row stands where the entry was: as many came as went, so that the reading looks whole.
   const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
@@ -87,7 +87,7 @@ it("finds what one reading missed while another writer was at work", async () =>
   expect(trace().sort()).toEqual(["allow 1 200", "deny 1 200", "deny 2 200"]);
 });
 
-it("reads again when an entry is deleted between two pages", async () => {
+it("rereads when an entry is deleted between two pages", async () => {
   let done = false;
   await using acme = await service({
     denied: 401,
@@ -112,7 +112,7 @@ it("reads again when an entry is deleted between two pages", async () => {
   ]);
 });
 
-it("lays own writes over the readings, on both lists", async () => {
+it("merges its own writes into the snapshots of both lists", async () => {
   await using acme = await service({ people: 3, vips: 3, denied: 250, allowed: 250 });
   const { tenant, trace } = acme;
   const created = {
@@ -143,7 +143,7 @@ it("lays own writes over the readings, on both lists", async () => {
   ]);
 });
 
-it("gives all entries, the allow list first, and all VIPs, one row a mailbox, by the shared reading", async () => {
+it("returns all entries and VIPs from shared snapshots", async () => {
   const twiceAndNameless = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
     if (!request.path.endsWith("/vip_employees")) return undefined;
     const { results } = response.body as { results: { items: object[]; total: number } };

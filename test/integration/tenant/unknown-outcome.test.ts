@@ -32,8 +32,8 @@ const READINGS = ["allow 1 200", "deny 1 200"];
 /** Two readings have to miss what is sent again, for a list may lag. */
 const TWICE = [...READINGS, ...READINGS];
 
-describe("an addition of an entry whose outcome is unknown", () => {
-  it("is taken as done when the list shows it", async () => {
+describe("entry creation with an unknown outcome", () => {
+  it("succeeds when the list shows the entry", async () => {
     await using acme = await failing("after");
     acme.fail(1);
     const { row, isNew } = await acme.tenant.createEntry(entry(1));
@@ -41,7 +41,7 @@ describe("an addition of an entry whose outcome is unknown", () => {
     expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...READINGS]);
   });
 
-  it("is made again when the list does not", async () => {
+  it("is retried when the list doesn't show the entry", async () => {
     await using acme = await failing("before");
     acme.fail(1);
     const { isNew } = await acme.tenant.createEntry(entry(1));
@@ -49,7 +49,7 @@ describe("an addition of an entry whose outcome is unknown", () => {
     expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...TWICE, "POST allow_deny_entries 201"]);
   });
 
-  it("is made three times in all, the next one after two readings", async () => {
+  it("is attempted three times, with two reads before each retry", async () => {
     await using acme = await failing("before");
     acme.fail(99);
     await expect(acme.tenant.createEntry(entry(1))).rejects.toMatchObject({
@@ -60,14 +60,14 @@ describe("an addition of an entry whose outcome is unknown", () => {
     expect(acme.trace()).toEqual([post, ...TWICE, post, ...TWICE, post, ...READINGS]);
   });
 
-  it("is not made again when the list can't be read, and the first failure is told", async () => {
+  it("isn't retried when the list can't be read", async () => {
     await using acme = await service({ intercept: () => BOOM });
     const failure = await acme.tenant.createEntry(entry(1)).catch((error: unknown) => error);
     expect(failure).toMatchObject({ request: { method: "POST" }, outcomeUnknown: true });
     expect(acme.trace().filter((line) => line.startsWith("POST"))).toHaveLength(1);
   });
 
-  it("shares its readings with the others that failed in the same moment", async () => {
+  it("shares its reads with others that failed at once", async () => {
     await using acme = await failing("after");
     acme.fail(16);
     await Promise.all(Array.from({ length: 16 }, (_, at) => acme.tenant.createEntry(entry(at))));
@@ -78,8 +78,8 @@ describe("an addition of an entry whose outcome is unknown", () => {
   });
 });
 
-describe("a batch of VIPs whose outcome is unknown", () => {
-  it.each(["before", "after"] as const)("is looked up, and sent again where it has to be (failed %s)", async (when) => {
+describe("batch of VIPs with an unknown outcome", () => {
+  it.each(["before", "after"] as const)("is verified and retried if needed (failed %s)", async (when) => {
     await using acme = await failing(when, 300);
     acme.fail(1);
     const { tenant, sandbox, trace } = acme;
@@ -91,7 +91,7 @@ describe("a batch of VIPs whose outcome is unknown", () => {
     expect(sandbox.vips("acme")).toHaveLength(300);
   });
 
-  it.each(["before", "after"] as const)("that goes too (failed %s)", async (when) => {
+  it.each(["before", "after"] as const)("is verified for a removal too (failed %s)", async (when) => {
     await using acme = await failing(when, 300);
     const { tenant, sandbox, trace } = acme;
     await acme.console("POST", "/vip_employees", { emails: people(300), comment: "x" });
@@ -104,7 +104,7 @@ describe("a batch of VIPs whose outcome is unknown", () => {
   });
 });
 
-it("knows that a deletion was its own when a later try finds nothing", async () => {
+it("reports its own deletion when a retry finds nothing", async () => {
   await using acme = await failing("after");
   await acme.console("POST", "/allow_deny_entries", entry(1));
   acme.fail(1);
@@ -117,23 +117,20 @@ it("knows that a deletion was its own when a later try finds nothing", async () 
 it.each([
   ["204", { status: 204 }, true, 1],
   ["an empty 200, after it was done", { status: 200, body: "" }, true, 2],
-] as const)(
-  "takes a deletion that is answered with %s for done when that is known",
-  async (_what, answer, isDone, requests) => {
-    let left = 1;
-    await using acme = await service({
-      denied: 1,
-      afterHandle: ({ method }) => (method === "DELETE" && left-- > 0 ? answer : undefined),
-    });
-    const [entry] = await acme.tenant.readAllEntries();
-    acme.trace();
-    expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe(isDone ? "deleted" : "gone");
-    expect(acme.trace()).toHaveLength(requests);
-    expect(acme.sandbox.allowDenyEntries("acme")).toEqual([]);
-  },
-);
+] as const)("accepts a deletion answered with %s", async (_what, answer, isDone, requests) => {
+  let left = 1;
+  await using acme = await service({
+    denied: 1,
+    afterHandle: ({ method }) => (method === "DELETE" && left-- > 0 ? answer : undefined),
+  });
+  const [entry] = await acme.tenant.readAllEntries();
+  acme.trace();
+  expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe(isDone ? "deleted" : "gone");
+  expect(acme.trace()).toHaveLength(requests);
+  expect(acme.sandbox.allowDenyEntries("acme")).toEqual([]);
+});
 
-it("makes a deletion that was answered with an empty 200 and not done again", async () => {
+it("retries a deletion answered with an empty 200 but not done", async () => {
   let left = 1;
   await using acme = await service({
     denied: 1,

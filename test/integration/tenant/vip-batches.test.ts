@@ -3,7 +3,7 @@ import { NotInOrganizationError, SettingsClient } from "../../../provider/client
 import { TenantCache } from "../../../provider/tenant";
 import { people, person, service } from "./service";
 
-it("makes 2,500 VIPs of one comment in three requests, and removes them in three", async () => {
+it("adds and removes 2,500 VIPs in three requests each", async () => {
   await using acme = await service({ people: 2_500 });
   const { tenant, sandbox, trace } = acme;
   await Promise.all(people(2_500).map((email) => tenant.addVip(email, "Board")));
@@ -15,7 +15,7 @@ it("makes 2,500 VIPs of one comment in three requests, and removes them in three
   expect(sandbox.exclusions("acme")).toHaveLength(2_500);
 });
 
-it("does the same on the process's own clock", async () => {
+it("batches additions on the real clock", async () => {
   await using acme = await service({ people: 1_500 });
   const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
   const tenant = new TenantCache({ client });
@@ -24,7 +24,7 @@ it("does the same on the process's own clock", async () => {
   await client.close();
 });
 
-it("groups by comment; none is none", async () => {
+it("groups additions by comment", async () => {
   await using acme = await service({ people: 2_400 });
   const { tenant, sandbox, trace } = acme;
   const comments = ["Board", "Finance", undefined];
@@ -34,7 +34,7 @@ it("groups by comment; none is none", async () => {
   expect(comments.map((_, at) => byMailbox.get(person(at)))).toEqual(["Board", "Finance", ""]);
 });
 
-it("tells each caller of its own mailbox", async () => {
+it("returns each caller the result of its own mailbox", async () => {
   await using acme = await service({ people: 3, vips: 1 });
   const results = await Promise.all(people(3).map((email) => acme.tenant.addVip(email, "Board")));
   expect(results).toEqual([
@@ -50,10 +50,10 @@ describe.each([
   { notInOrgStatus: 200, notInOrgShape: "results" },
   { notInOrgStatus: 400, notInOrgShape: "results" },
   { notInOrgStatus: 422, notInOrgShape: "top" },
-] as const)("outsiders told by $notInOrgStatus, at $notInOrgShape", (behaviour) => {
+] as const)("mailboxes outside the organization, status $notInOrgStatus at $notInOrgShape", (behaviour) => {
   const { notInOrgStatus: status } = behaviour;
 
-  it("are rejected alone, at one more request for a batch that holds any", async () => {
+  it("are rejected alone with one extra request per batch", async () => {
     await using acme = await service({ people: 2_497, ...behaviour });
     const { tenant, sandbox, trace } = acme;
     const emails = people(2_497);

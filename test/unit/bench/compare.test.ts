@@ -28,22 +28,22 @@ function worse(before: Kept, now: Kept): readonly string[] {
   return compared(before, now, floorOf).worse;
 }
 
-describe("a bench beside an earlier one", () => {
+describe("comparison with an earlier benchmark", () => {
   const before = bench(["list", { seconds: 2 }], ["list", { seconds: 2.4 }]);
 
-  it("finds what is slower than it ever was, and by more than a tenth", () => {
+  it("reports an operation slower than every earlier run by over a tenth", () => {
     const now = bench(["list", { seconds: 2.6 }], ["list", { seconds: 2.8 }]);
     expect(worse(before, now)).toEqual(["list: refresh of 5,000: time 2.70 s, and 2.20 s before"]);
   });
 
-  it("takes for noise what overlaps, and what is within a tenth", () => {
+  it("ignores differences that overlap or stay within a tenth", () => {
     expect(worse(before, bench(["list", { seconds: 2.3 }], ["list", { seconds: 3.4 }]))).toEqual([]);
     const even = bench(["list", { seconds: 2 }]);
     expect(worse(even, bench(["list", { seconds: 2.19 }]))).toEqual([]);
     expect(worse(even, bench(["list", { seconds: 2.21 }]))).toHaveLength(1);
   });
 
-  it("blames no row for a machine that became slower with its floor", () => {
+  it("blames only the floor when the whole machine is slower", () => {
     const quick = bench(["floor", { seconds: 1 }], ["list", { seconds: 2 }]);
     expect(worse(quick, bench(["floor", { seconds: 2 }], ["list", { seconds: 4 }]))).toEqual([
       "floor: refresh of 5,000: time 2.00 s, and 1.00 s before",
@@ -53,7 +53,7 @@ describe("a bench beside an earlier one", () => {
     ]);
   });
 
-  it("takes a floor's noise for noise, and finds what is beyond it", () => {
+  it("ignores the floor's noise but reports slowdowns beyond it", () => {
     const of = (floors: readonly number[], seconds: number): Kept =>
       bench(
         ...floors.map((floor) => ["floor", { seconds: floor }] as const),
@@ -67,7 +67,7 @@ describe("a bench beside an earlier one", () => {
     ]);
   });
 
-  it("counts requests and state to the last one, and memory roughly", () => {
+  it("compares requests and state exactly but memory approximately", () => {
     const of = (reads: number, compactBytes: number, peakBytes: number): Kept =>
       bench(["list", { requests: { reads, writes: 1 }, stateAnEntry: { compactBytes, fileBytes: 1 }, peakBytes }]);
     expect(worse(of(26, 100, 100e6), of(26, 100, 114e6))).toEqual([]);
@@ -79,7 +79,7 @@ describe("a bench beside an earlier one", () => {
     expect(worse(of(26, 100, 100e6), of(20, 90, 50e6))).toEqual([]);
   });
 
-  it("names whose times may be measured again, and none whose requests or bytes tell enough", () => {
+  it("lists only time regressions for remeasurement", () => {
     const now = bench(["list", { seconds: 2.6 }], ["vips", { requests: { reads: 3, writes: 0 } }]);
     const was = bench(["list", { seconds: 2 }], ["vips", { requests: { reads: 2, writes: 0 } }]);
     const { worse, slower } = compared(was, now, floorOf);
@@ -87,7 +87,7 @@ describe("a bench beside an earlier one", () => {
     expect([...slower]).toEqual(["list"]);
   });
 
-  it("says which commits stand side by side, and leaves out what only one of them has", () => {
+  it("shows the compared commits and omits operations measured only once", () => {
     const { text } = compared(before, bench(["list", { seconds: 2 }], ["vips", { seconds: 9 }]), floorOf);
     expect(text).toContain("0123abcde, 2026-11-01");
     expect(text).toContain("list: refresh of 5,000");

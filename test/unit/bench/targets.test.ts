@@ -16,11 +16,11 @@ function measured(seconds: (count: number) => number | undefined): number | unde
   return verdictsOf(rowsOf(observations)).find(({ what }) => what === WHAT)?.measured;
 }
 
-it("tells growth apart from what each run takes once, by the operation that grows most", () => {
+it("measures growth by the fastest-growing operation, without the fixed cost", () => {
   expect(measured((count) => 2 + count / 1_000)).toBeCloseTo(1);
   expect(measured((count) => 2 + (count / 1_000) ** 1.2)).toBeCloseTo(1.416, 2);
 });
 
-it("misses what could not be measured of one size", () => {
+it("misses the target when one size could not be measured", () => {
   expect(measured((count) => (count === 50_000 ? undefined : 2 + count / 1_000))).toBe(Number.POSITIVE_INFINITY);
 });

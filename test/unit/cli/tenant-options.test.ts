@@ -7,7 +7,7 @@ import {
   type SelectionOptions,
 } from "../../../provider/cli/tenant-options";
 
-it("selects the same, whether values stand beside the options or not", () => {
+it("parses repeated and space-separated selection options alike", () => {
   const alone = addSelectionOptions(new Command()).argument("[file]");
   const beside = addRepeatableSelectionOptions(new Command()).argument("[values...]");
   alone.parse(["--only", "a,b", "c*", "--label", "ring=canary", "!eu=yes"], { from: "user" });
@@ -20,7 +20,7 @@ it("selects the same, whether values stand beside the options or not", () => {
   expect(beside.args).toEqual(["v", "w"]);
 });
 
-it("takes an empty name for no leave to mean all", () => {
+it("rejects an empty name in --only", () => {
   expect(parseSelection({})).toEqual({});
   for (const only of [[""], [","], []]) expect(() => parseSelection({ only })).toThrow("--only names no tenant");
 });

@@ -5,7 +5,7 @@ import { wrapForTerminal } from "../../../provider/cli/wrap-for-terminal";
 const LONG = `\u001b[1msettings/acme.yaml:5:3\u001b[22m \u001b[33mwarning:\u001b[39m "a.example" ${"is covered ".repeat(8)}(shadowed)`;
 const TEXT = `${LONG}\n    deeper ${"word ".repeat(20).trim()}\n${"x".repeat(120)}\n`;
 
-it("breaks lines for a terminal at spaces, two columns deeper, and counts no colour", () => {
+it("wraps terminal lines at spaces with an indent, ignoring color codes", () => {
   const lines = wrapForTerminal(TEXT, { isTTY: true, columns: 80 }).split("\n");
   const plain = lines.map((line) => stripVTControlCharacters(line));
   expect(plain.filter((line) => line.length > 80)).toEqual(["x".repeat(120)]);
@@ -14,7 +14,7 @@ it("breaks lines for a terminal at spaces, two columns deeper, and counts no col
   expect(plain.map((line) => line.trim()).join(" ")).toBe(stripVTControlCharacters(TEXT).split(/\s+/).join(" "));
 });
 
-it("breaks lines at 80 columns for a file or a pipe", () => {
+it("wraps lines at 80 columns for a file or a pipe", () => {
   const lines = wrapForTerminal(`one ${"word ".repeat(20).trim()}`, {}).split("\n");
   expect(lines.map((line) => line.length)).toEqual([78, 26]);
 });
@@ -28,6 +28,6 @@ it("keeps a command in backticks on one line", () => {
   ]);
 });
 
-it("keeps what a pipeline would read as a command at the start of a line", () => {
+it("escapes a pipeline command that wrapping moves to a line start", () => {
   expect(wrapForTerminal(`${"x".repeat(78)} ::error::y`, {})).toBe(`${"x".repeat(78)}\n  \\u{3a}:error::y`);
 });

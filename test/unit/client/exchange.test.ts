@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import { expect, it, vi } from "vitest";
 import { exchange } from "../../../provider/client/exchange";
 
-it("tells of an answer that is longer than a text can be as of one that broke off, and never leaves it pending", async () => {
+it("treats a response too long for a string as truncated", async () => {
   const dispatcher = {
     dispatch(_options: unknown, handler: Dispatcher.DispatchHandler): boolean {
       const controller = {} as Dispatcher.DispatchController;

@@ -66,7 +66,7 @@ async function load(limit: Limit, time: VirtualTime, count: number, tookMs: numb
   return most;
 }
 
-it("lets 16 writes begin at once, and the next when one of them ends", async () => {
+it("starts 16 writes at once and queues the rest", async () => {
   const { limit } = harness();
   const { open, call } = openCalls();
   const all = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
@@ -83,7 +83,7 @@ it("lets 16 writes begin at once, and the next when one of them ends", async () 
   expect(open).toHaveLength(20);
 });
 
-it("adds 4 places for every window of quick answers while others wait, to 64 at most", async () => {
+it("adds 4 slots per fast window of responses, up to 64", async () => {
   const { limit, time } = harness();
   // Windows of 16 and 20 answers, and one that is not full.
   await load(limit, time, 16 + 20 + 23, 10);
@@ -92,13 +92,13 @@ it("adds 4 places for every window of quick answers while others wait, to 64 at 
   expect([limit.concurrency, most]).toEqual([64, 64]);
 });
 
-it("adds none for calls that leave places free", async () => {
+it("adds no slots while some are free", async () => {
   const { limit, time } = harness();
   for (let at = 0; at < 100; at += 1) await load(limit, time, 1, 10);
   expect(limit.concurrency).toBe(16);
 });
 
-it("halves the places when a window takes twice as long as the best, but never for answers within 50 ms", async () => {
+it("halves concurrency when latency doubles, except below 50 ms", async () => {
   const { limit, time } = harness();
   await load(limit, time, 16, 1);
   await load(limit, time, 16, 49);
@@ -109,7 +109,7 @@ it("halves the places when a window takes twice as long as the best, but never f
   expect(limit.concurrency).toBe(1);
 });
 
-it("takes a latency above the floor for the service's own as long as it is not twice the best", async () => {
+it("keeps concurrency until latency exceeds twice the best", async () => {
   const { limit, time } = harness();
   await load(limit, time, 16, 100);
   await load(limit, time, 16, 199);
@@ -118,14 +118,14 @@ it("takes a latency above the floor for the service's own as long as it is not t
   expect(limit.concurrency).toBe(8);
 });
 
-it("does not look at the time of batches", async () => {
+it("ignores the latency of batches", async () => {
   const { limit, time } = harness();
   await load(limit, time, 16, 1);
   for (let at = 0; at < 32; at += 1) await limit.batch(() => time.sleep(5_000));
   expect(limit.concurrency).toBe(16);
 });
 
-it("pauses the whole tenant after a refusal, halves once for all that were on their way, and tries again", async () => {
+it("pauses all calls and halves concurrency once after rate-limit responses", async () => {
   const { limit, time } = harness();
   const { open, call } = openCalls();
   const writes = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
@@ -146,7 +146,7 @@ it("pauses the whole tenant after a refusal, halves once for all that were on th
   expect(time.atMs).toBe(1_000);
 });
 
-it("begins no write while the pause lasts", async () => {
+it("starts no write during a rate-limit pause", async () => {
   const time = new VirtualTime();
   let wake = () => {};
   const asleep = new Promise<void>((resolve) => {
@@ -175,7 +175,7 @@ it("begins no write while the pause lasts", async () => {
   expect([tries, others]).toEqual([2, 1]);
 });
 
-it("doubles the pause with each refusal in a row, and gives up at the eighth try", async () => {
+it("doubles the pause per consecutive refusal and gives up after eight attempts", async () => {
   const { limit, time } = harness();
   let tries = 0;
   const last = refusal();
@@ -191,7 +191,7 @@ it("doubles the pause with each refusal in a row, and gives up at the eighth try
   expect(time.slept.at(-1)).toBe(30_000);
 });
 
-it("draws the pause from the upper half of its length", async () => {
+it("applies jitter to the upper half of the pause", async () => {
   const { limit, time } = harness();
   time.chance = 0;
   let tries = 0;
@@ -202,7 +202,7 @@ it("draws the pause from the upper half of its length", async () => {
   expect(time.slept).toEqual([125, 250]);
 });
 
-it("goes on doubling in spite of answers to what was on its way before the refusal", async () => {
+it("keeps doubling despite responses to requests sent before the refusal", async () => {
   const { limit, time } = harness();
   const { open, call } = openCalls();
   const writes = Promise.all([limit.write(call), limit.write(call)]);
@@ -219,7 +219,7 @@ it("goes on doubling in spite of answers to what was on its way before the refus
   expect(time.slept).toEqual([250, 500]);
 });
 
-it("makes what was refused before what was not tried yet", async () => {
+it("retries refused calls before starting queued ones", async () => {
   const { limit } = harness();
   const order: number[] = [];
   const call = (at: number) => async () => {
@@ -232,7 +232,7 @@ it("makes what was refused before what was not tried yet", async () => {
   expect(order.slice(0, 18)).toEqual([...Array.from({ length: 16 }, (_, at) => at), 0, 16]);
 });
 
-it("begins the doubling anew after an answer", async () => {
+it("resets the pause after a successful response", async () => {
   const { limit, time } = harness();
   for (let at = 0; at < 2; at += 1) {
     let tries = 0;
@@ -244,7 +244,7 @@ it("begins the doubling anew after an answer", async () => {
   expect(time.slept).toEqual([250, 250]);
 });
 
-it("waits for as long as the service asks, and 2 minutes a call in all", async () => {
+it("honors Retry-After up to 2 minutes per call", async () => {
   const { limit, time } = harness();
   let tries = 0;
   const call = async () => {
@@ -256,7 +256,7 @@ it("waits for as long as the service asks, and 2 minutes a call in all", async (
   expect(time.slept).toEqual([50_000, 50_000]);
 });
 
-it("fails what would have to wait for more than 2 minutes without sending it", async () => {
+it("rejects calls unsent while the pause exceeds 2 minutes", async () => {
   const { limit, time } = harness();
   const asked = refusal(600_000);
   await expect(limit.write(() => Promise.reject(asked))).rejects.toBe(asked);
@@ -275,7 +275,7 @@ it("fails what would have to wait for more than 2 minutes without sending it", a
   expect(sent).toBe(1);
 });
 
-it("makes reads in the same places, and tries a refused one again", async () => {
+it("applies the concurrency limit and retries to reads too", async () => {
   const { limit, time } = harness();
   const { open, call } = openCalls();
   const reads = Promise.all(Array.from({ length: 17 }, () => limit.read(call)));
@@ -290,7 +290,7 @@ it("makes reads in the same places, and tries a refused one again", async () => 
   await reads;
 });
 
-it("begins no other try after 2 minutes, though it had to wait for its place", async () => {
+it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
   const { limit, time } = harness();
   const { open, call } = openCalls();
   let tries = 0;
@@ -330,8 +330,8 @@ function failing(times: number, failure: () => ServiceError) {
   return { made, call };
 }
 
-describe("a failure that may pass", () => {
-  it("is tried four times in all, with a doubling wait", async () => {
+describe("a transient failure", () => {
+  it("is attempted four times with doubling backoff", async () => {
     for (const send of ["read", "patch"] as const) {
       const { limit, time } = harness();
       const { made, call } = failing(3, () => reset(calls[send]));
@@ -340,14 +340,14 @@ describe("a failure that may pass", () => {
     }
   });
 
-  it("is told with the number of tries, and that its outcome is unknown if that of any try is", async () => {
+  it("reports an unknown outcome if any attempt had one", async () => {
     const { limit } = harness();
     const failures = [reset(), neverSent(), neverSent(), neverSent()];
     const failure = await limit.patch(() => Promise.reject(failures.shift())).catch((error: unknown) => error);
     expect(failure).toMatchObject({ tries: 4, outcomeUnknown: true, message: "refused. Tried 4 times." });
   });
 
-  it("waits a shorter while by chance, down to a half", async () => {
+  it("applies jitter to the upper half of the backoff", async () => {
     const { limit, time } = harness();
     time.chance = 0;
     await limit.read(failing(2, () => reset(calls.read)).call);
@@ -364,7 +364,7 @@ describe("a failure that may pass", () => {
     expect(time.atMs).toBe(250);
   });
 
-  it("is not tried after 2 minutes, however few its tries were", async () => {
+  it("isn't retried after 2 minutes, however few its attempts", async () => {
     const { limit, time } = harness();
     let made = 0;
     const slow = async () => {
@@ -376,7 +376,7 @@ describe("a failure that may pass", () => {
     expect(made).toBe(2);
   });
 
-  it("asks a service that tells when to come back no earlier, and no other call does", async () => {
+  it("delays all calls by Retry-After", async () => {
     const { limit, time } = harness();
     const busy = () =>
       new ServerError("ERR_SERVER", "busy.", {
@@ -394,7 +394,7 @@ describe("a failure that may pass", () => {
     expect(limit.concurrency).toBe(8);
   });
 
-  it("of a POST is not tried again, unless the request never left", async () => {
+  it("isn't retried for a POST that may have been sent", async () => {
     const { limit } = harness();
     const unknown = failing(1, () => reset(calls.write));
     await expect(limit.write(unknown.call)).rejects.toMatchObject({ outcomeUnknown: true, tries: 1 });
@@ -403,7 +403,7 @@ describe("a failure that may pass", () => {
     expect(await limit.write(unsent.call)).toBe("done");
   });
 
-  it("is passed on at once where retries are off", async () => {
+  it("is thrown at once when retries are off", async () => {
     const time = new VirtualTime();
     const pacer = new Limit({ time, retries: false, timeoutMs: 30_000 });
     for (const failure of [() => reset(calls.read), () => refusal()]) {
@@ -415,7 +415,7 @@ describe("a failure that may pass", () => {
   });
 });
 
-it("passes on a failure that will not pass at once, and its place to the next", async () => {
+it("throws a permanent failure at once and frees its slot", async () => {
   const { limit, time } = harness();
   const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
   const all = await Promise.allSettled(Array.from({ length: 40 }, () => limit.write(() => Promise.reject(wrong))));
@@ -423,7 +423,7 @@ it("passes on a failure that will not pass at once, and its place to the next", 
   expect([time.slept, limit.concurrency]).toEqual([[], 20]);
 });
 
-it("halves the places once for all failures that were on their way", async () => {
+it("halves concurrency once for all in-flight failures", async () => {
   const { limit } = harness();
   const { open, call } = openCalls();
   const writes = Promise.allSettled(Array.from({ length: 16 }, () => limit.write(call)));
@@ -433,7 +433,7 @@ it("halves the places once for all failures that were on their way", async () =>
   expect(limit.concurrency).toBe(8);
 });
 
-describe("a permit", () => {
+describe("a rate-limit token", () => {
   /** A pacer whose permits the test gives; each try and each permit leaves its mark. */
   function withPermits(take: (asked: number) => Promise<void> = async () => {}) {
     const time = new VirtualTime();
@@ -455,13 +455,13 @@ describe("a permit", () => {
   }
   const no = () => Promise.reject(new Error("the tenant is another's"));
 
-  it.each(["read", "write", "patch", "batch"] as const)("is taken before every try of a %s", async (kind) => {
+  it.each(["read", "write", "patch", "batch"] as const)("is taken before every attempt of a %s", async (kind) => {
     const { limit, marks, marked } = withPermits();
     expect(await limit[kind](marked(failing(1, neverSent).call))).toBe("done");
     expect(marks).toEqual(["asked", "permit", "sent", "asked", "permit", "sent"]);
   });
 
-  it("is taken after the pause, of which the others are told, and not used when one began meanwhile", async () => {
+  it("is discarded if a pause starts before it arrives", async () => {
     let give = () => {};
     const held = new Promise<void>((resolve) => (give = resolve));
     const { limit, time, marks, marked } = withPermits((asked) => (asked === 2 ? held : Promise.resolve()));
@@ -485,7 +485,7 @@ describe("a permit", () => {
     expect(marks.filter((mark) => mark === "sent")).toHaveLength(3);
   });
 
-  it("that is refused fails the call, which was not sent, is not tried again and opens no circuit", async () => {
+  it("fails the call unsent and without retry when refused", async () => {
     let isAllowed = false;
     const { limit, time, marks, marked } = withPermits(() => (isAllowed ? Promise.resolve() : no()));
     for (let at = 0; at < 30; at += 1) {
@@ -503,7 +503,7 @@ describe("a permit", () => {
     expect(await limit.write(marked(async () => "sent"))).toBe("sent");
   });
 
-  it("that is refused before a second try leaves open what came of the first", async () => {
+  it("leaves the first attempt's outcome unknown when refused for the second", async () => {
     const { limit } = withPermits((asked) => (asked === 2 ? no() : Promise.resolve()));
     await expect(limit.patch(failing(1, () => reset(calls.patch)).call)).rejects.toMatchObject({
       code: "ERR_NO_PERMIT",
@@ -513,7 +513,7 @@ describe("a permit", () => {
     });
   });
 
-  it("may be waited for as long as it takes, and is no slowness", async () => {
+  it("doesn't count as latency, however long it takes", async () => {
     const time = new VirtualTime();
     const take = async () => {
       await turn();
@@ -533,7 +533,7 @@ describe("a permit", () => {
     expect(made.count).toBe(1);
   });
 
-  it("is not taken for what the circuit would not send", async () => {
+  it("isn't taken while the circuit breaker is open", async () => {
     const { limit, marks } = withPermits();
     for (let at = 0; at < 6; at += 1) {
       await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
@@ -544,8 +544,8 @@ describe("a permit", () => {
   });
 });
 
-describe("the budget of retries", () => {
-  it("is 10 for a whole tenant, and says so where it is used up", async () => {
+describe("the retry budget", () => {
+  it("allows 10 retries per tenant and reports when it is exhausted", async () => {
     const { limit } = harness();
     let made = 0;
     const failures = new Set<string>();
@@ -568,7 +568,7 @@ describe("the budget of retries", () => {
     expect(limit.consumeRetryBudget()).toBe(false);
   });
 
-  it("grows by one for 10 successes, to 100", async () => {
+  it("grows by one per 10 successes, up to 100", async () => {
     const { limit } = harness();
     const left = () => {
       let count = 0;
@@ -583,7 +583,7 @@ describe("the budget of retries", () => {
   });
 });
 
-describe("a service that is down", () => {
+describe("the circuit breaker", () => {
   const down = async (limit: Limit, kinds: readonly (keyof typeof calls)[]) => {
     let made = 0;
     const all = await Promise.allSettled(
@@ -602,7 +602,7 @@ describe("a service that is down", () => {
   it.each([
     ["500 writes", Array<"write">(500).fill("write"), 35],
     ["the reading of all three lists", Array<"read">(3).fill("read"), 12],
-  ])("gets few requests from %s, and then none", async (_what, kinds, most) => {
+  ])("opens after a few requests from %s", async (_what, kinds, most) => {
     const { limit } = harness();
     const { made } = await down(limit, kinds);
     expect(made).toBeLessThanOrEqual(most);
@@ -611,7 +611,7 @@ describe("a service that is down", () => {
     expect([more, codes]).toEqual([0, ["ERR_CIRCUIT_OPEN", "ERR_CIRCUIT_OPEN", "ERR_CIRCUIT_OPEN"]]);
   });
 
-  it("says what was done before, and the last failure", async () => {
+  it("reports the confirmed changes and the last failure", async () => {
     const { limit } = harness();
     for (let at = 0; at < 3; at += 1) await limit.write(async () => undefined);
     await limit.patch(async () => undefined);
@@ -625,7 +625,7 @@ describe("a service that is down", () => {
     });
   });
 
-  it("is asked once after half a minute, and by all when it answers", async () => {
+  it("sends one probe after 30 seconds and closes on success", async () => {
     const { limit, time } = harness();
     for (let at = 0; at < 6; at += 1) await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
     let made = 0;
@@ -645,13 +645,13 @@ describe("a service that is down", () => {
     expect(await limit.write(async () => "back")).toBe("back");
   });
 
-  it("is not what breaks 64 requests in one moment", async () => {
+  it("stays closed after one burst of concurrent failures", async () => {
     const { limit } = harness();
     const all = Array.from({ length: 64 }, () => failing(1, () => reset(calls.read)).call);
     expect(new Set(await Promise.all(all.slice(0, 10).map((call) => limit.read(call))))).toEqual(new Set(["done"]));
   });
 
-  it("is not one that refuses, or finds requests wrong", async () => {
+  it("stays closed on repeated client errors", async () => {
     const { limit } = harness();
     const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
     for (let at = 0; at < 30; at += 1) await limit.write(() => Promise.reject(wrong)).catch(() => {});
@@ -659,7 +659,7 @@ describe("a service that is down", () => {
   });
 });
 
-it("makes no other try for whoever has no time any more, and tells of each that it makes", async () => {
+it("stops retrying once the caller's deadline expires", async () => {
   const { time, limit } = harness();
   const told: string[] = [];
   let isOver = false;

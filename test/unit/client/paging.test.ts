@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readWholeList } from "../../../provider/client/paging";
 
-test("a list without an end is given up at once, not begun anew", async () => {
+test("gives up on an endless list without rereading it", async () => {
   let pages = 0;
   const endless = readWholeList({
     name: "deny list",
@@ -18,7 +18,7 @@ test("a list without an end is given up at once, not begun anew", async () => {
   expect(pages).toBe(10_000);
 });
 
-test("a page that fails is not tried again: its error is the list's", async () => {
+test("rethrows a page's error without retrying", async () => {
   const error = new Error("the connection broke");
   const asked: number[] = [];
   const reading = readWholeList({
@@ -34,7 +34,7 @@ test("a page that fails is not tried again: its error is the list's", async () =
   expect(asked).toEqual([1, 2]);
 });
 
-test("a list of more pages than any other is read to its end, where its total says so", async () => {
+test("reads past the page limit when the total requires it", async () => {
   const total = 10_500;
   const items = await readWholeList({
     name: "deny list",
@@ -44,7 +44,7 @@ test("a list of more pages than any other is read to its end, where its total sa
   expect(items).toHaveLength(total);
 });
 
-test("a total that nothing reaches is no endless loop either", async () => {
+test("gives up on a total that is never reached", async () => {
   let pages = 0;
   const endless = readWholeList<{ page: number }>({
     name: "deny list",
@@ -61,7 +61,7 @@ test("a total that nothing reaches is no endless loop either", async () => {
   expect(pages).toBe(11_000);
 });
 
-test("of a list that is searched, only what is kept is answered, out of the same requests and as one reading", async () => {
+test("returns only the items that the filter keeps", async () => {
   const asked: number[] = [];
   let total = 401;
   const reading = (keep: (item: string) => boolean) =>

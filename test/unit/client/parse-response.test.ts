@@ -19,14 +19,14 @@ function read(text: string, key: ApiKey) {
   );
 }
 
-test("the shape of an answer is made once for all answers, and each for its own items", () => {
+test("builds the schema of a response once per item type", () => {
   expect(buildSettingsPageSchema(allowDenyEntry)).toBe(buildSettingsPageSchema(allowDenyEntry));
   expect(buildSettingsPageSchema(vipEmployee)).not.toBe(buildSettingsPageSchema(allowDenyEntry));
   expect(buildResultsSchema(allowDenyEntry)).toBe(buildResultsSchema(allowDenyEntry));
   expect(buildResultsSchema(allowDenyEntry)).not.toBe(buildSettingsPageSchema(allowDenyEntry));
 });
 
-test("parts of the key are looked for in what is shown of an answer, and not in one that is read", () => {
+test("redacts parts of the key only in excerpts of unreadable responses", () => {
   const key = new ApiKey(KEY);
   const looked = vi.spyOn(key, "redactParts");
   expect(read('{"results": {"items": [], "page": 1, "total": 0}}', key)).toEqual({

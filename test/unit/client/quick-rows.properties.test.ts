@@ -13,8 +13,8 @@ const field = fc.oneof(
 describe.each([
   ["entry", allowDenyEntry],
   ["VIP", vipEmployee],
-] as const)("a row of an array: %s", (_name, schema: typeof allowDenyEntry | typeof vipEmployee) => {
-  test("it is what its schema makes of it by itself, fields that are missing and refusals included", () => {
+] as const)("an array row: %s", (_name, schema: typeof allowDenyEntry | typeof vipEmployee) => {
+  test("is parsed exactly as by its own schema", () => {
     const rows = buildArraySchema(schema);
     let read = 0;
     fc.assert(
@@ -41,11 +41,14 @@ describe.each([
     expect(read).toBeGreaterThan(50);
   });
 
-  test.each([[null], [undefined], [[]], ["text"], [1], [{ __proto__: null }]])("nor is %j read otherwise", (value) => {
-    expect(buildArraySchema(schema).safeParse([value]).success).toBe(schema.safeParse(value).success);
-  });
+  test.each([[null], [undefined], [[]], ["text"], [1], [{ __proto__: null }]])(
+    "is accepted or rejected as by its own schema: %j",
+    (value) => {
+      expect(buildArraySchema(schema).safeParse([value]).success).toBe(schema.safeParse(value).success);
+    },
+  );
 
-  test("of well-formed rows, none is read by the schema", () => {
+  test("is parsed without its own schema when well-formed", () => {
     const whole = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, `a ${name}`]));
     const rows = Array.from({ length: 3 }, (_, at) => ({ ...whole, another: at }));
     let parsed = 0;

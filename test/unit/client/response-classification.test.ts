@@ -231,7 +231,7 @@ function attemptsOf(found: ResponseClass, method: string, most: number): number 
   return found.scope === "rate limit" ? MAX_RATE_LIMITED_ATTEMPTS : most;
 }
 
-it.each(Object.entries(RESPONSES))("is handled by all as the table has it: %s", async (_name, response) => {
+it.each(Object.entries(RESPONSES))("handles each response as its class prescribes: %s", async (_name, response) => {
   const { is } = response;
   const found = classifyResponse(is);
   const effects = SCOPES[found.scope];
@@ -261,7 +261,7 @@ it.each(Object.entries(RESPONSES))("is handled by all as the table has it: %s", 
   expect(await listDecides(ofPost)).toBe(effects.abandonsListAfter);
 });
 
-it("is handled by a notice as the table has it", async () => {
+it("retries notices as the response class prescribes", async () => {
   for (const code of [301, 400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 507, 0]) {
     await using hook = await startHook(Array(9).fill(code));
     const [receiver] = getReceivers(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: hook.url });

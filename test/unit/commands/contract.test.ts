@@ -29,7 +29,7 @@ function meanings(long: string): string[] {
 }
 
 describe("every command", () => {
-  it("has --format with known formats, and --output beside it", () => {
+  it("has --output wherever it has --format", () => {
     const formats = named("--format");
     expect(formats.length).toBeGreaterThan(12);
     expect(named("--output").map(([path]) => path)).toEqual(formats.map(([path]) => path));
@@ -46,13 +46,13 @@ describe("every command", () => {
   });
 
   it.each(["--json", "--markdown", "--html", "--csv", "--sarif", "--out", "--concurrency"])(
-    "does without %s",
+    "has no %s option",
     (long) => {
       expect(named(long)).toEqual([]);
     },
   );
 
-  it("means the same by --today and --targets", () => {
+  it("gives --today and --targets the same meaning", () => {
     expect(meanings("--today")).toEqual(["Judge `expires` as of this day (default: today, UTC)"]);
     expect(named("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
     const all = named("--targets").filter(([path]) => !/ (?:find|rollout skip)$/.test(path));
@@ -60,7 +60,7 @@ describe("every command", () => {
   });
 
   it.each(COMMANDS.map((one) => [getCommandPath(one), one] as const))(
-    "describes itself, its arguments and its options in the imperative: %s",
+    "describes itself and its options in the imperative: %s",
     (_path, command) => {
       expect(command.description()).toMatch(IMPERATIVE);
       for (const { flags, description } of command.options) {

@@ -52,7 +52,7 @@ const wordsOf = (line: string): string[] =>
     .split("\n");
 
 describe("the help", () => {
-  it("groups the verbs by what people do, with an example of each group", () => {
+  it("groups commands by purpose", () => {
     const help = createProgram().helpInformation();
     const titles = [...help.matchAll(/^(\S.*):$/gm)].map(([, title]) => title);
     expect(titles).toEqual(["Options", "Settings files", "A tenant", "Many tenants", "Help, and trying out"]);
@@ -61,7 +61,7 @@ describe("the help", () => {
   });
 
   it.each(verbs().map((verb) => [getCommandPath(verb), getHelp(verb)] as const))(
-    "of %s ends with two or three examples",
+    "has two or three examples for %s",
     (_path, help) => {
       expect(help?.examples.length).toBeGreaterThanOrEqual(2);
       expect(help?.examples.length).toBeLessThanOrEqual(3);
@@ -72,7 +72,7 @@ describe("the help", () => {
     (getHelp(verb)?.examples ?? []).map(({ line }) => [line, getCommandPath(verb)] as const),
   );
   it.each([...examples, ...EXAMPLES.map(({ line }) => [line, ""] as const)])(
-    "its example parses: %s",
+    "shows an example that parses: %s",
     async (line, path) => {
       const { verb, told } = await parsed(wordsOf(line));
       expect(told).toBe("");
@@ -84,14 +84,14 @@ describe("the help", () => {
   const ours = [...new Set(next)].filter(
     (line) => line.startsWith("email-security ") && !/--(?:help|version)$/.test(line),
   );
-  it.each(ours)("what an explanation ends with parses: %s", async (line) => {
+  it.each(ours)("accepts the next command of an explanation: %s", async (line) => {
     const { verb, told } = await parsed(wordsOf(line).slice(1));
     expect(told).toBe("");
     expect(verb).toBeDefined();
   });
 });
 
-describe("a slip is answered with what was meant", () => {
+describe("a mistyped command line", () => {
   it.each([
     ["rollot", "error: unknown command 'rollot'; did you mean rollout?\n"],
     ["plan --stac acme", "error: unknown option '--stac'; did you mean --stack?\n"],
@@ -119,7 +119,7 @@ describe("a slip is answered with what was meant", () => {
     ["worker --concurrency 2", "error: unknown option '--concurrency'; did you mean --max-concurrent?\n"],
     ["explain --zzz", "error: unknown option '--zzz'; `email-security explain --help` lists all\n"],
     ["xyzzy", "error: unknown command 'xyzzy'; `email-security --help` lists all\n"],
-  ])("%s", async (line, told) => {
+  ])("gets an error with the closest match: %s", async (line, told) => {
     expect(await parsed(wordsOf(line))).toEqual({ told });
   });
 });

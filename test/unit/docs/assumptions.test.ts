@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import * as assumptions from "../../../provider/settings/assumptions";
 import { DocsPage } from "../../support/docs-page";
 
-it("tells each assumption of the code with its value", () => {
+it("documents every assumption with its value", () => {
   const rows = new DocsPage("reference/assumptions.md").rows("In the code");
   const told = rows.map(([name = "", value = ""]) => [name.replaceAll("`", ""), value.replaceAll("`", "")]);
   const known = Object.entries(assumptions).map(([name, value]) => [name, JSON.stringify(value)]);

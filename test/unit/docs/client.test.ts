@@ -5,7 +5,7 @@ import { codesIn, DocsPage } from "../../support/docs-page";
 
 const page = new DocsPage("reference/client.md");
 
-it("tells each method of each group", () => {
+it("documents every method of every group", () => {
   const client = new SettingsClient({ baseUrl: "http://127.0.0.1", apiKey: "key" });
   const groups = Object.entries(client).map(([group, api]: [string, object]) => [
     group,
@@ -19,7 +19,7 @@ it("tells each method of each group", () => {
   expect(Object.fromEntries(told)).toEqual(Object.fromEntries(groups));
 });
 
-it("tells each option", () => {
+it("documents every option", () => {
   // Compiles only with the names of just these.
   const options: Record<keyof SettingsClientOptions, true> = {
     baseUrl: true,
@@ -36,7 +36,7 @@ it("tells each option", () => {
   expect(told).toEqual(Object.keys(options));
 });
 
-it("tells each code of a failure", () => {
+it("documents every error code", () => {
   const source = globSync("provider/client/*.ts").map((file) => readFileSync(file, "utf8"));
   const known = source.flatMap((text) => text.match(/(?<=")ERR_(?!SSL_|TLS_)[A-Z_]+(?=")/g) ?? []);
   expect(page.codes("Failures").toSorted()).toEqual([...new Set(known)].toSorted());

@@ -39,13 +39,13 @@ const READ = [
   /(?<=")(?:HTTPS?|NO)_PROXY(?=")/g,
 ];
 
-it("tells each variable that a source reads or sets, and no other", () => {
+it("documents exactly the variables that the sources read or set", () => {
   const read = sources.flatMap((text) => READ.flatMap((pattern) => text.match(pattern) ?? []));
   const known = new Set([...read, ...IN_OTHER_WAYS].filter((name) => !NOT_READ.has(name)));
   expect(told.toSorted()).toEqual([...known].toSorted());
 });
 
-it("tells each variable of ours once", () => {
+it("documents each EMAIL_SECURITY_ variable once", () => {
   const ours = ENVIRONMENT_VARIABLES.filter((name) => !name.startsWith("TEST_")).map(
     (name) => `EMAIL_SECURITY_${name}`,
   );

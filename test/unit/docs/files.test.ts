@@ -53,13 +53,13 @@ function keysTold([page, heading, column = 1]: Told): string[] {
 describe.for([
   ["settings files", SETTINGS, mappingsOf(buildSettingsJsonSchema())],
   ["tenants.yaml", TENANTS, mappingsOf(buildTenantsJsonSchema())],
-] as const)("the keys of %s", ([, told, mappings]) => {
-  it("are told of each mapping", () => {
+] as const)("keys of %s", ([, told, mappings]) => {
+  it("documents every mapping", () => {
     const known = [...mappings.keys()].filter((path) => path !== "lists");
     expect(Object.keys(told).toSorted()).toEqual(known.toSorted());
   });
 
-  test.for(Object.entries(told))('under "%s" are those of the schema', ([path, where]) => {
+  test.for(Object.entries(told))('documents exactly the keys of the schema under "%s"', ([path, where]) => {
     const keys = mappings.get(path) ?? [];
     const isShared = path === "defaults";
     expect(keysTold(where).toSorted()).toEqual([...keys, ...(isShared ? OF_TENANTS_ALONE : [])].toSorted());

@@ -6,7 +6,7 @@ import { DocsPage } from "../../support/docs-page";
 
 const page = new DocsPage("reference/findings.md");
 
-it("tells each finding of settings files, in the code's own words", () => {
+it("documents every settings file finding with its level and text", () => {
   const rows = ["How a file is written", "What is declared", "The team's rules"].flatMap((one) => page.rows(one));
   const told = rows.map(([code = "", level, text = ""]) => ({ code: code.replaceAll("`", ""), level, text }));
   const known = [...FINDING_RULES.values()].filter(({ code }) => !Object.hasOwn(RISKS, code));
@@ -20,7 +20,7 @@ it("tells each finding of settings files, in the code's own words", () => {
   }
 });
 
-it("tells each finding of a plan alone", () => {
+it("documents every finding that only a plan reports", () => {
   const sources = globSync("provider/plan/*.ts").map((file) => readFileSync(file, "utf8"));
   const known = sources.flatMap(
     (text) => text.match(/(?<=(?:code: |isContent \? |OTHER_TENANT_CODE = )")[a-z-]+(?=")/g) ?? [],

@@ -19,14 +19,14 @@ const TABLES = ["The lists as they stand", "Detected threats", "Metrics", "What 
 
 const rows = TABLES.flatMap((heading) => page.rows(heading));
 
-it("names every function once", () => {
+it("documents every function once", () => {
   const told = rows.flatMap(([name = ""]) => codesIn(name));
   const known = Object.keys(schema.functions).map((token) => token.replace(/^.*:/, ""));
   expect(told.toSorted()).toEqual(known.toSorted());
 });
 
 test.for(Object.entries(schema.functions))(
-  "%s: arguments and result are those of the schema",
+  "documents the arguments and result of %s as in the schema",
   ([token, { inputs = {}, outputs }]) => {
     const [, taken = "", given = ""] = rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
     // Values stand in quotes, and types in links.
@@ -41,7 +41,7 @@ const types = Object.entries(schema.types).flatMap(([token, { properties, requir
   properties === undefined ? [] : [[token.replace(/^.*:/, ""), Object.keys(properties), required] as const],
 );
 
-test.for(types)("%s: the fields are those of the schema", ([type, properties, required]) => {
+test.for(types)("documents the fields of %s as in the schema", ([type, properties, required]) => {
   const [, section = ""] = page.text.split(`### \`${type}\`\n`);
   // What stands in parentheses is said of a field.
   const text = section.replace(/\n##[\s\S]*$/, "").replace(/\((?:[^()]|\([^()]*\))*\)/g, "");
@@ -50,7 +50,7 @@ test.for(types)("%s: the fields are those of the schema", ([type, properties, re
   expect(bold.toSorted()).toEqual(required.toSorted());
 });
 
-it("tells no other type", () => {
+it("documents no type that the schema lacks", () => {
   const told = page.headings.flatMap((heading) => codesIn(heading));
   expect(told.toSorted()).toEqual(types.map(([type]) => type).toSorted());
 });

@@ -27,7 +27,7 @@ const NUMBERS = [
   ["adaptive-limit", "INITIAL_CONCURRENCY", 16, retries, "16 at first"],
 ] as const;
 
-test.for(NUMBERS)("%s.ts: %s is as a page tells it", ([file, name, value, page, words]) => {
+test.for(NUMBERS)("documents the limit in %s.ts: %s", ([file, name, value, page, words]) => {
   const source = readFileSync(`provider/client/${file}.ts`, "utf8");
   const [, written = ""] = new RegExp(`^(?:export )?const ${name}\\b.*= (.*);$`, "m").exec(source) ?? [];
   // A product, or the last of several.

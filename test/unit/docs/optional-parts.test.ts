@@ -7,11 +7,11 @@ import { formatInstallCommand, OPTIONAL_FEATURES } from "../../../provider/setti
 it.each([
   ["docs/reference/rollouts.md", "postgres"],
   ["docs/how-to/run-workers-on-kubernetes.md", "postgres"],
-] as const)("%s says what installs the part for %s", (page, part) => {
+] as const)("shows in %s how to install the packages for %s", (page, part) => {
   expect(readFileSync(page, "utf8")).toContain(formatInstallCommand(part));
 });
 
-it("each package of a part is optional, and no other is", () => {
+it("marks exactly the packages of optional features as optional peers", () => {
   const { "@pulumi/pulumi": _needed, ...optional } = manifest.peerDependencies;
   const named = Object.values(OPTIONAL_FEATURES).flatMap(({ packages }) => packages);
   expect(Object.keys(manifest.peerDependenciesMeta).sort()).toEqual([...named].sort());
@@ -19,7 +19,7 @@ it("each package of a part is optional, and no other is", () => {
   expect(Object.keys(optional).sort()).toEqual([...named].sort());
 });
 
-it("the example of workers installs what speaks to PostgreSQL", () => {
+it("installs the PostgreSQL packages in the workers example", () => {
   for (const name of OPTIONAL_FEATURES.postgres.packages) {
     expect(example.dependencies[name]).toBe(manifest.peerDependencies[name]);
   }

@@ -4,8 +4,8 @@ import { firstMissing, readPage } from "../../docs/page-blocks";
 const page = (...lines: string[]) => readPage("page.md", lines.join("\n"));
 const running = (...lines: string[]) => page("---", "run: empty", "---", ...lines);
 
-describe("a page", () => {
-  it("has files and blocks to run, each at its line, and its place", () => {
+describe("page", () => {
+  it("reads files, shell blocks and expected output with their line numbers", () => {
     const read = page(
       "---",
       "title: Any",
@@ -53,7 +53,7 @@ describe("a page", () => {
     });
   });
 
-  it("says how a block ends, and what is left running", () => {
+  it("reads a block's expected exit code and background flag", () => {
     const { blocks } = running(
       ...["sh", "sh fails", "sh fails=2", "sh background"].flatMap((info) => [`\`\`\`${info}`, "x", "```", ""]),
     );
@@ -65,13 +65,13 @@ describe("a page", () => {
     ]);
   });
 
-  it("has nothing to run in blocks that are not run, that only show, or that nobody names", () => {
+  it("skips blocks that are not meant to run", () => {
     const info = ["sh no-run: it needs a cluster", "python no-check: a part", "ts", "yaml settings", "text", ""];
     const { blocks, place } = page(...info.flatMap((one) => [`\`\`\`${one}`, "x", "```", ""]));
     expect([blocks, place]).toEqual([[], undefined]);
   });
 
-  it("takes a text for what is printed only right after the block", () => {
+  it("takes text as expected output only directly after its block", () => {
     const { blocks } = running("```sh", "x", "```", "In between.", "```text", "a", "```");
     expect(blocks).toMatchObject([{ prints: [] }]);
   });
@@ -81,28 +81,28 @@ describe("a page", () => {
     ["sh fails=0", 4, '"sh fails=0" is not known'],
     ["sh no-run", 4, '"no-run" does not say why'],
     ["yaml no-check:", 4, '"no-check:" does not say why'],
-  ])("is refused with a fence of %j", (info, line, message) => {
+  ])("rejects the fence %j", (info, line, message) => {
     expect(() => running(`\`\`\`${info}`, "x", "```")).toThrow(`page.md:${line}: ${message}`);
   });
 
-  it("is refused when it would write into one's own home, which Pulumi does not take from HOME", () => {
+  it("rejects a command that would write to the user's home directory", () => {
     expect(() => running("```sh", "pulumi login --local", "```")).toThrow("page.md:4: `pulumi login --local`");
   });
 
-  it("is refused when it runs somewhere unknown, or does not say where", () => {
+  it("rejects a page with an unknown or missing run location", () => {
     expect(() => page("---", "run: anywhere", "---")).toThrow("page.md:1: run: anywhere: give one of empty,");
     expect(() => page("# T", "", "```sh", "x", "```")).toThrow("page.md:3: this block runs, and");
   });
 });
 
-describe("what is printed", () => {
+describe("expected output", () => {
   const missing = (expected: string[], output: string) =>
     firstMissing(
       expected.map((text, index) => ({ line: index + 1, text })),
       output,
     )?.line;
 
-  it("holds the lines in their order, whatever stands between and however wide columns are", () => {
+  it("matches lines in order, ignoring lines between and column widths", () => {
     expect(missing(["a  b", "Duration: …s", "c (d) *"], "x\n a b\ny\nDuration: 12s\nc  (d) *\n")).toBeUndefined();
   });
 
@@ -112,7 +112,7 @@ describe("what is printed", () => {
     [["a"], "ab", 1],
     [["a.b"], "axb", 1],
     [["1 … 2"], "1  3", 1],
-  ])("is not %j in %j", (expected, output, line) => {
+  ])("does not match %j in %j", (expected, output, line) => {
     expect(missing(expected, output)).toBe(line);
   });
 });

@@ -4,18 +4,18 @@ import { DocsPage } from "../../support/docs-page";
 
 const rows = new DocsPage("reference/promises.md").rows("Promises");
 
-it("has a test for each promise", () => {
+it("names a test for each promise", () => {
   expect(rows.length).toBeGreaterThan(30);
   const untold = rows.filter(([, tests = ""]) => !/`test\/[\w/.-]+`/.test(tests));
   expect(untold).toEqual([]);
 });
 
-it("has a test of each promise that runs in `npm test`", () => {
+it("names a fast test for each promise", () => {
   const slowAlone = rows.filter(([, tests = ""]) => !/`test\/[\w/.-]+(?<!\.slow)\.test\.ts`/.test(tests));
   expect(slowAlone).toEqual([]);
 });
 
-it("names only tests that are there", () => {
+it("names only tests that exist", () => {
   const tests = rows.flatMap(([, held = ""]) => held.match(/test\/[\w/.-]+/g) ?? []);
   expect(tests.length).toBeGreaterThan(50);
   expect(tests.filter((path) => !existsSync(path))).toEqual([]);

@@ -6,11 +6,11 @@ import { buildReferencePages } from "#scripts/reference-pages";
 
 const pages = buildReferencePages();
 
-it("the pages that are made are as they would be made now", () => {
+it("matches the freshly generated reference pages", () => {
   for (const [path, text] of pages) expect(readFileSync(`docs/${path}`, "utf8"), path).toBe(text);
 });
 
-it.each(["reference/errors", "reference/cli"])("docs/%s has no page of what is no more", (folder) => {
+it.each(["reference/errors", "reference/cli"])("contains no obsolete page in docs/%s", (folder) => {
   const made = [...pages.keys()].filter((path) => path.startsWith(`${folder}/`));
   expect(
     readdirSync(`docs/${folder}`)

@@ -4,7 +4,7 @@ import { codesIn, DocsPage } from "../../support/docs-page";
 
 const rows = new DocsPage("reference/resource-options.md").rows("Pulumi's options");
 
-it("has a row for each option and flag that a user is likely to try", () => {
+it("lists the commonly used options and flags", () => {
   const options = rows.flatMap(([option = ""]) => codesIn(option));
   expect(new Set(options).size).toBe(options.length);
   expect(options).toEqual(
@@ -16,7 +16,7 @@ it("has a row for each option and flag that a user is likely to try", () => {
 });
 
 it.each(rows.map(([option = "", , , tests = ""]) => ({ option, tests: codesIn(tests) })))(
-  "$option is tested where its row says, by a test that names it",
+  "names $option in the title of a test that the row lists",
   ({ option, tests }) => {
     const titles = tests.flatMap((path) =>
       [...readFileSync(path, "utf8").matchAll(/\bit(?:\.\w+\([^)]*\))?\(\s*["'`](.*)/g)].map(([, title = ""]) => title),

@@ -26,20 +26,23 @@ const kinds = Object.entries(schema.resources).map(
   ([token, resource]) => [token.replace(/^.*:/, ""), resource] as const,
 );
 
-test.for(kinds)("%s: the tables are those of the schema", ([kind, { properties, inputProperties, isComponent }]) => {
-  const told = resources.codes(`Arguments of \`${kind}\``);
-  expect(told.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
-  // Over the plugin a component has none: what it is made of is told by its own resources.
-  if (isComponent) return;
-  expect(resources.codes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());
-});
+test.for(kinds)(
+  "documents the arguments and outputs of %s as in the schema",
+  ([kind, { properties, inputProperties, isComponent }]) => {
+    const told = resources.codes(`Arguments of \`${kind}\``);
+    expect(told.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
+    // Over the plugin a component has none: what it is made of is told by its own resources.
+    if (isComponent) return;
+    expect(resources.codes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());
+  },
+);
 
-it("names each resource first", () => {
+it("lists every resource at the top", () => {
   const names = kinds.map(([kind]) => kind);
   expect(resources.codes("Resources").toSorted()).toEqual(names.toSorted());
 });
 
-it("tells each argument that lists share", () => {
+it("documents every argument that both lists share", () => {
   const [entries = {}, vips = {}] = ["AllowDenyList", "VipList"].map(
     (kind) => schema.resources[`email-security:index:${kind}`]?.inputProperties,
   );
@@ -47,7 +50,7 @@ it("tells each argument that lists share", () => {
   expect(new Set(resources.codes(SHARED))).toEqual(new Set(shared));
 });
 
-it("tells what TenantSettings takes and has", () => {
+it("documents the arguments and outputs of TenantSettings", () => {
   // Compiles only with the names of just these.
   const taken: Record<keyof TenantSettingsArgs, true> = { file: true, today: true };
   const own: Record<Exclude<keyof TenantSettings, keyof pulumi.ComponentResource>, true> = {
@@ -58,7 +61,7 @@ it("tells what TenantSettings takes and has", () => {
   expect(resources.codes("Outputs of `TenantSettings`")).toEqual(Object.keys(own));
 });
 
-it("tells the arguments of Provider, and where each setting comes from", () => {
+it("documents every Provider argument and its sources", () => {
   const names = Object.keys(schema.provider.inputProperties).toSorted();
   expect(configuration.codes("`Provider`").toSorted()).toEqual(names);
   expect(Object.keys(schema.config.variables).toSorted()).toEqual(names);

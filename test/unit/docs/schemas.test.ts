@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { codesIn, DocsPage } from "../../support/docs-page";
 
-it("tells each JSON schema that the package exports, and its file", () => {
+it("documents each exported JSON schema and its file", () => {
   const { exports } = JSON.parse(readFileSync("provider/package.json", "utf8")) as {
     readonly exports: Readonly<Record<string, unknown>>;
   };

@@ -33,38 +33,38 @@ async function open(): Promise<Opened> {
 }
 
 onLinux("a shell session", () => {
-  it("keeps variables, exports and the working folder from block to block", async () => {
+  it("keeps variables, exports and the working directory between blocks", async () => {
     await using shell = await open();
     await shell.type("A=1; export B=2; mkdir below; cd below");
     expect(await shell.type('echo "$A"; printenv B; basename "$PWD"')).toBe("1\n2\nbelow\n");
   });
 
-  it("prints both outputs as they come, without colours, and gives no block anything to read", async () => {
+  it("merges stdout and stderr, strips colors and closes stdin", async () => {
     await using shell = await open();
     const block = "echo a; echo b >&2; printf '\\033[31mc\\033[0m\\n'; cat";
     expect(await shell.type(block)).toBe("a\nb\nc\n");
   });
 
-  it("ends a block at its first command that fails", async () => {
+  it("stops a block at its first failing command", async () => {
     await using shell = await open();
     const ran = await shell.session.run("echo a\n(exit 7)\necho b", { mayFail: false, withinMs: 10_000 });
     expect(ran).toEqual({ code: 7, output: "a\n" });
   });
 
-  it("goes on after a block that may fail", async () => {
+  it("continues after a block that may fail", async () => {
     await using shell = await open();
     const ran = await shell.session.run("false\necho b", { mayFail: true, withinMs: 10_000 });
     expect(ran).toEqual({ code: 1, output: "" });
     expect(await shell.type("echo c")).toBe("c\n");
   });
 
-  it("waits for a block no longer than it may take", async () => {
+  it("stops waiting for a block after its timeout", async () => {
     await using shell = await open();
     const ran = await shell.session.run("echo a; sleep 60", { mayFail: false, withinMs: 300 });
     expect(ran).toEqual({ code: undefined, output: "a\n" });
   });
 
-  it("leaves running what tells its address, and kills it at the end, whatever it did to its environment", async () => {
+  it("kills every background process when it is disposed", async () => {
     const shell = await open();
     // Nobody else's on this machine.
     const sleeper = `sleep 61.${process.pid}`;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
-it("the README's rows of the benchmark are those of the page of speed, of the same commit", () => {
+it("shows the same benchmark rows and commit as the speed page", () => {
   const page = readFileSync("docs/reference/speed.md", "utf8");
   const [shown = "", of = ""] = [partOf(readFileSync("README.md", "utf8"), "bench-brief"), partOf(page, "bench")];
   const rows = rowsOf(shown);

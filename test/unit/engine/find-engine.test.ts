@@ -21,7 +21,7 @@ function cacheWith(name: string, versions: readonly string[]): NodeJS.ProcessEnv
   return { HOME: home, EMAIL_SECURITY_CACHE_DIR: join(home, "cache"), PATH: join(home, "programs") };
 }
 
-it("takes the newest version in the cache", async () => {
+it("picks the newest version in the cache", async () => {
   const env = cacheWith("several", ["3.259.0", "3.1000.0", "3.260.1"]);
   expect(await findEngine({ env })).toMatchObject({ version: "3.1000.0", source: "cache" });
 });
@@ -35,7 +35,7 @@ it("ignores an unfinished, old or foreign installation in the cache", async () =
   expect(await findEngine({ env })).toBeUndefined();
 });
 
-it("says where it looked, and how to install Pulumi", async () => {
+it("reports where it looked and how to install Pulumi", async () => {
   const env = cacheWith("nothing", []);
   const failure = requireEngine({ env });
   await expect(failure).rejects.toBeInstanceOf(EngineUnavailableError);
@@ -45,7 +45,7 @@ it("says where it looked, and how to install Pulumi", async () => {
   });
 });
 
-it("gives an environment in which the CLI finds its hosts and this Node.js", async () => {
+it("builds an environment in which the CLI finds Node.js and its hosts", async () => {
   const found = await requireEngine({ env: cacheWith("environment", ["3.259.0"]) });
   expect(found.folder).toBe(dirname(found.command));
   expect(found.environment({ Path: "/usr/bin", OTHER: "kept", EMAIL_SECURITY_CACHE_DIR: "/cache" })).toEqual({

@@ -8,11 +8,11 @@ describe("parseVersion", () => {
     ["go1.26.8", [1, 26, 8]],
     ["go1.27", [1, 27, 0]],
     ["devel go1.28-2f3c4d", [1, 28, 0]],
-  ])("reads %s", (text, version) => {
+  ])("parses %s", (text, version) => {
     expect(parseVersion(text)).toEqual(version);
   });
 
-  it("gives undefined where there is none", () => {
+  it("returns undefined for text without a version", () => {
     expect(parseVersion("pulumi: command not found")).toBeUndefined();
   });
 });
@@ -25,11 +25,11 @@ describe("isAtLeast", () => {
     ["4.0.0", true],
     ["3.249.9", false],
     ["2.999.0", false],
-  ])("compares %s with 3.250.0 by number, not by text", (text, expected) => {
+  ])("compares %s with 3.250.0 numerically", (text, expected) => {
     expect(isAtLeast(parseVersion(text) ?? [0, 0, 0], [3, 250, 0])).toBe(expected);
   });
 });
 
-it("formats what it parsed", () => {
+it("formats a parsed version", () => {
   expect(formatVersion([3, 259, 0])).toBe("3.259.0");
 });

@@ -35,7 +35,7 @@ function told(
   return reports;
 }
 
-describe("what a comment is read for", () => {
+describe("comment rules", () => {
   it.each<[Team["policy"], comment: string, broken: string | undefined]>([
     [{ requireComment: ["allow"] }, "", "policy-comment: has no comment"],
     [{ requireComment: ["allow"] }, "Contract", undefined],
@@ -60,7 +60,7 @@ describe("what a comment is read for", () => {
     [{ maxDays: 30 }, "until 2026-12-21", undefined],
     [{}, "until 2026-11-20", "past-its-end: was to end before today"],
     [{}, "until 2026-11-21", undefined],
-  ])("%j with %j: %s", (policy, comment, broken) => {
+  ])("checks %j with %j: %s", (policy, comment, broken) => {
     const reports = told(policy, { "jane@partner.example": comment === "" ? "allow" : `allow: ${comment}` });
     const [[name, texts] = [undefined, []], ...more] = Object.entries(reports);
     expect(more).toEqual([]);
@@ -70,7 +70,7 @@ describe("what a comment is read for", () => {
   });
 });
 
-it("each rule asks only those that the team names", () => {
+it("applies each rule only to the lists that the policy names", () => {
   const policy: Team["policy"] = { requireComment: ["vips"], requireTicket: ["deny"] };
   expect(told(policy, { "jane@partner.example": "allow", "evil.example": "deny: Phishing" })).toEqual({
     "policy-ticket": ["evil.example: names no ticket"],
@@ -81,7 +81,7 @@ it("each rule asks only those that the team names", () => {
   });
 });
 
-it("a settings file's entries are asked only for what the engine sees of them", () => {
+it("checks settings file entries only for data that the engine sees", () => {
   const policy: Team["policy"] = {
     requireComment: ["allow"],
     requireTicket: ["allow"],
@@ -102,7 +102,7 @@ it("a settings file's entries are asked only for what the engine sees of them", 
   });
 });
 
-it("risks are refused, told where they are accepted, and refused all the same where nobody may accept them", () => {
+it("rejects risky entries and acceptances that the team forbids", () => {
   expect(
     told(
       { refuseWholeDomains: true },
@@ -124,21 +124,21 @@ it("risks are refused, told where they are accepted, and refused all the same wh
   });
 });
 
-it("a list of thousands that breaks a rule is told by some, and a number", () => {
+it("shows some violations of a long list and counts the rest", () => {
   const entries = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`e${at}.example`, "deny"]));
   const { "policy-comment": texts = [] } = told({ requireComment: ["deny"] }, entries);
   expect(texts).toHaveLength(21);
   expect(texts.at(-1)).toBe("and 1980 more");
 });
 
-describe("a rule that nobody would hold", () => {
+describe("invalid policy", () => {
   it.each<[object, string]>([
     [{ policy: { requireComments: ["allow"] } }, "policy: requireComments is not an argument; write requireComment"],
     [{ policy: { requireComment: ["alow"] } }, "policy: requireComment[0] "],
     [{ policy: { ticketPattern: "(" } }, "policy: ticketPattern is no regular expression"],
     [{ ownDomain: ["acme.example"] }, "The team's rules have ownDomain, which nobody reads."],
     [{ neverAccepted: ["allow-own-domains"] }, "have allow-own-domains, which nobody reads."],
-  ])("is an error: %j", (wrong, message) => {
+  ])("rejects %j", (wrong, message) => {
     expect(() => policiesOf({ ...TEAM, ...wrong } as Team, TODAY)).toThrow(message);
   });
 });

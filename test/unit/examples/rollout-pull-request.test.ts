@@ -7,7 +7,7 @@ const workflow = (file: string) => parse(readFileSync(`examples/${file}`, "utf8"
 
 const own = workflow("rollout/.github/workflows/pull-request.yml");
 
-it("gives keys to who may write nothing, and none to a fork; what comments has none", () => {
+it("gives keys only to the read-only plan job", () => {
   expect(own.permissions).toEqual({});
   expect(Object.keys(own)).toContain("on");
   expect(JSON.stringify(own)).not.toContain('pull_request_target":');
@@ -19,14 +19,14 @@ it("gives keys to who may write nothing, and none to a fork; what comments has n
   expect(comment).not.toHaveProperty("environment");
 });
 
-it("keeps one comment, as the pull request of one tenant does, and finds it by the mark of its plan", () => {
+it("maintains one comment, found by its plan marker", () => {
   const stepOf = (job: Workflow["jobs"][string] | undefined) => job?.steps.find(({ name }) => name === "Comment");
   const { jobs } = workflow("gitops/.github/workflows/pull-request.yml");
   expect(stepOf(own.jobs["comment"])).toEqual(stepOf(jobs["plan"]));
   expect(stepOf(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");
 });
 
-it("does the same on GitLab: what has the keys tells nobody, and what tells has none", () => {
+it("keeps keys out of the GitLab comment job and tokens out of planning", () => {
   const { plan, comment, rollout } = parse(readFileSync("examples/rollout/.gitlab-ci.yml", "utf8")) as Record<
     string,
     GitLabJob & { readonly rules: readonly { readonly if: string }[] }
@@ -51,7 +51,7 @@ it("does the same on GitLab: what has the keys tells nobody, and what tells has 
   );
 });
 
-it("plans only, and is refused where a risk or what can't be planned is in it", () => {
+it("plans without applying and fails on a risk or an unplannable tenant", () => {
   const { steps = [] } = own.jobs["plan"] ?? {};
   const [plan] = steps.filter(({ run = "" }) => run.includes("email-security"));
   expect(plan?.run).toContain("rollout tenants.yaml --fail-on risk");

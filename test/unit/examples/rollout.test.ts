@@ -47,10 +47,10 @@ const manifests = readdirSync(KUBERNETES).map((file): [string, Manifest] => [
   parse(readFileSync(join(KUBERNETES, file), "utf8")) as Manifest,
 ]);
 
-describe("the targets of the rollout example", () => {
+describe("targets file of the rollout example", () => {
   const { targets, waves, findings } = readTargets(join(FOLDER, "tenants.yaml"));
 
-  it("are all in a wave, have a settings file without a mistake, and a key in a file of their own", () => {
+  it("gives every tenant a wave, valid settings and its own key file", () => {
     expect(findings).toEqual([]);
     const assigned = assignWaves(waves, targets).waves;
     expect(assigned.map(({ name, tenants }) => [name, tenants])).toEqual([
@@ -63,7 +63,7 @@ describe("the targets of the rollout example", () => {
     }
   });
 
-  it("are each in one shard of the matrices, in which a wave without tenants is passed over", () => {
+  it("puts every tenant in exactly one shard of the matrix", () => {
     const github = parse(readFileSync(join(FOLDER, ".github/workflows/rollout-matrix.yml"), "utf8"));
     const gitlab = parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8"));
     const regions: string[] = github.jobs.rollout.strategy.matrix.region;
@@ -76,12 +76,12 @@ describe("the targets of the rollout example", () => {
   });
 });
 
-describe("the pipelines of the rollout example", () => {
-  it("have nothing that actionlint finds", async () => {
+describe("pipeline configuration of the rollout example", () => {
+  it("passes actionlint", async () => {
     expect(await actionlint(FOLDER)).toEqual([]);
   });
 
-  it("have no right but those that a job asks for, and no key where they may write in the repository", () => {
+  it("grants jobs minimal permissions, and only read access to jobs with keys", () => {
     for (const name of ["nightly", "rollout-matrix"] as const) {
       const { permissions, jobs } = parse(
         readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8"),
@@ -97,7 +97,7 @@ describe("the pipelines of the rollout example", () => {
     }
   });
 
-  it("change a region's tenants one after the other: a nightly run waits only where it changes something", () => {
+  it("serializes rollouts of a region without blocking on a nightly run", () => {
     const [nightly, matrix] = ["nightly", "rollout-matrix"].map(
       (name) => parse(readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8")) as Workflow,
     );
@@ -118,28 +118,25 @@ describe("the pipelines of the rollout example", () => {
     expect([gitlab.rollout.resource_group, gitlab.reconcile.extends]).toEqual(["rollout-$REGION", "rollout"]);
   });
 
-  it.each(["nightly", "rollout-matrix"])(
-    "take no other region's journal out of the cache, whose name begins as theirs: %s",
-    (name) => {
-      const text = readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8");
-      const { jobs } = parse(text) as Record<"jobs", Record<string, { steps: { with?: CacheStep }[] }>>;
-      const steps = Object.values(jobs).flatMap((job) => job.steps.map((step) => step.with ?? {}));
-      const restored = steps.flatMap(({ "restore-keys": prefix = "" }) =>
-        prefix.includes("matrix.region") ? [prefix.replaceAll(/\$\{\{.*?\}\}/g, "us")] : [],
-      );
-      const saved = steps.flatMap(({ key = "" }) =>
-        key.includes("matrix.region") ? [key.replace(/\$\{\{.*?\}\}/, "us-gov").replaceAll(/\$\{\{.*?\}\}/g, "1")] : [],
-      );
-      expect([restored.length, saved.length]).toEqual([1, 2]);
-      for (const prefix of restored)
-        for (const key of saved) {
-          expect(key.startsWith(prefix)).toBe(false);
-          expect(key.replace("us-gov", "us").startsWith(prefix)).toBe(true);
-        }
-    },
-  );
+  it.each(["nightly", "rollout-matrix"])("restores no journal of a region with a longer name: %s", (name) => {
+    const text = readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8");
+    const { jobs } = parse(text) as Record<"jobs", Record<string, { steps: { with?: CacheStep }[] }>>;
+    const steps = Object.values(jobs).flatMap((job) => job.steps.map((step) => step.with ?? {}));
+    const restored = steps.flatMap(({ "restore-keys": prefix = "" }) =>
+      prefix.includes("matrix.region") ? [prefix.replaceAll(/\$\{\{.*?\}\}/g, "us")] : [],
+    );
+    const saved = steps.flatMap(({ key = "" }) =>
+      key.includes("matrix.region") ? [key.replace(/\$\{\{.*?\}\}/, "us-gov").replaceAll(/\$\{\{.*?\}\}/g, "1")] : [],
+    );
+    expect([restored.length, saved.length]).toEqual([1, 2]);
+    for (const prefix of restored)
+      for (const key of saved) {
+        expect(key.startsWith(prefix)).toBe(false);
+        expect(key.replace("us-gov", "us").startsWith(prefix)).toBe(true);
+      }
+  });
 
-  it("are what GitLab's schema takes", () => {
+  it("matches GitLab's schema", () => {
     const schema = JSON.parse(readFileSync("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
     const ajv = new Ajv({ strict: false, allErrors: true });
     addFormats(ajv);
@@ -149,14 +146,14 @@ describe("the pipelines of the rollout example", () => {
   });
 });
 
-describe("the manifests for Kubernetes", () => {
-  it.each(manifests)("%s is what Kubernetes' schema takes", (_, manifest) => {
+describe("Kubernetes manifests", () => {
+  it.each(manifests)("validates %s against Kubernetes' schema", (_, manifest) => {
     new KINDS[manifest.kind](manifest as never).validate();
     // Of no namespace: that is for who applies it.
     expect(manifest.metadata).not.toHaveProperty("namespace");
   });
 
-  it("would be refused, were one wrong", () => {
+  it("fails validation with a wrong type or an unknown field", () => {
     const [, worker] = manifests.find(([file]) => file === "workers.yaml") ?? [];
     const wrong = { ...worker, spec: { ...worker?.spec, replicas: "three" } };
     expect(() => new Deployment(wrong as never).validate()).toThrow(/replicas/);
@@ -165,12 +162,12 @@ describe("the manifests for Kubernetes", () => {
     ]);
   });
 
-  it("have no field that Kubernetes does not know", () => {
+  it("uses no field unknown to Kubernetes", () => {
     expect(mistypedIn(manifests)).toEqual([]);
   });
 
   it.each(manifests.flatMap(([file, { spec }]) => podOf(spec).map((pod): [string, PodSpec] => [file, pod])))(
-    "%s runs as nobody special, with a file system of its own that it can't change",
+    "runs %s as non-root with a read-only root file system",
     (_, { securityContext: own, containers }) => {
       expect(own).toMatchObject({ runAsNonRoot: true });
       expect(containers).not.toEqual([]);

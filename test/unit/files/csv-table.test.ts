@@ -28,8 +28,8 @@ function mistakes(text: string | Uint8Array, options: CsvOptions = {}): string[]
 
 const EVIL = { value: "evil.example" };
 
-describe("a table", () => {
-  it("is read by its header, in any order and case, with the names that people give", () => {
+describe("a CSV table", () => {
+  it("is read by its header in any order, case and common wording", () => {
     const { rows, ignored } = read(
       [
         "Date added,REASON,Approved by,Domain,Allow/Deny,Valid until,Ticket-Number,Requested by,Verdict scope,Accept risk",
@@ -70,11 +70,11 @@ describe("a table", () => {
     ["no line end", "value,list\nevil.example,deny"],
     ["white space", " value , list \n evil.example , deny \n"],
     ["Excel's Unicode text", Buffer.from("\uFEFFvalue\tlist\r\nevil.example\tdeny\r\n", "utf16le")],
-  ])("with %s", (_what, text) => {
+  ])("is read with %s", (_what, text) => {
     expect(read(text).rows).toEqual([[2, "deny", EVIL]]);
   });
 
-  it("of values alone, with or without a header, for the list that is asked for", () => {
+  it("is read as bare values for a given list", () => {
     expect(read("evil.example\n192.0.2.7\n", { list: "deny" }).rows).toEqual([
       [1, "deny", EVIL],
       [2, "deny", { value: "192.0.2.7" }],
@@ -84,7 +84,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("with VIPs among entries, and a column each for domains and mailboxes", () => {
+  it("is read with VIPs among entries and separate domain and mailbox columns", () => {
     const { rows } = read(
       'domain,email,list,vip,comment\nevil.example,,deny,,\n,x@bad.example,deny,no,"a, ""b""\nand c"\n,ceo@acme.example,,x,Board\n,cfo@acme.example,VIP,yes,\n',
     );
@@ -96,7 +96,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("whose type says what the list is, or what the value is", () => {
+  it("is read with a type column naming the list or value type", () => {
     expect(read("value,type\nevil.example,Blocked\n").rows).toEqual([[2, "deny", EVIL]]);
     expect(
       read("value,list,type\nevil.example,deny,Domain\n192.0.2.7,deny,IP address\na@b.example,deny,email\n").rows,
@@ -114,19 +114,19 @@ describe("a table", () => {
     ["2027/3/31", "2027-03-31"],
     ["1.3.2027", "2027-03-01"],
     ["Never", "never"],
-  ])("with the day %s", (written, expires) => {
+  ])("is read with the date %s", (written, expires) => {
     expect(read(`value,expires\nevil.example,${written}\n`, { list: "deny" }).rows).toEqual([
       [2, "deny", { ...EVIL, expires }],
     ]);
   });
 
-  it("with blank rows, which are counted, and blank cells behind", () => {
+  it("is read with blank rows, which count as rows", () => {
     expect(read("\n,,\nvalue,list,\n\nevil.example,deny,\n,,\n").rows).toEqual([[5, "deny", EVIL]]);
   });
 });
 
-describe("mistakes", () => {
-  it("are told all at once, each with its row and the column as it is titled", () => {
+describe("CSV mistakes", () => {
+  it("are reported all at once with row and column title", () => {
     expect(
       mistakes(
         [
@@ -155,7 +155,7 @@ describe("mistakes", () => {
     ]);
   });
 
-  it("of several rows together", () => {
+  it("are found across rows", () => {
     expect(
       mistakes(
         "value,list,scope\nevil.example,deny,\nother.example,deny,\nEVIL.example.,deny,Global\nother.example,allow,\nevil.example,deny,graymail\n",
@@ -192,11 +192,11 @@ describe("mistakes", () => {
       Buffer.from("value,comment\nevil.example,für uns\n", "latin1"),
       '- -: holds bytes that are no UTF-8, first in line 2 of the file; save it as "CSV UTF-8"',
     ],
-  ])("%j", (text, mistake) => {
+  ])("are reported in %j", (text, mistake) => {
     expect(mistakes(text)).toEqual([mistake]);
   });
 
-  it("are printed with their places, and as text", () => {
+  it("are printed as sanitized text with their position", () => {
     expect(() => readCsv(Buffer.from("Domain,list\n\u001b[31m,deny\n"))).toThrow(
       expect.objectContaining({
         code: "ERR_CSV",
@@ -207,8 +207,8 @@ describe("mistakes", () => {
   });
 });
 
-describe("what is written", () => {
-  it("holds no formula, and is read back as it was", () => {
+describe("exported CSV", () => {
+  it("escapes formulas and reads back unchanged", () => {
     using folder = new LintedFolder({
       "a.yaml": `version: 1\nvips:\n  - { email: +ceo@acme.example, comment: "@here" }\ndeny:\n  - { value: evil.example, comment: "=1+1", owner: "-Dana", ticket: "'=x", scope: graymail }\n`,
     });
@@ -245,7 +245,7 @@ describe("what is written", () => {
   });
   const vip = fc.record({ ...about, section: fc.constant("vips" as const) });
 
-  it.each([",", ";", "\t"])("whatever it is, with %j between", (delimiter) => {
+  it.each([",", ";", "\t"])("reads back unchanged with delimiter %j", (delimiter) => {
     fc.assert(
       fc.property(fc.array(fc.oneof(entry, vip), { maxLength: 8 }), (ones) => {
         const edits = ones.map(({ section, ...rest }, at) => {
@@ -269,7 +269,7 @@ describe("what is written", () => {
   });
 });
 
-it.each(["lines", "JSON"])("an import into a list in %s takes steps in proportion to its rows", (layout) => {
+it.each(["lines", "JSON"])("imports into a list in %s in linear time", (layout) => {
   const stepsOf = (scale: number): number => {
     const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
     const text =

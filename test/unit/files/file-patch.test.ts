@@ -17,7 +17,7 @@ function patched(before: string, patch: string): string {
   return readFileSync(folder.at("x"), "utf8");
 }
 
-it("makes the one text of the other, wherever they differ, at the lines that it names", () => {
+it("formats a patch that git applies at its exact lines", () => {
   const line = fc.constantFrom("", "a", "b", "  - d.example");
   const lines = fc.array(line, { minLength: 1, maxLength: 12 });
   fc.assert(
@@ -30,7 +30,7 @@ it("makes the one text of the other, wherever they differ, at the lines that it 
   );
 });
 
-it("shows a few lines around a change, and git takes it", () => {
+it("shows only a few lines around a change", () => {
   const lines = (value: string, end: string): string =>
     `${Array.from({ length: 1_000 }, (_, at) => (at === 500 ? value : `line ${at}`)).join("\n")}${end}`;
   for (const end of ["\n", ""]) {
@@ -41,7 +41,7 @@ it("shows a few lines around a change, and git takes it", () => {
   }
 });
 
-it("makes the one text of the other where too much differs for the shortest patch", () => {
+it("formats a valid patch for texts too different to diff minimally", () => {
   const entry = fc.record({
     name: fc.integer({ min: 0, max: 400 }).map((at) => `  - value: d${at}.example`),
     more: fc.constantFrom([], ["    ticket: INC-1"], ["    ticket: INC-1", "    expires: 2027-01-31"]),
@@ -58,7 +58,7 @@ it("makes the one text of the other where too much differs for the shortest patc
   );
 });
 
-it("shows each of many changes of a long text with the lines around it", () => {
+it("shows each of many changes with its own context", () => {
   const entries = Array.from({ length: 2_000 }, (_, at) => [`  - value: d${at}.example`, "    ticket: INC-1"]);
   const [before, after] = [entries, entries.filter((_entry, at) => at % 10 !== 5)].map(
     (some) => `${some.flat().join("\n")}\n`,

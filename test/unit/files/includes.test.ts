@@ -39,7 +39,7 @@ function read(files: Record<string, string>, today = TODAY) {
 }
 
 describe("an include", () => {
-  it("is relative to its file, adds to it, and each entry knows its line", () => {
+  it("is resolved relative to its file and adds its entries", () => {
     const { entries, vips, files, settings } = read({
       "tenant.yaml":
         "include: [shared/baseline.yaml]\nownDomains: [acme.example]\nvips: [ceo@acme.example]\nallow:\n  - partner.example\n",
@@ -59,7 +59,7 @@ describe("an include", () => {
     expect([...(settings?.ownDomains ?? [])].sort()).toEqual(["acme.example", "group.example"]);
   });
 
-  it("is overridden by the nearer file, which knows what it takes the place of", () => {
+  it("is overridden by the nearer file, which records the overridden lines", () => {
     const { entries, vips } = read({
       "tenant.yaml":
         "include: [b.yaml]\nvips:\n  - { email: CEO@acme.example, comment: c }\ndeny:\n  - { value: Evil.example, comment: c }\n",
@@ -70,7 +70,7 @@ describe("an include", () => {
     expect(vips).toEqual([["ceo@acme.example = c", ["tenant.yaml:4", "a.yaml:3"]]]);
   });
 
-  it("that moves an entry to the other list must say so", () => {
+  it("requires an explicit removal before moving an entry to the other list", () => {
     const files = { "baseline.yaml": "deny:\n  - evil.example\n" };
     const moved = read({ ...files, "tenant.yaml": "include: [baseline.yaml]\nallow:\n  - evil.example\n" });
     expect(moved.spots).toEqual(["tenant.yaml:4:5 error list-overridden"]);
@@ -85,7 +85,7 @@ describe("an include", () => {
     expect(said.excluded).toEqual([["evil.example", "baseline.yaml:3", "tenant.yaml:3"]]);
   });
 
-  it("on two ways is one file", () => {
+  it("counts once when reached by two paths", () => {
     const { entries, spots, files } = read({
       "tenant.yaml": "include: [left.yaml, ./x/../right.yaml]\n",
       "left.yaml": "include: [common.yaml]\n",
@@ -97,7 +97,7 @@ describe("an include", () => {
     expect(files).toEqual(["tenant.yaml", "left.yaml", "common.yaml", "right.yaml"]);
   });
 
-  it("of two that differ must be decided; that agree need not", () => {
+  it("requires a decision when two included files differ", () => {
     const left = { "left.yaml": "deny:\n  - { value: evil.example, comment: left }\n" };
     const right = { "right.yaml": "deny:\n  - { value: evil.example, comment: right }\n" };
     const differing = read({ "tenant.yaml": "include: [left.yaml, right.yaml]\n", ...left, ...right });
@@ -130,13 +130,13 @@ describe("an include", () => {
       },
       "b.yaml:3:11",
     ],
-  ])("of %s is a circle", (_what, files, spot) => {
+  ])("is rejected as a cycle when a file includes %s", (_what, files, spot) => {
     const { spots, settings } = read(files);
     expect(spots).toEqual([`${spot} error include-circle`]);
     expect(settings).toBeUndefined();
   });
 
-  it("that is not there, a folder, or an address, is told where it is included", () => {
+  it("is reported at its line when missing, a directory or a URL", () => {
     const { spots } = read({
       "tenant.yaml": "include:\n  - none.yaml\n  - shared\n  - https://example.com/a.yaml\n  - good.yaml\n",
       "shared/a.yaml": "",
@@ -149,7 +149,7 @@ describe("an include", () => {
     ]);
   });
 
-  it("beyond the repository, no settings file, or none that ends, is refused unread", () => {
+  it("is rejected unread when it leads outside the repository", () => {
     using folder = settingsFolder({
       "repository/.git/HEAD": "",
       "repository/settings/tenant.yaml":
@@ -171,7 +171,7 @@ describe("an include", () => {
     expect(JSON.stringify(findings)).not.toContain("hunter2");
   });
 
-  it("with a mistake is told in its own file, with those of others", () => {
+  it("has its mistakes reported in its own file", () => {
     const { spots } = read({
       "tenant.yaml": "include: [a.yaml, b.yaml]\nallow:\n  - gmail.com\n",
       "a.yaml": "deny: [no]\n",
@@ -180,7 +180,7 @@ describe("an include", () => {
     expect(spots).toEqual(["a.yaml:2:8 error yaml-boolean", "b.yaml:2:1 error unknown-key"]);
   });
 
-  it("options and rules: the nearest file decides, one by one", () => {
+  it("has its options and rules overridden one by one", () => {
     const { settings } = read({
       "tenant.yaml": "include: [baseline.yaml]\npolicy: { maxDays: 7 }\nlists: { entries: { maxRemovals: 7 } }\n",
       "baseline.yaml":
@@ -195,7 +195,7 @@ describe("an include", () => {
 });
 
 describe("a removal", () => {
-  it("takes out what included files declare, in any scope, and is known with both lines", () => {
+  it("removes included declarations in any scope and records both lines", () => {
     const { entries, vips, excluded, spots } = read({
       "tenant.yaml": "include: [baseline.yaml]\nremove:\n  deny: [NOISY.example]\n  vips: [cfo@acme.example]\n",
       "baseline.yaml":
@@ -216,7 +216,7 @@ describe("a removal", () => {
     ]);
   });
 
-  it("of what nobody declares, of another list, or of the file itself, is a warning; so is one written twice", () => {
+  it("is a warning when it removes nothing or is duplicated", () => {
     const { entries, spots } = read({
       "tenant.yaml":
         "include: [baseline.yaml]\nremove:\n  deny: [gone.example, here.example]\n  allow: [evil.example]\n  vips: [a@b.example, A@b.example]\ndeny: [here.example]\n",
@@ -232,7 +232,7 @@ describe("a removal", () => {
     ]);
   });
 
-  it("in an included file holds for what that one includes, not for others", () => {
+  it("applies only to the includes of its own file", () => {
     const { entries } = read({
       "tenant.yaml": "include: [quiet.yaml, other.yaml]\n",
       "quiet.yaml": "include: [baseline.yaml]\nremove: { deny: [noisy.example] }\n",
@@ -243,14 +243,14 @@ describe("a removal", () => {
   });
 });
 
-describe("an end", () => {
+describe("an expiry date", () => {
   const files = {
     "tenant.yaml":
       "include: [baseline.yaml]\ndeny:\n  - { value: evil.example, comment: own, expires: 2026-11-21 }\n  - { value: bad.example, expires: never }\nvips:\n  - { email: ceo@acme.example, expires: 2026-11-20 }\n",
     "baseline.yaml": "deny:\n  - { value: evil.example, comment: all }\n",
   };
 
-  it("is the last day on which something is declared", () => {
+  it("is the last day on which an entry is declared", () => {
     const { entries, expired } = read(files, "2026-11-21");
     expect(entries).toEqual([
       ["bad.example = deny", ["tenant.yaml:5"]],
@@ -259,7 +259,7 @@ describe("an end", () => {
     expect(expired).toEqual([["ceo@acme.example", "tenant.yaml:7"]]);
   });
 
-  it("that is past ends what an included file declares too: it was said anew, with an end", () => {
+  it("expires an included declaration of the entry too", () => {
     const { entries, expired } = read(files, "2026-11-22");
     expect(entries).toEqual([["bad.example = deny", ["tenant.yaml:5"]]]);
     expect(expired).toEqual([
@@ -269,7 +269,7 @@ describe("an end", () => {
   });
 });
 
-it("files that can't be used throw, with every mistake at its place", () => {
+it("throws every mistake with its position for unusable files", () => {
   using folder = new LintedFolder({ "a.yaml": "version: 1\ndeny: [no]\nallow: [gmail.com, 010]\n" });
   const file = folder.path("a.yaml");
   expect(() => readSettings(file, { today: TODAY })).toThrow(
@@ -284,7 +284,7 @@ it("files that can't be used throw, with every mistake at its place", () => {
   );
 });
 
-it("a file that several include is read once, where a cache is given", () => {
+it("reads a shared include once when given a cache", () => {
   using folder = new LintedFolder({
     "a.yaml": "version: 1\ninclude: [baseline.yaml]\n",
     "b.yaml": "version: 1\ninclude: [baseline.yaml]\n",

@@ -16,7 +16,7 @@ function lint(content: string, files: Record<string, string> = {}) {
 }
 
 describe("a scope", () => {
-  it("that looks like a slip is a warning, and one that nobody knows is told once, as the service's to judge", () => {
+  it("is a warning when misspelled and reported once when unknown", () => {
     const { messages, settings } = lint(
       "deny:\n  - { value: a.example, scope: greymail }\n  - { value: b.example, scope: quarantine }\n  - { value: d.example, scope: quarantine }\n  - { value: c.example, scope: graymail }\n",
     );
@@ -28,8 +28,8 @@ describe("a scope", () => {
   });
 });
 
-describe("an entry below another of the same list", () => {
-  it("is a warning, for subdomains and mailboxes, with the nearest that covers it", () => {
+describe("an entry covered by its own list", () => {
+  it("is a warning that names the nearest covering entry", () => {
     const { spots, messages, subjects, settings } = lint(
       "deny:\n  - evil.example\n  - mail.evil.example\n  - x@mail.evil.example\n  - y@evil.example\n  - 192.0.2.7\n  - notevil.example\n",
     );
@@ -47,7 +47,7 @@ describe("an entry below another of the same list", () => {
     expect(settings?.entries).toHaveLength(6);
   });
 
-  it("is told of another file's, too", () => {
+  it("is reported when an included file's entry covers it", () => {
     const { spots, messages } = lint("include: [baseline.yaml]\ndeny:\n  - mail.evil.example\n", {
       "baseline.yaml": "version: 1\n\ndeny:\n  - evil.example\n",
     });
@@ -55,7 +55,7 @@ describe("an entry below another of the same list", () => {
     expect(messages[0]).toContain("at baseline.yaml:4;");
   });
 
-  it("is none where the scope differs, or where the wider one ends first", () => {
+  it("isn't reported when scopes differ or the wider entry expires first", () => {
     const deny = (...elements: object[]) => lint(`deny: ${JSON.stringify(elements)}\n`).spots;
     expect(deny({ value: "evil.example", scope: "graymail" }, { value: "mail.evil.example" })).toEqual([]);
     const wider = { value: "evil.example", expires: "2027-06-01" };
@@ -70,8 +70,8 @@ describe("an entry below another of the same list", () => {
   });
 });
 
-describe("an entry below one of the other list", () => {
-  it("is a note, either way, and what lies below it is judged by it", () => {
+describe("an entry contradicted by the other list", () => {
+  it("is a note in both directions", () => {
     const { spots, messages } = lint("allow:\n  - ok.evil.example\ndeny:\n  - evil.example\n  - bad.ok.evil.example\n");
     expect(spots).toEqual(["tenant.yaml:3:5 note contradicted", "tenant.yaml:6:5 note contradicted"]);
     expect(messages).toEqual([
@@ -81,25 +81,25 @@ describe("an entry below one of the other list", () => {
   });
 });
 
-describe("an end", () => {
+describe("an expiry date", () => {
   it.each([
     ["2026-11-20", "warning expired", "is declared no longer; take it away, or write a later date"],
     ["2026-11-21", "note expires-soon", "until 2026-11-21, which is today;"],
     ["2026-11-22", "note expires-soon", "until 2026-11-22, which is tomorrow;"],
     ["2026-12-21", "note expires-soon", "until 2026-12-21, in 30 days;"],
-  ])("%s is a %s", (expires, what, words) => {
+  ])("of %s is a %s", (expires, what, words) => {
     const { spots, messages } = lint(`vips:\n  - { email: ceo@acme.example, expires: ${expires} }\n`);
     expect(spots).toEqual([`tenant.yaml:3:14 ${what}`]);
     expect(messages[0]).toContain(words);
   });
 
-  it.each(["2026-12-22", "never"])("%s is no finding", (expires) => {
+  it.each(["2026-12-22", "never"])("of %s is no finding", (expires) => {
     expect(lint(`deny:\n  - { value: evil.example, expires: ${expires} }\n`).spots).toEqual([]);
   });
 });
 
-describe("a risk", () => {
-  it("that is accepted is a note with the risk and the reason", () => {
+describe("a risky entry", () => {
+  it("is a note with the risk and reason when accepted", () => {
     const { spots, messages, settings } = lint(
       "allow:\n  - value: gmail.com\n    acceptRisk: The board writes from there\n",
     );
@@ -110,7 +110,7 @@ describe("a risk", () => {
     expect(settings?.entries).toHaveLength(1);
   });
 
-  it("that is the team's own is told as such", () => {
+  it("is attributed to the team's policy when that refuses it", () => {
     const allow = "allow:\n  - value: partner.example\n    acceptRisk: All of them write\n";
     const { spots, messages } = lint(`policy: { refuseWholeDomains: true }\n${allow}`);
     expect(spots).toEqual(["tenant.yaml:4:12 note accepted-risk"]);
@@ -119,7 +119,7 @@ describe("a risk", () => {
     expect(lint(allow).spots).toEqual(["tenant.yaml:3:12 note accepted-mail"]);
   });
 
-  it("by the own domains, which are asked for in all files", () => {
+  it("is found by the own domains of all files", () => {
     const { spots } = lint(
       "include: [baseline.yaml]\nallow:\n  - value: acme-login.example\n    acceptRisk: It is ours, too\n  - acne.example\n",
       { "baseline.yaml": "version: 1\nownDomains: [acme.example]\n" },
@@ -128,7 +128,7 @@ describe("a risk", () => {
   });
 });
 
-it("every risky entry is told, however many there are", () => {
+it("reports every risky entry, however many there are", () => {
   const free = ["gmail.com", "outlook.com", "gmx.de", "proton.me", "qq.com"];
   const values = Array.from({ length: 250 }, (_one, at) => `10.${at}.0.1`).concat(free);
   const { spots } = lint(`allow:\n${values.map((value) => `  - ${value}\n`).join("")}`);
@@ -136,7 +136,7 @@ it("every risky entry is told, however many there are", () => {
   expect(spots.filter((spot) => spot.endsWith("error allow-free-mail"))).toHaveLength(free.length);
 });
 
-it("20,000 entries, each below others, with removals and overrides of an included file", {
+it("lints 20,000 overlapping entries with removals and overrides", {
   timeout: 120_000,
 }, () => {
   const count = 10_000;
@@ -161,8 +161,8 @@ it("20,000 entries, each below others, with removals and overrides of an include
   expect(spots[count]).toBe(`tenant.yaml:${count + 6}:14 warning shadowed`);
 });
 
-describe("an end that is written as a term", () => {
-  it("is a mistake that tells the day, counted from today", () => {
+describe("an expiry written as a duration", () => {
+  it("is a mistake whose message gives the date", () => {
     vi.useFakeTimers({ now: new Date("2026-11-23T23:59:00Z"), toFake: ["Date"] });
     try {
       const ends = ["30d", "6w", "30D", "9999d", "30 d", "3/4/2027"];

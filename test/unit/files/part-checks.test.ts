@@ -50,7 +50,7 @@ const OWN = [
   ["outlook.com"],
 ];
 
-it.each(OWN.map((domains) => [domains]))("with the own domains %j finds what asking each finds", (domains) => {
+it.each(OWN.map((domains) => [domains]))("agrees with checking each entry for own domains %j", (domains) => {
   const part = partOf(DECLARED);
   const own = new OwnDomains(domains);
   const isRefused = part.some(
@@ -60,7 +60,7 @@ it.each(OWN.map((domains) => [domains]))("with the own domains %j finds what ask
   for (let times = 0; times < 3; times += 1) expect([times, isPartValid(part, own)]).toEqual([times, !isRefused]);
 });
 
-it("is of some of these refused and of some not", () => {
+it("accepts some own domains and rejects others", () => {
   const part = partOf(DECLARED);
   const well = OWN.filter((domains) => isPartValid(part, new OwnDomains(domains)));
   expect(well).toEqual([
@@ -74,7 +74,7 @@ it("is of some of these refused and of some not", () => {
   ]);
 });
 
-it("is never well with what is risky for everybody, and with what the list's check refuses", () => {
+it("rejects universally risky entries and invalid values", () => {
   const own = new OwnDomains([]);
   const risky = partOf("deny: [gmail.com]\n");
   const [entry] = partOf("deny: [evil.example]\n");
@@ -85,7 +85,7 @@ it("is never well with what is risky for everybody, and with what the list's che
   }
 });
 
-it("tells whether two could have to do with each other, whose keys differ", () => {
+it("recognizes entries that their keys don't identify", () => {
   expect(areIdentifiedByKeys(partOf(DECLARED))).toBe(true);
   expect(areIdentifiedByKeys(partOf("deny: [{ value: evil.example, scope: graymail }]\n"))).toBe(false);
 });

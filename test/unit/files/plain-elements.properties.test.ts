@@ -90,13 +90,13 @@ function slipped(text: string, slip: Slip): string {
   return text.slice(0, at) + slip[1] + text.slice(at + slip[2]);
 }
 
-it("a key that begins with a dash is none of a section's elements, and what is written under it is its own", () => {
+it("reads a key starting with a dash as its own section", () => {
   const text = "deny:\n  - # why\n-other: |\n  - a.example\n";
   expect(readYaml(text, "a").value).toEqual({ deny: [null], "-other": "- a.example\n" });
   expect(readYaml(text, "a").value).toEqual(readFullYaml(text, "a").value);
 });
 
-it("a file is read as the parser reads it, whatever of it is plain", () => {
+it("reads any file exactly as the full YAML parser does", () => {
   const line = fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(...LINES.slice(22, 34), "    comment: why") },
     fc.constantFrom(...LINES),

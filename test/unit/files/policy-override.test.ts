@@ -76,7 +76,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
   const [asked, looser, tighter] = CASES[path];
   const baseline = said(path, asked);
 
-  it("can't be loosened, unless that file lets it", () => {
+  it("can't get a looser override unless that file allows it", () => {
     for (const value of looser) {
       const refused = lint(said(path, value), baseline);
       expect([value, refused.codes, refused.first]).toEqual([value, ["error loosening-refused"], "loosening-refused"]);
@@ -87,11 +87,11 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
     }
   });
 
-  it("can be tightened, and said again", () => {
+  it("can be tightened or repeated", () => {
     for (const value of tighter) expect([value, lint(said(path, value), baseline).codes]).toEqual([value, []]);
   });
 
-  it("can't be loosened by another included file either, nor over one in between", () => {
+  it("can't get a looser override from another included file", () => {
     for (const value of looser) {
       for (const order of ["extra.yaml, baseline.yaml", "baseline.yaml, extra.yaml"]) {
         const { settings, codes, findings } = lint("", baseline, {
@@ -123,14 +123,14 @@ function lintOf(path: string, value: unknown, asked: string): string[] {
   return lint(said(path, JSON.stringify(value)), said(path, asked)).codes;
 }
 
-it("a mode that removes allows can be tightened to one that removes all, and not given up", () => {
+it("accepts exclusive but not additive over exclusive-allows", () => {
   const mode = (value: string) => said("lists.entries.mode", value);
   expect(lint(mode("exclusive"), mode("exclusive-allows")).codes).toEqual([]);
   expect(lint(mode("exclusive-allows"), mode("additive")).codes).toEqual([]);
   expect(lint(mode("additive"), mode("exclusive-allows")).codes).toEqual(["error loosening-refused"]);
 });
 
-describe("what follows from what an included file asks for", () => {
+describe("an indirect override of an included file", () => {
   it.each([
     [
       "exclusive in allows, undone by what is ignored",
@@ -162,7 +162,7 @@ describe("what follows from what an included file asks for", () => {
       "lists: { entries: { maxRemovalFraction: 1 } }",
       "maxRemovalFraction",
     ],
-  ])("%s", (_what, baseline, tenant, option) => {
+  ])("is rejected unless that file allows it: %s", (_what, baseline, tenant, option) => {
     expect(lint(tenant, baseline).codes).toEqual(["error loosening-refused"]);
     expect(lint(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual(["note loosened"]);
     // From beside it, too.
@@ -188,14 +188,14 @@ describe("what follows from what an included file asks for", () => {
       ["note loosened"],
     ],
     ["said again", "deny: [{ value: a.soc.example, comment: other }]", [], []],
-  ])("what it protects can't be %s, and what it does not protect is told", (_what, tenant, protectedCodes, codes) => {
+  ])("depends on protection when an entry is %s", (_what, tenant, protectedCodes, codes) => {
     const baseline = 'lists: { entries: { protect: ["*.soc.example"] } }';
     expect(lint(tenant, baseline).codes).toEqual(protectedCodes);
     expect(lint(tenant, `mayLoosen: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
     expect(lint(tenant, "").codes).toEqual(codes);
   });
 
-  it("an allow that goes on for longer, a risk that is accepted and a VIP that goes are told", () => {
+  it("is noted for longer allows, accepted risks and removed VIPs", () => {
     const longer = lint("allow: [{ value: partner.example, comment: c, acceptRisk: all of it }]", "");
     expect(longer.messages).toEqual([
       'the allow of "partner.example" is declared without end here, and until 2026-12-01 at baseline.yaml:4',
@@ -215,7 +215,7 @@ describe("what follows from what an included file asks for", () => {
   });
 });
 
-it("of files beside each other the tighter holds, in whatever order they are included", () => {
+it("applies the strictest of several included files in any order", () => {
   const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 2, maxLength: 4 });
   fc.assert(
     fc.property(numbers, (days) => {

@@ -18,7 +18,7 @@ function entry(fields: Record<string, string>): string {
   return `allow:\n  - ${JSON.stringify({ value: "jane@partner.example", ...fields })}\n`;
 }
 
-describe("a rule that is broken", () => {
+describe("a broken rule", () => {
   it.each([
     [
       "{ requireComment: [deny] }",
@@ -98,12 +98,12 @@ describe("a rule that is broken", () => {
       "tenant.yaml:4:14 error policy-whole-domain",
       '"partner.example" allows a whole domain; allow the mailboxes that write to you, as "name@partner.example", or say why all of it is meant in `acceptRisk: …`. The team\'s policy asks for it',
     ],
-  ])("%s with %j", (policy, rest, spot, message) => {
+  ])("is reported for %s with %j", (policy, rest, spot, message) => {
     expect(broken(policy, rest)).toEqual([[spot, message]]);
   });
 });
 
-describe("a rule that is kept", () => {
+describe("a satisfied rule", () => {
   it.each([
     ["{ requireComment: [allow], requireOwner: [deny, vips] }", entry({ comment: "Contract 7" })],
     ['{ requireTicket: [allow], ticketPattern: "^INC-[0-9]+$" }', entry({ ticket: "INC-7" })],
@@ -120,12 +120,12 @@ describe("a rule that is kept", () => {
     ["{ refuseWholeDomains: false }", entry({ value: "partner.example" })],
     // What is declared no more is not judged.
     ["{ requireOwner: [allow] }", entry({ expires: "2026-11-20" })],
-  ])("%s with %j", (policy, rest) => {
+  ])("isn't reported for %s with %j", (policy, rest) => {
     expect(broken(policy, rest)).toEqual([]);
   });
 });
 
-it("every rule that an entry breaks is told at once, beside what else is wrong", () => {
+it("reports all broken rules of an entry at once", () => {
   using folder = new LintedFolder({
     "tenant.yaml": "version: 1\npolicy: { requireOwner: [allow], requireTicket: [allow] }\nallow:\n  - gmail.com\n",
   });
@@ -137,7 +137,7 @@ it("every rule that an entry breaks is told at once, beside what else is wrong",
   ]);
 });
 
-it("the rules of an included file hold for all, at the line that declares; a nearer file's rule decides where it may", () => {
+it("applies an included file's rules to all entries", () => {
   using folder = new LintedFolder({
     "baseline.yaml":
       "version: 1\nmayLoosen: [policy.requireComment]\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",

@@ -28,7 +28,7 @@ const reading = (cache?: SettingsReadCache) => {
   return { reads, read };
 };
 
-it("reads and understands a file that several include once, and comes to the same as without", () => {
+it("reads a shared include once with the same result as uncached", () => {
   const kept = reading(new Map());
   const anew = reading();
   // By another day, and back: what has ended is judged anew.
@@ -45,7 +45,7 @@ it("reads and understands a file that several include once, and comes to the sam
   expect(entryOf("a.yaml")).toBe(entryOf("c.yaml"));
 });
 
-it("judges what a baseline declares with each tenant's own domains, options and other entries", () => {
+it("checks shared declarations with each tenant's own settings", () => {
   const files: Readonly<Record<string, string>> = {
     "base.yaml": `version: 1
 allow:

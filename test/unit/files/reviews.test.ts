@@ -19,7 +19,7 @@ const marked = (value: string, to: typeof MARK | (typeof MARK & { reason: string
   to,
 });
 
-describe("a decision that is written into a settings file", () => {
+describe("a review decision in a settings file", () => {
   it.each([
     ["- evil.example", "- value: evil.example\n    reviewed: { on: 2026-11-23, by: lena@acme.example }"],
     [
@@ -38,7 +38,7 @@ describe("a decision that is written into a settings file", () => {
       "- { value: evil.example, reviewed: {on: 2026-01-01, by: Dana}, owner: Dana }",
       "- { value: evil.example, reviewed: { on: 2026-11-23, by: lena@acme.example }, owner: Dana }",
     ],
-  ])("leaves all else as it is: %j", (before, after) => {
+  ])("leaves the rest of the file unchanged: %j", (before, after) => {
     const around = (element: string) =>
       `version: 1\n\n# ours\ndeny:\n  - a.example\n  ${element}\n  - z.example # last\n`;
     const written = editSettings(around(before), [marked("EVIL.example", MARK)]);
@@ -46,7 +46,7 @@ describe("a decision that is written into a settings file", () => {
     expect(editSettings(written, [marked("evil.example", undefined)])).not.toContain("reviewed");
   });
 
-  it("stands in JSON as JSON, and in a list between brackets", () => {
+  it("is written as JSON in a JSON file", () => {
     const json = '{"version": 1, "deny": [{"value": "evil.example"}]}\n';
     expect(editSettings(json, [marked("evil.example", { ...MARK, reason: 'a "b", c: d' })])).toBe(
       '{"version": 1, "deny": [{"value": "evil.example", "reviewed": {"on": "2026-11-23", "by": "lena@acme.example", "reason": "a \\"b\\", c: d"}}]}\n',
@@ -56,7 +56,7 @@ describe("a decision that is written into a settings file", () => {
     );
   });
 
-  it("comes back out of a table as it was, formulas defused", () => {
+  it("reads back unchanged from CSV, with formulas escaped", () => {
     const reviewed = { ...MARK, reason: "=1+1" };
     using folder = new LintedFolder({
       "a.yaml": editSettings("version: 1\ndeny: [a.example, evil.example]\n", [marked("evil.example", reviewed)]),
@@ -68,7 +68,7 @@ describe("a decision that is written into a settings file", () => {
     expect(() => readCsv(Buffer.from(torn))).toThrow(/row 3, column "reviewed by": is missing/);
   });
 
-  it("is told where it can't be read", () => {
+  it("is reported when invalid", () => {
     using folder = new LintedFolder({
       "a.yaml":
         'version: 1\ndeny: [{ value: a.example, reviewed: { on: 2026-02-30, by: "", when: x } }]\nvips: [{ email: a@b.example, reviewed: yes-it-was }]\n',
@@ -77,14 +77,14 @@ describe("a decision that is written into a settings file", () => {
   });
 });
 
-describe("when a decision holds", () => {
+describe("the validity of a review decision", () => {
   const on = (reviewed: string | undefined, reviewEvery?: string): boolean =>
     isReviewValid(reviewed === undefined ? undefined : { on: reviewed, by: "Dana" }, {
       today: TODAY,
       policy: reviewEvery === undefined ? {} : { reviewEvery },
     });
 
-  it("it does until its time is over, and not when it is dated ahead", () => {
+  it("ends with the review period and excludes future dates", () => {
     expect([on("2026-11-14", "10d"), on("2026-11-13", "10d")]).toEqual([true, false]);
     expect([on("2026-08-26"), on("2026-08-25")]).toEqual([true, false]);
     expect([on("2026-11-24"), on("2026-11-25"), on("9999-12-31"), on(undefined)]).toEqual([true, false, false, false]);
@@ -92,7 +92,7 @@ describe("when a decision holds", () => {
   });
 });
 
-describe("what the files alone tell of reviews", () => {
+describe("review findings", () => {
   const file = (policy: string): string =>
     `version: 1\n${policy}deny:\n  - a.example\n  - { value: b.example, reviewed: { on: 2026-05-01, by: Dana } }\n  - { value: c.example, reviewed: { on: 2026-11-01, by: Dana } }\nvips: [lena@acme.example]\n`;
   const found = (text: string): string[] => {
@@ -102,18 +102,18 @@ describe("what the files alone tell of reviews", () => {
     );
   };
 
-  it("is nothing where nobody asks for reviews", () => {
+  it("are empty when no reviews are required", () => {
     expect(found(file(""))).toEqual([]);
   });
 
-  it("is each decision that is past its time, and how much has none", () => {
+  it("report overdue decisions and the number of unreviewed entries", () => {
     expect(found(file("policy: { reviewEvery: 90d }\n"))).toEqual([
       expect.stringMatching(/^4 note never-reviewed: 1 entry and 1 VIP of this file say nothing of a review/),
       '5 warning review-overdue: "b.example" was reviewed on 2026-05-01 by "Dana", and is due again since 2026-07-30 (reviewEvery: 90d); look at it anew, and write when and who in its `reviewed`, or take it away',
     ]);
   });
 
-  it("changes no digest", () => {
+  it("don't change the digest of the desired state", () => {
     using folder = new LintedFolder({
       "a.yaml": "version: 1\ndeny: [evil.example]\n",
       "b.yaml": editSettings("version: 1\ndeny: [evil.example]\n", [marked("evil.example", MARK)]),

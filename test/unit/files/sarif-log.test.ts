@@ -60,8 +60,8 @@ deny:
   - mail.evil.example
 `;
 
-describe("a log", () => {
-  it("holds each finding with its rule, level and region, by the schema of the standard", () => {
+describe("a SARIF log", () => {
+  it("holds each finding with its rule, level and region", () => {
     const run = runOf(findingsOf(TENANT));
     const { rules } = run.tool.driver;
     expect(
@@ -80,12 +80,12 @@ describe("a log", () => {
     expect(rules.find(({ id }) => id === "allow-free-mail")?.help.text).toContain(RISKS["allow-free-mail"].why);
   });
 
-  it("of nothing is one, too; and what is no log is refused by the schema here", () => {
+  it("is valid without findings", () => {
     expect(runOf([]).results).toEqual([]);
     expect(isSarif({ ...buildSarifLog([], { version: "1.2.3", root: "/repo" }), version: "2.0.0" })).toBe(false);
   });
 
-  it("has a rule with help for every kind of finding", () => {
+  it("has a rule with help for every finding code", () => {
     for (const [code, { title, help, level }] of FINDING_RULES) {
       expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
       expect(title.length, code).toBeGreaterThan(5);
@@ -95,7 +95,7 @@ describe("a log", () => {
     }
   });
 
-  it("does not make links or commands of what people wrote", () => {
+  it("doesn't turn user text into links", () => {
     const [finding] = findingsOf(
       'version: 1\nallow:\n  - value: gmail.com\n    acceptRisk: "see [here](https://evil.example)"\n',
     );
@@ -104,7 +104,7 @@ describe("a log", () => {
   });
 });
 
-describe("a file", () => {
+describe("a file location", () => {
   const uriOf = (file: string, root: string, folder: string): unknown => {
     const place = { file, line: 1, column: 1 };
     const [result] = runOf([{ code: "shadowed", level: "warning", message: "…", place }], root, folder).results;
@@ -118,11 +118,11 @@ describe("a file", () => {
     ["a b/ü#?%/[x]:y.yaml", "/repo", "a%20b/%C3%BC%23%3F%25/%5Bx%5D%3Ay.yaml"],
     ["half\ud800.yaml", "/repo", "half%EF%BF%BD.yaml"],
     ["..settings/x.yaml", "/repo", "..settings/x.yaml"],
-  ])("%j in %s is told from the top of the repository", (file, folder, uri) => {
+  ])("is relative to the repository root: %j in %s", (file, folder, uri) => {
     expect(uriOf(file, "/repo", folder)).toEqual({ uri, uriBaseId: "%SRCROOT%" });
   });
 
-  it("outside of the repository is told by its own address", () => {
+  it("is an absolute URI outside the repository", () => {
     expect(uriOf("../other/a b.yaml", "/repo", "/repo")).toEqual({ uri: "file:///other/a%20b.yaml" });
   });
 });
@@ -133,21 +133,21 @@ describe("a fingerprint", () => {
       ({ partialFingerprints }) => partialFingerprints["emailSecurityFinding/v1"] as string,
     );
 
-  it("is the same when lines are added above, and one of its own a finding", () => {
+  it("is unique and unaffected by lines added above", () => {
     const before = prints(TENANT);
     const moved = TENANT.replace("allow:\n", "# Who may write\n\nallow:\n  - value: 192.0.2.7\n    ticket: CHG-1\n");
     expect(prints(moved)).toEqual(before);
     expect(new Set(before).size).toBe(4);
   });
 
-  it("is the same for what is about no entry, where the message names a line", () => {
+  it("is unaffected by line numbers in the message", () => {
     const twice = (above: string): string[] =>
       prints(`version: 1\n${above}deny:\n  - evil.example\n  - Evil.example\n`);
     expect(twice("# one\n# two\n")).toEqual(twice(""));
     expect(twice("")).toHaveLength(1);
   });
 
-  it("tells several alike apart", () => {
+  it("differs between otherwise equal findings", () => {
     const bad = { code: "yaml-tab", level: "error", message: "is indented with a tab" } as const;
     const results = runOf([1, 2].map((line) => ({ ...bad, place: { file: "a.yaml", line, column: 1 } }))).results;
     const [one, two] = results.map(({ partialFingerprints }) => Object.values(partialFingerprints)[0]);
@@ -155,7 +155,7 @@ describe("a fingerprint", () => {
   });
 });
 
-it("of more findings than code scanning takes, the serious ones stay, and the log says how many are left out", () => {
+it("keeps the most serious findings and reports how many are omitted", () => {
   const many = Array.from({ length: 25_010 }, (_one, at): Finding => {
     const level = at < 20 ? "note" : at % 2 === 0 ? "warning" : "error";
     return { code: "shadowed", level, message: "…", place: { file: "a.yaml", line: at + 1, column: 1 } };

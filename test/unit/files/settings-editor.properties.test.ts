@@ -194,8 +194,8 @@ function holdsInOrder(lines: readonly string[], wanted: readonly string[]): bool
   return at === wanted.length;
 }
 
-describe("editSettings, on files of every style", () => {
-  it("does what was asked and leaves every other line as it is", () => {
+describe("editSettings on files of every style", () => {
+  it("applies the edits and leaves every other line unchanged", () => {
     fc.assert(
       fc.property(madeFile, fc.array(anyEdit, { minLength: 1, maxLength: 5 }), (file, wishes) => {
         const wanted = new Map<string, Data[]>(
@@ -264,7 +264,7 @@ describe("editSettings, on files of every style", () => {
     );
   });
 
-  it("takes back what it added, but for a blank line that sets it apart as its neighbours", () => {
+  it("restores the file when an added element is removed", () => {
     fc.assert(
       fc.property(madeFile, fc.constantFrom("vips", "allow", "deny"), anyText, (file, section, comment) => {
         if (!file.sections.some(({ name }) => name === section)) return;
@@ -280,7 +280,7 @@ describe("editSettings, on files of every style", () => {
     );
   });
 
-  it("writes any text so that it reads back exactly, in blocks and between brackets", () => {
+  it("writes any text so that it reads back exactly", () => {
     fc.assert(
       fc.property(
         anyText,
@@ -310,7 +310,7 @@ describe("editSettings, on files of every style", () => {
     );
   });
 
-  it("makes several edits of a list in brackets as it makes each of them alone", () => {
+  it("applies several edits of a flow list as it applies each alone", () => {
     const name = fc.stringMatching(/^[a-d]{1,2}$/);
     const gap = fc.constantFrom("", " ", "\n  ", "\n  # above\n  ", "\n\n  ");
     const element = fc.record({

@@ -39,7 +39,7 @@ function changes(before: string, edits: readonly Edit[]): string[] {
 }
 
 describe("editSettings", () => {
-  it("puts a new element at its sorted place, as its neighbours are written, with its note above", () => {
+  it("adds an element in sorted position and its neighbours' style", () => {
     const element = { value: "bb.example", comment: "no: yes" };
     expect(changes(FILE, [{ action: "add", section: "deny", element, note: "seen\nin May" }])).toEqual([
       "+  # seen",
@@ -52,7 +52,7 @@ describe("editSettings", () => {
     ]);
   });
 
-  it("adds between brackets, the note above the section", () => {
+  it("adds to a flow list with the note above the section", () => {
     const element = { value: "2001:db8::1", comment: "a, b" };
     expect(changes(FILE, [{ action: "add", section: "allow", element, note: "why" }])).toEqual([
       "-allow: [a.example, { value: b.example, comment: hi }] # two",
@@ -61,7 +61,7 @@ describe("editSettings", () => {
     ]);
   });
 
-  it("removes an element with its own comments, and leaves [] where it was the last", () => {
+  it("removes an element with its own comments", () => {
     expect(changes(FILE, [{ action: "remove", section: "deny", value: "B.example" }])).toEqual([
       "-  # about b",
       "-  - value: b.example",
@@ -78,7 +78,7 @@ describe("editSettings", () => {
     ]);
   });
 
-  it("sets what an element says, and takes it away", () => {
+  it("sets and removes a field of an element", () => {
     const set = (value: string, key: "comment" | "owner" | "ticket", to: string | undefined) =>
       changes(FILE, [{ action: "set", section: "deny", value, key, to }]);
     expect(set("a.example", "comment", "010")).toEqual([
@@ -100,7 +100,7 @@ describe("editSettings", () => {
     expect(set("e.example", "ticket", undefined)).toEqual(["-    ticket: q"]);
   });
 
-  it("adds a section that is missing where it is looked for", () => {
+  it("adds a missing section in its usual position", () => {
     const result = editSettings("version: 1\n# before\nallow: [x.example]\n# after\n", [
       { action: "add", section: "deny", element: { value: "b.example" } },
       { action: "add", section: "vips", element: { email: "b@acme.example", comment: "x" } },
@@ -114,14 +114,14 @@ describe("editSettings", () => {
     );
   });
 
-  it("makes a block of an empty section, indented as the others are", () => {
+  it("turns an empty section into a block indented like the others", () => {
     const edits: Edit[] = [{ action: "add", section: "allow", element: { value: "b.example", comment: "x" } }];
     expect(editSettings("version: 1\nallow: [] # none\ndeny:\n- x.example\n", edits)).toBe(
       "version: 1\nallow: # none\n- value: b.example\n  comment: x\ndeny:\n- x.example\n",
     );
   });
 
-  it("keeps the lines between brackets that have several", () => {
+  it("keeps the lines of a multi-line flow list", () => {
     const file = "version: 1\ndeny: [\n  a.example, # a\n  # of b\n  b.example # b\n]\n";
     const element = { value: "bb.example" };
     expect(editSettings(file, [{ action: "add", section: "deny", element, note: "new" }])).toBe(
@@ -135,7 +135,7 @@ describe("editSettings", () => {
     );
   });
 
-  it("tells two scopes of one value apart", () => {
+  it("distinguishes two scopes of one value", () => {
     const file = "version: 1\ndeny:\n  - x.example\n  - { value: x.example, scope: graymail }\n";
     const remove = { action: "remove", section: "deny", value: "x.example" } as const;
     expect(() => editSettings(file, [remove])).toThrow(/more than once/);
@@ -194,13 +194,13 @@ describe("editSettings", () => {
       { action: "remove", section: "deny", value: "a.example" },
       /can't be changed line by line/,
     ],
-  ])("refuses %s, with what is wrong", (_what, text, edit, reason) => {
+  ])("rejects %s with the reason", (_what, text, edit, reason) => {
     expect(() => editSettings(text, [edit])).toThrow(
       expect.objectContaining({ code: "ERR_SETTINGS_EDIT", message: expect.stringMatching(reason) }),
     );
   });
 
-  it("edits a file of thousands at once", () => {
+  it("edits thousands of entries at once", () => {
     const values = Array.from({ length: 5_000 }, (_, at) => `host${String(at).padStart(5, "0")}.example`);
     const file = `version: 1\ndeny:\n${values.map((value) => `  - ${value}\n`).join("")}`;
     const edits = values.flatMap((value, at): Edit[] => {

@@ -23,14 +23,14 @@ function codesOf(text: string): string[] {
   return findings.filter(({ level }) => level === "error").map(({ code }) => code);
 }
 
-describe("the settings files of the examples", () => {
+describe("the example settings files", () => {
   const files = globSync("examples/*/settings{/**,}/*.{yaml,yml}", { cwd: ROOT }).filter(
     (file) => !file.includes("node_modules"),
   );
 
-  it("are there", () => expect(files.length).toBeGreaterThan(1));
+  it("exist", () => expect(files.length).toBeGreaterThan(1));
 
-  it.each(files)("%s is right by the schema, and when it is read", (file) => {
+  it.each(files)("pass the schema and the reader: %s", (file) => {
     expect(
       validate(readYaml(readFileSync(join(ROOT, file), "utf8"), file).value),
       JSON.stringify(validate.errors),
@@ -73,7 +73,7 @@ deny:
   - evil.example
 `;
 
-it("a file with all that there is is right by both", () => {
+it("accepts a file with every key, by schema and by reader", () => {
   expect(isBySchema(WHOLE), JSON.stringify(validate.errors)).toBe(true);
   expect(codesOf(WHOLE)).toEqual([]);
 });
@@ -129,15 +129,15 @@ const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
   ["an address", "version: 1\ninclude: [https://example.com/baseline.yaml]", false],
 ];
 
-describe("a mistake", () => {
-  it.each(MISTAKES)("%s is refused", (_what, content, schema) => {
+describe("an invalid settings file", () => {
+  it.each(MISTAKES)("is rejected for %s", (_what, content, schema) => {
     expect(codesOf(content), "when it is read").not.toEqual([]);
     expect(isBySchema(content), "by the schema").toBe(schema === false);
   });
 });
 
-describe("the schema", () => {
-  it("is the one that is published, with a word on every key for editors to show", () => {
+describe("the JSON schema", () => {
+  it("matches the published schema and describes every key", () => {
     expect(buildPublishedSchemas()["settings.schema.json"]).toEqual(buildSettingsJsonSchema());
     const undescribed: string[] = [];
     const look = (schema: unknown, path: string): void => {

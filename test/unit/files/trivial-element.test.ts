@@ -23,7 +23,7 @@ const text = fc.oneof(
   ),
 );
 
-it("nothing that is usual is refused by the schema", () => {
+it("treats no element as trivial that the schema rejects", () => {
   let usual = 0;
   const element = fc
     .tuple(
@@ -58,7 +58,7 @@ it("nothing that is usual is refused by the schema", () => {
   expect(isTrivialElement({ value: "evil.example", comment: "Why", expires: "2027-03-31" }, "deny")).toBe(true);
 });
 
-it("a day is usual just when there is such a day", () => {
+it("treats a date as trivial only if the day exists", () => {
   for (const year of ["2027", "2028"]) {
     for (let month = 0; month <= 13; month += 1) {
       for (let day = 0; day <= 32; day += 1) {

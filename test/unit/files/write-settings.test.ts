@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => made[Symbol.dispose]());
 
 describe("writeSettings", () => {
-  it("writes a file in the place of another, and keeps its mode", () => {
+  it("replaces a file and keeps its mode", () => {
     const path = join(folder, "acme.yaml");
     writeFileSync(path, "old");
     chmodSync(path, 0o640);
@@ -23,7 +23,7 @@ describe("writeSettings", () => {
     expect(readdirSync(folder)).toEqual(["acme.yaml"]);
   });
 
-  it("writes what a link points to", () => {
+  it("writes to the target of a symlink", () => {
     const [path, link] = [join(folder, "acme.yaml"), join(folder, "link.yaml")];
     writeFileSync(path, "old");
     symlinkSync("acme.yaml", link);
@@ -32,7 +32,7 @@ describe("writeSettings", () => {
     expect(readdirSync(folder)).toEqual(["acme.yaml", "link.yaml"]);
   });
 
-  it("leaves nothing behind where it can't write", () => {
+  it("leaves nothing behind when writing fails", () => {
     const path = join(folder, "acme.yaml");
     mkdirSync(path);
     expect(() => writeSettings(path, "new")).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
@@ -42,7 +42,7 @@ describe("writeSettings", () => {
 });
 
 describe("writeDirectoryFiles", () => {
-  it("makes the folder, and writes over what is there", () => {
+  it("creates the directory and overwrites existing files", () => {
     const path = join(folder, "a", "b");
     writeDirectoryFiles(path, new Map([["one.yaml", "1"]]));
     writeDirectoryFiles(
@@ -56,7 +56,7 @@ describe("writeDirectoryFiles", () => {
     expect(readFileSync(join(path, "one.yaml"), "utf8")).toBe("11");
   });
 
-  it("leaves all as it was where one file can't be written", () => {
+  it("changes nothing when one file can't be written", () => {
     writeFileSync(join(folder, "one.yaml"), "old");
     mkdirSync(join(folder, "two.yaml"));
     const files = new Map([
@@ -69,7 +69,7 @@ describe("writeDirectoryFiles", () => {
     expect(readFileSync(join(folder, "one.yaml"), "utf8")).toBe("old");
   });
 
-  it("takes away a folder that it made for nothing", () => {
+  it("removes directories it created when writing fails", () => {
     const files = new Map([
       ["one.yaml", "1"],
       ["none/two.yaml", "2"],
@@ -80,7 +80,7 @@ describe("writeDirectoryFiles", () => {
 });
 
 describe("writeFiles", () => {
-  it("makes, changes and takes away, in folders that are made", () => {
+  it("creates, changes and deletes files", () => {
     const [one, two, three] = [join(folder, "a", "one.yaml"), join(folder, "two.yaml"), join(folder, "three.yaml")];
     writeFileSync(two, "old");
     writeFileSync(three, "old");
@@ -95,7 +95,7 @@ describe("writeFiles", () => {
     expect([one, two].map((path) => readFileSync(path, "utf8"))).toEqual(["1", "2"]);
   });
 
-  it("leaves all as it was where one file can't be written", () => {
+  it("changes nothing when one file can't be written", () => {
     const gone = join(folder, "gone.yaml");
     writeFileSync(gone, "old");
     mkdirSync(join(folder, "taken.yaml"));

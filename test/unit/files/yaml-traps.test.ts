@@ -16,7 +16,7 @@ function told(content: string | Uint8Array, name = "a.yaml"): string[] {
 /** The same below `version: 1`, so that lines count from 2. */
 const below = (content: string): string[] => told(`version: 1\n${content}`);
 
-describe("what is read as no text", () => {
+describe("a value that YAML doesn't read as text", () => {
   it.each([
     [
       "deny:\n  - 010\n",
@@ -51,13 +51,13 @@ describe("what is read as no text", () => {
       '3:37 yaml-not-text: expires: 2027 is read as 2027 by YAML, and not as a text; write "2027" in quotes',
     ],
     ["include:\n  - 7\n", '3:5 yaml-not-text: 7 is read as 7 by YAML, and not as a text; write "7" in quotes'],
-  ])("%j", (content, message) => {
+  ])("is reported in %j", (content, message) => {
     expect(below(content)).toEqual([message]);
   });
 });
 
-describe("what some tools read as true or false", () => {
-  it.each(["no", "NO", "yes", "on", "Off", "y", "N"])("%s", (word) => {
+describe("a word that some tools read as a boolean", () => {
+  it.each(["no", "NO", "yes", "on", "Off", "y", "N"])("is reported unless quoted: %s", (word) => {
     const meant = /^[yo]n?(es)?$/i.test(word) && !/^off$/i.test(word) ? "true" : "false";
     expect(below(`deny:\n  - value: evil.example\n    owner: ${word}\n`)).toEqual([
       `4:12 yaml-boolean: ${word} is read as a text by some tools and as ${meant} by others; write "${word}" in quotes for the text, or ${meant}`,
@@ -65,7 +65,7 @@ describe("what some tools read as true or false", () => {
     expect(below(`deny:\n  - value: evil.example\n    owner: "${word}"\n`)).toEqual([]);
   });
 
-  it("as a key, and where true or false is asked for", () => {
+  it("is reported as a key or where a boolean is expected", () => {
     expect(below("policy:\n  refuseWholeDomains: yes\n")).toEqual([
       '3:23 yaml-boolean: yes is read as a text by some tools and as true by others; write "yes" in quotes for the text, or true',
     ]);
@@ -75,7 +75,7 @@ describe("what some tools read as true or false", () => {
   });
 });
 
-describe("what is valid YAML for some, and none for us", () => {
+describe("unsupported YAML", () => {
   it.each([
     [
       "deny: [a.example]\nallow: []\ndeny: [b.example]\n",
@@ -131,7 +131,7 @@ describe("what is valid YAML for some, and none for us", () => {
       "4:5 yaml-syntax: is no valid YAML: Implicit keys need to be on a single line",
     ],
     ['deny: ["a.example]\n', '3:1 yaml-syntax: is no valid YAML: Missing closing "quote'],
-  ])("%j", (content, message) => {
+  ])("is reported in %j", (content, message) => {
     const [first, ...rest] = below(content);
     expect(first).toBe(message);
     expect(rest).toEqual([]);
@@ -145,21 +145,21 @@ describe("what is valid YAML for some, and none for us", () => {
       "{ value: a.example, colour: red }",
       '3:25 unknown-key: "colour" is no key here; there are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed',
     ],
-  ])("a key with a slip, which is not missing too: %s", (element, message) => {
+  ])("is reported once for a misspelled key: %s", (element, message) => {
     expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);
   });
 
-  it("a file of many tenants, as that, and not each of its keys", () => {
+  it("is reported once for a tenants file", () => {
     expect(below("defaults: { baseUrl: https://a.example }\ntenants: { acme: {} }\nwaves: [{ name: all }]\n")).toEqual([
       "3:1 unknown-key: says who the tenants are, as tenants.yaml does, and is no tenant's settings file; name a tenant's own, or see how all stand by `email-security fleet status`",
     ]);
   });
 
-  it("a slip beside a value that is wrong, both", () => {
+  it("is reported for a misspelled key along with an invalid value", () => {
     expect(below("deny:\n  - { value: com, vaule: a.example }\n")).toHaveLength(2);
   });
 
-  it("an alias and a merge key, each at its place", () => {
+  it("is reported for each alias and merge key", () => {
     expect(below("deny:\n  - &one { value: a.example }\n  - *one\n  - { <<: *one, comment: b }\n")).toEqual(
       expect.arrayContaining([
         "3:10 yaml-anchor: &one is an anchor; take it away and write out what refers to it",
@@ -170,7 +170,7 @@ describe("what is valid YAML for some, and none for us", () => {
     );
   });
 
-  it("a billion laughs are an error and not a billion", () => {
+  it("is reported for exponential aliases without expanding them", () => {
     const levels = Array.from({ length: 30 }, (_one, at) => {
       const items = Array.from({ length: 10 }, () => (at === 0 ? "lol" : `*l${at - 1}`)).join(", ");
       return `x${at}: &l${at} [${items}]\n`;
@@ -180,7 +180,7 @@ describe("what is valid YAML for some, and none for us", () => {
     expect(findings.length).toBeLessThan(1_000);
   });
 
-  it.each([40, 5_000, 200_000])("a nesting of %d", (depth) => {
+  it.each([40, 5_000, 200_000])("is reported for nesting %d levels deep", (depth) => {
     const findings = below(`deny: ${"[".repeat(depth)}${"]".repeat(depth)}\n`);
     expect(findings.join("\n")).toMatch(/^2:\d+ yaml-syntax: is nested more than 32 deep$/m);
   });
@@ -202,23 +202,23 @@ describe("a .json file", () => {
     ["a key without quotes", "{version: 1}", "1:2 json-syntax: "],
     ["a text without quotes", '{"version": 1, "deny": [evil.example]}', "1:25 json-syntax: "],
     ["YAML", "version: 1\ndeny:\n  - evil.example\n", "1:1 json-syntax: "],
-  ])("is refused for %s", (_what, text, finding) => {
+  ])("is rejected for %s", (_what, text, finding) => {
     expect(told(text, "a.json")).toEqual([expect.stringContaining(finding)]);
   });
 
-  it("is read where it is JSON, also behind a byte order mark", () => {
+  it("is read with or without a BOM", () => {
     expect(told('\uFEFF{"version": 1, "deny": ["evil.example"]}\n', "a.json")).toEqual([]);
   });
 });
 
-describe("bytes", () => {
-  it("a byte of 0, at its place", () => {
+describe("file encoding", () => {
+  it("reports a null byte at its position", () => {
     expect(below("deny:\n  - evil\0.example\n")).toEqual([
       "3:9 yaml-syntax: holds a byte of 0, as a file of another encoding does; save it as UTF-8",
     ]);
   });
 
-  it("another encoding, at the first byte that is wrong", () => {
+  it("reports the first byte that isn't UTF-8", () => {
     const latin1 = Buffer.from("version: 1\ndeny:\n  - value: evil.example\n    comment: Für uns\n", "latin1");
     expect(told(latin1)).toEqual([
       "4:15 file-encoding: holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8",
@@ -231,13 +231,13 @@ describe("bytes", () => {
     expect(told(last)[0]).toMatch(/^2:3 file-encoding: /);
   });
 
-  it("a byte order mark and Windows' line ends are no matter", () => {
+  it("accepts a BOM and Windows line endings", () => {
     expect(told("\uFEFFversion: 1\r\ndeny:\r\n  - evil.example\r\n")).toEqual([]);
     expect(told("\uFEFFversion: 1\r\ndeny:\r\n  - 010\r\n")[0]).toMatch(/^3:5 yaml-not-text/);
     expect(told("\uFEFFversio: 1\n")[0]).toMatch(/^1:1 /);
   });
 
-  it("a carriage return alone, and what is not seen", () => {
+  it("reports lone carriage returns and invisible characters", () => {
     expect(told("version: 1\rdeny: []\r")).toEqual([
       "1:11 yaml-syntax: ends a line with a carriage return alone; save the file with the line ends of Unix or Windows",
     ]);
@@ -247,14 +247,14 @@ describe("bytes", () => {
     expect(below('deny:\n  - "evil.example\u001b[31m"\n')[0]).toMatch(/^3:18 yaml-hidden: .*\\u\{1b\}/);
   });
 
-  it("columns are counted as editors do, in UTF-16", () => {
+  it("counts columns in UTF-16 code units, as editors do", () => {
     expect(below("deny:\n  - { comment: 😀é, value: 7 }\n")).toEqual([
       '3:28 yaml-not-text: value: 7 is read as 7 by YAML, and not as a text; write "7" in quotes',
     ]);
   });
 });
 
-describe("what is empty", () => {
+describe("an empty or mistyped value", () => {
   it.each([
     ["", "1:1 invalid-value: is empty; write a mapping of keys and values, or take the line away"],
     ["# nothing\n", "1:1 invalid-value: is empty; write a mapping of keys and values, or take the line away"],
@@ -287,13 +287,13 @@ describe("what is empty", () => {
       "version: 1\ndeny:\n  - value: evil.example\n    comment:\n",
       "4:13 invalid-value: comment is empty; write a text, or take the line away",
     ],
-  ])("%j", (content, message) => {
+  ])("is reported in %j", (content, message) => {
     expect(told(content)).toEqual([message]);
   });
 });
 
 describe("many mistakes", () => {
-  it("are told all at once, each once", () => {
+  it("are reported all at once, each once", () => {
     expect(
       below("deny:\n  - 010\n  - no\n  - { value: evil.example, coment: x }\nblock: []\n").map((one) =>
         one.slice(0, one.indexOf(":", one.indexOf(":") + 1)),
@@ -301,7 +301,7 @@ describe("many mistakes", () => {
     ).toEqual(["3:5 yaml-not-text", "4:5 yaml-boolean", "5:28 unknown-key", "6:1 unknown-key"]);
   });
 
-  it("of 20,000 lines are told in a moment", { timeout: 60_000 }, () => {
+  it("are reported quickly for 20,000 lines", { timeout: 60_000 }, () => {
     expect(below(`deny:\n${"  - no\n".repeat(20_000)}`)).toHaveLength(20_000);
     expect(below(Array.from({ length: 20_000 }, (_one, at) => `key${at}: 1\n`).join(""))).toHaveLength(20_000);
   });

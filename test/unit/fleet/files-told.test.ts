@@ -27,17 +27,20 @@ const findingsOf = (name: string): Finding[] => [
   },
 ];
 
-describe("what the files of a fleet say", () => {
-  it.each([[["acme", "globex"]], [["globex", "acme"]]])("stands in one order, whoever answers first: %j", (names) => {
-    const told = new FileFindings("2026-12-23");
-    for (const name of names) told.add(name, settingsOf(name), findingsOf(name));
-    told.sortTenants(["globex", "acme"]);
-    expect(told.expiring.map(({ value }) => value)).toEqual([
-      "acme3.example",
-      "acme4.example",
-      "globex3.example",
-      "globex4.example",
-    ]);
-    expect(told.findings.map(({ message }) => message)).toEqual(["acme", "globex"]);
-  });
+describe("a fleet's file findings", () => {
+  it.each([[["acme", "globex"]], [["globex", "acme"]]])(
+    "have the same order whichever tenant finishes first: %j",
+    (names) => {
+      const told = new FileFindings("2026-12-23");
+      for (const name of names) told.add(name, settingsOf(name), findingsOf(name));
+      told.sortTenants(["globex", "acme"]);
+      expect(told.expiring.map(({ value }) => value)).toEqual([
+        "acme3.example",
+        "acme4.example",
+        "globex3.example",
+        "globex4.example",
+      ]);
+      expect(told.findings.map(({ message }) => message)).toEqual(["acme", "globex"]);
+    },
+  );
 });

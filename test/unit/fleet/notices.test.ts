@@ -99,8 +99,8 @@ async function nights(
 
 const told = (notices: Notice[][]) => notices.map((night) => night.map(({ kind, tenants }) => [kind, ...tenants]));
 
-describe("notices of a fleet", () => {
-  it("forget no end while files can't be used, and tell it once more where it was gone", async () => {
+describe("fleet notices", () => {
+  it("don't repeat an expiry after files were temporarily unusable", async () => {
     const mistaken: TenantStatus = {
       ...unread("acme"),
       standing: "unusable",
@@ -117,7 +117,7 @@ describe("notices of a fleet", () => {
     expect(told(notices)).toEqual([[["expiring", "acme", "globex"]], [], [], [], [["expiring", "acme", "globex"]]]);
   });
 
-  it("tell what is new, once, and again what was mended and is back", async () => {
+  it("report new drift once, and again when it returns", async () => {
     const [one, two] = [added("outlook.com", { risks: ["free-mail"] }), added("evil.example")];
     const { notices, ids } = await nights([
       statusOf([tenant("acme", [one]), tenant("globex")], [end("partner.example", "2026-11-30")]),
@@ -149,7 +149,7 @@ describe("notices of a fleet", () => {
     expect(ids[0]).toMatch(/^drift-[\w-]{22}$/);
   });
 
-  it("tell it again where a receiver did not take it, by the same id", async () => {
+  it("are resent with the same id after a failed delivery", async () => {
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
     const { notices, problems, ids } = await nights([status, status, status], undefined, [404]);
     expect(told(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]], []]);
@@ -164,7 +164,7 @@ describe("notices of a fleet", () => {
     expect(findUnsentChanges({ ...status, today: "2026-11-24" }, before).ids.drift).not.toBe(ids[0]);
   });
 
-  it("forget nothing of a tenant that could not be read, and tell who changed it anew", async () => {
+  it("don't repeat drift after a tenant was temporarily unreadable", async () => {
     const [one, other] = [added("outlook.com"), added("outlook.com", { there: { by: "Mallory" } })];
     const { notices } = await nights([
       statusOf([tenant("acme", [one]), tenant("globex", [one])]),
@@ -174,7 +174,7 @@ describe("notices of a fleet", () => {
     expect(told(notices)).toEqual([[["drift", "acme", "globex"]], [], [["drift", "globex"]]]);
   });
 
-  it("tell nothing of what ended, and keep for later what nobody wants to hear of", async () => {
+  it("report drift later if no receiver subscribed to it before", async () => {
     const over = end("old.example", "2026-10-31", { isOver: true });
     const status = statusOf([tenant("acme", [added("outlook.com")])], [over, end("new.example", "2026-12-01")]);
     const first = await nights([status], { webhook: { events: ["expiring"] } });
@@ -185,7 +185,7 @@ describe("notices of a fleet", () => {
     ]);
   });
 
-  it("hold entries only where a receiver asks for it: the same of many tenants once, what is risky first", async () => {
+  it("list entries only on request, risky ones first", async () => {
     const names = Array.from({ length: 40 }, (_, at) => `t${at}`);
     const drift = [added("one.example"), added("outlook.com", { risks: ["free-mail"] })];
     const status = statusOf(
@@ -210,7 +210,7 @@ describe("notices of a fleet", () => {
     expect(JSON.stringify(without.notices)).not.toMatch(/one\.example|outlook\.com|partner\.example|Dana/);
   });
 
-  it("are text, whatever is at the tenant", async () => {
+  it("contain hostile tenant text only as plain text", async () => {
     const text = Object.values(HOSTILE).join(" ");
     const drift = [added(text, { there: { list: text, comment: text, by: text } })];
     const { notices } = await nights([statusOf([tenant(text, drift)], [end(text, "2026-11-30")])], {
@@ -222,8 +222,8 @@ describe("notices of a fleet", () => {
   });
 });
 
-describe("the file that keeps what was told", () => {
-  it("holds hashes, and no word of what tenants have", async () => {
+describe("the sent-notices file", () => {
+  it("holds hashes and no tenant data", async () => {
     await nights([statusOf([tenant("acme", [added("outlook.com")])], [end("partner.example", "2026-11-30")])]);
     const kept = readSentNotices(file);
     expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.ends.length]).toEqual([["acme"], 1, 1]);
@@ -236,13 +236,13 @@ describe("the file that keeps what was told", () => {
     ["a status", JSON.stringify(statusOf([])), /it is not what this release writes/],
     ["of a later release", JSON.stringify({ format: 2, drift: {}, ends: [] }), /not what this release/],
     ["an empty file", "", /it is no JSON/],
-  ])("is left alone where it is something else: %s", (_what, text, message) => {
+  ])("is left unchanged when it holds something else: %s", (_what, text, message) => {
     writeFileSync(file, text);
     expect(() => new FleetNotices(undefined, {}, file)).toThrow(message);
     expect(readFileSync(file, "utf8")).toBe(text);
   });
 
-  it("is not made where there is nobody to tell, and who is named without an address is told of", async () => {
+  it("isn't created without receivers", async () => {
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
     expect(await new FleetNotices(undefined, {}, file).send(status)).toEqual({
       notes: [expect.stringMatching(/^--notify tells nobody, since none of EMAIL_SECURITY_NOTIFY_WEBHOOK, /)],
@@ -255,12 +255,12 @@ describe("the file that keeps what was told", () => {
     });
   });
 
-  it("that could not be written is refused before anybody is asked", () => {
+  it("is rejected before sending when it can't be written", () => {
     file = join(folder.folder, "nowhere", "told.json");
     expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^What was told can't be kept in ".*": ENOENT/);
   });
 
-  it("that can't be written any more is told, and what it should keep is told again", async () => {
+  it("causes notices to be resent when it can't be saved", async () => {
     await using hook = await startHook();
     const own = join(folder.folder, "own");
     mkdirSync(own);
@@ -278,7 +278,7 @@ describe("the file that keeps what was told", () => {
     expect(hook.received).toHaveLength(2);
   });
 
-  it("takes names that an object has by itself for what they are", () => {
+  it("handles tenant names such as __proto__", () => {
     const drift = [added("outlook.com")];
     const status = statusOf([tenant("constructor", drift), tenant("__proto__", drift)]);
     const { currentState, drifted } = findUnsentChanges(status, { format: 1, drift: {}, ends: [] });

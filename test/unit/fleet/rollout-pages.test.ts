@@ -29,7 +29,7 @@ function withRollouts(rollouts: readonly RolloutDetails[], older = 0): SiteData 
 
 const [stopped] = site.rollouts?.rollouts ?? [];
 
-it("lists a rollout with who began it, its commit, its tenants and its changes", () => {
+it("lists a rollout with its author, commit, tenants and changes", () => {
   const files = filesOf(site);
   expect(linesOf(files, "rollouts.html").slice(2, 15)).toEqual([
     "r-20261120-1 Stopped",
@@ -51,7 +51,7 @@ it("lists a rollout with who began it, its commit, its tenants and its changes",
   expect(article).toContain('href="tenants/t003.html"');
 });
 
-it("has a page for a rollout with its failures, changes and each tenant's outcome", () => {
+it("shows failures, changes and tenant outcomes on a rollout's page", () => {
   const files = filesOf(site);
   const path = "rollouts/r-20261120-1.html";
   const lines = linesOf(files, path);
@@ -84,14 +84,14 @@ it("links a rollout and its rollback to each other", () => {
   expect(files.get("rollouts/r-20261105-1.html")).toContain('href="../rollouts/r-20261103-1.html"');
 });
 
-it("says of a pruned rollout what the journal no longer has", () => {
+it("says what the journal no longer has of a pruned rollout", () => {
   const files = filesOf(site);
   const pruned = "Pruned on 2026-11-20: the journal no longer has its settings files, whole plans and tenants' steps.";
   expect(linesOf(files, "rollouts/r-20261103-1.html")).toContain(pruned);
   expect(linesOf(files, "rollouts.html").filter((line) => line === pruned)).toHaveLength(1);
 });
 
-it("links no tenant that has no page", () => {
+it("doesn't link a tenant without a page", () => {
   const files = filesOf({ ...site, status: { ...site.status, tenants: site.status.tenants.slice(1) } });
   expect(files.get("rollouts/r-20261120-1.html")).not.toContain("tenants/t000.html");
   expect(linesOf(files, "rollouts/r-20261120-1.html")).toContain("t000");
@@ -100,13 +100,13 @@ it("links no tenant that has no page", () => {
 it.each([
   ["no journal", { ...site, rollouts: undefined }, "There was no rollout journal where the site was made."],
   ["no rollout", withRollouts([]), "The journal has no rollout of this project."],
-])("has no page for a rollout where there is %s", (_, data, text) => {
+])("creates no rollout page when there is %s", (_, data, text) => {
   const files = filesOf(data);
   expect(linesOf(files, "rollouts.html")).toEqual(["Rollouts", text]);
   expect([...files.keys()].filter((path) => path.startsWith("rollouts/"))).toEqual([]);
 });
 
-it("has a page for each of 100 rollouts, and counts the older ones", () => {
+it("creates pages for 100 rollouts and counts older ones", () => {
   if (stopped === undefined) throw new Error("no rollout");
   const rollouts = Array.from({ length: 100 }, (_, at) => ({
     ...stopped,
@@ -117,14 +117,14 @@ it("has a page for each of 100 rollouts, and counts the older ones", () => {
   expect(linesOf(files, "rollouts.html").at(-1)).toBe("and 7 older rollouts; rollout history lists them");
 });
 
-it("names all tenants of a rollout of 1,000, and is small", () => {
+it("lists all tenants of a 1,000-tenant rollout in under 1 MB", () => {
   const large = madeSite({ tenants: 1_000, entries: 2, own: 1 });
   const page = filesOf(large).get("rollouts/r-20261120-1.html") ?? "";
   expect(page).toContain("tenants/t999.html");
   expect(page.length).toBeLessThan(1_000_000);
 });
 
-it("keeps a rollout without changes and tenants whole", () => {
+it("renders a rollout without changes or tenants", () => {
   if (stopped === undefined) throw new Error("no rollout");
   const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
   const { origin: _origin, ...about } = stopped;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { bytesOf, filesOf, madeSite } from "../../support/made-site";
 
-it("a site stays under 60 MB where 300 tenants have 500 entries each of their own", () => {
+it("keeps the site under 60 MB for 300 tenants with 500 entries each", () => {
   const files = filesOf(madeSite({ tenants: 300, entries: 500, own: 500 }));
   expect(bytesOf(files)).toBeLessThan(60_000_000);
   const page = files.get("tenants/t123.html") ?? "";

@@ -15,7 +15,7 @@ import { bytesOf, filesOf, madeSite } from "../../support/made-site";
 describe("the files of a site", () => {
   const shared = filesOf(madeSite({ tenants: 300, entries: 500, own: 20 }));
 
-  it("hold a baseline that 300 tenants share once, and are small", () => {
+  it("hold a shared baseline once and stay small", () => {
     const data = [...shared].filter(([path]) => path.startsWith("data/entries-"));
     // 480 of the baseline, 20 and a VIP of each, and what two hold undeclared alike.
     expect(
@@ -32,7 +32,7 @@ describe("the files of a site", () => {
     expect(bytesOf(shared)).toBeLessThan(10_000_000);
   });
 
-  it("open with less than 300 kB, whatever there is", () => {
+  it("load the start page in under 300 kB", () => {
     for (const files of [shared, filesOf(madeSite({ tenants: 1_000, entries: 2, own: 1 }))]) {
       const page = files.get("index.html") ?? "";
       const asked = [...page.matchAll(/(?:src|href)="((?:assets|data)\/[^"]+)"/g)].map(([, path = ""]) => path);
@@ -45,7 +45,7 @@ describe("the files of a site", () => {
     }
   });
 
-  it("hold no inline script or style, and ask for nothing from elsewhere", () => {
+  it("contain no inline code and load nothing external", () => {
     for (const [path, text] of shared) {
       if (!path.endsWith(".html")) continue;
       expect(text).toContain("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:");
@@ -58,7 +58,7 @@ describe("the files of a site", () => {
     }
   });
 
-  it("tell beside an entry what the tenant's mail says, and on what that rests", () => {
+  it("show next to an entry what the tenant's mail says", () => {
     const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3 }));
     const own = (name: string): { ranges: [number, number][]; mail?: [number, string][] } =>
       JSON.parse(/id="own">(.+?)<\/script>/.exec(files.get(getTenantPagePath(name)) ?? "")?.[1] ?? "");
@@ -74,7 +74,7 @@ describe("the files of a site", () => {
     );
   });
 
-  it("have hostile text as nothing but text", () => {
+  it("contain hostile text only as plain text", () => {
     for (const text of Object.values(HOSTILE)) {
       const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3, text }));
       for (const [path, content] of files) {
@@ -87,7 +87,7 @@ describe("the files of a site", () => {
   });
 });
 
-it("gives each tenant a page of its own on any file system", () => {
+it("gives each tenant a distinct page on any file system", () => {
   const names = ["acme", "Acme", "ACME", "con", "con.eu", "-x", ".x", "_x", "a.b", "x".repeat(100), "X".repeat(100)];
   const pages = names.map(getTenantPagePath);
   expect(new Set(pages.map((page) => page.toLowerCase())).size).toBe(names.length);
@@ -95,7 +95,7 @@ it("gives each tenant a page of its own on any file system", () => {
   expect(pages.every((page) => /^tenants\/[a-z0-9][a-z0-9_.~-]*\.html$/.test(page))).toBe(true);
 });
 
-describe("runs before", () => {
+describe("previous runs", () => {
   const { status } = madeSite({ tenants: 6, entries: 6, own: 3 });
   const runAt = (at: string): SiteRun => ({ ...buildSiteRun(status), at });
   const kept = (times: readonly string[]): string[] => {
@@ -103,7 +103,7 @@ describe("runs before", () => {
     return selectRetainedRuns(before.map(runAt), runAt(last)).map(({ at }) => at);
   };
 
-  it("stay whole for a week, then the last of each day", () => {
+  it("are all kept for a week, then the last of each day", () => {
     const times = [
       "2025-10-01T06:00:00.000Z",
       "2026-01-05T06:00:00.000Z",
@@ -115,7 +115,7 @@ describe("runs before", () => {
     expect(kept(times)).toEqual(times.filter((time) => time !== "2026-01-05T06:00:00.000Z"));
   });
 
-  it("stay for 400 days, and whatever a clock says", () => {
+  it("are kept for 400 days, even with wrong clocks", () => {
     const days = Array.from({ length: 450 }, (_, day) => new Date(Date.UTC(2026, 0, 1 + day, 6)).toISOString());
     // Those of the last week, eight with its border, come on top.
     expect(kept(days)).toEqual(days.slice(-408));
@@ -125,7 +125,7 @@ describe("runs before", () => {
     expect(kept([...days.slice(-300), "2001-01-01T06:00:00.000Z"])).toHaveLength(301);
   });
 
-  it("are small, read back as they were, and are nothing where they were not written by us", () => {
+  it("read back unchanged, ignoring content of other formats", () => {
     const run = buildSiteRun(madeSite({ tenants: 1_000, entries: 2, own: 1 }).status);
     const text = JSON.stringify(run);
     expect(text.length).toBeLessThan(20_000);
@@ -141,7 +141,7 @@ describe("runs before", () => {
       expect(parseSiteRun(other)).toBeUndefined();
   });
 
-  it("tell since when a tenant stands as it does", () => {
+  it("show since when a tenant has had its status", () => {
     const off = { drifted: ["t001"] };
     const runs = [
       runAt("2026-11-19T06:00:00.000Z"),
@@ -199,7 +199,7 @@ describe("the search of the pages", () => {
     ["2001:db8:0::9", 4],
     ["2001:DB8::9/128", 4],
     ["eve@host.mail.example", 5],
-  ])("names the wildcard or range that covers %s", (typed, covering) => {
+  ])("finds the wildcard or range that covers %s", (typed, covering) => {
     const patterns = [
       "*.wild.example",
       "*@wild.example",
@@ -220,11 +220,11 @@ describe("the search of the pages", () => {
     ["::ffff:192.0.2.7/128", 3],
     ["2001:db8::25/128", 6],
     ["2001:0DB8:0:0::0025", 6],
-  ])("finds the entry of %s in any form of the address", (typed, exact) => {
+  ])("finds the entry of %s in any address notation", (typed, exact) => {
     expect(found(typed)[0]).toEqual([exact]);
   });
 
-  it("tells the same value, what covers it, and what has it in it", () => {
+  it("finds exact, covering and containing entries", () => {
     expect(found("evil.example")).toEqual([[0], [4], [1, 2]]);
     expect(found("x.mail.evil.example")).toEqual([[], [1, 0, 4], []]);
     expect(found("boss@mail.evil.example")).toEqual([[], [1, 0, 4], []]);
@@ -246,7 +246,7 @@ describe("the search of the pages", () => {
     "evil.example:8443/path",
     '"evil.example",',
     "evil.example\u200b",
-  ])("reads %s as people pass it on", (typed) => {
+  ])("understands the defanged or pasted form %s", (typed) => {
     expect(found(typed)[0]).toEqual([0]);
   });
 
@@ -259,11 +259,11 @@ describe("the search of the pages", () => {
     ["mailto:ceo@evil.example", [[2], [0, 4], []]],
     ["2001:0db8:0:0::0025", [[6], [], []]],
     ["http://[2001:db8::25]:8443/", [[6], [], []]],
-  ])("finds what stands otherwise in lists: %s", (typed, expected) => {
+  ])("finds values spelled differently in the lists: %s", (typed, expected) => {
     expect(found(typed)).toEqual(expected);
   });
 
-  it("looks at few places, however many there are", () => {
+  it("examines few entries of a large index", () => {
     const many = indexOf(Array.from({ length: 30_000 }, (_, at) => entry(`own${at}.example`)));
     const one = search(many, "own29999.example");
     expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 5 });

@@ -120,12 +120,15 @@ it.each([
     "drift",
     "added deny a.example",
   ],
-] as const)("what is %s", async (_, text, held, content, which, expected) => {
-  const found = await told(text, observedOf(held), applied(content));
-  expect(found).toEqual({ drift: [], behind: [], unattributed: [], [which]: [expected] });
-});
+] as const)(
+  "distinguishes drift from pending changes for an entry %s",
+  async (_, text, held, content, which, expected) => {
+    const found = await told(text, observedOf(held), applied(content));
+    expect(found).toEqual({ drift: [], behind: [], unattributed: [], [which]: [expected] });
+  },
+);
 
-it("takes a VIP as an entry, and nothing that differs for drift where no rollout is known", async () => {
+it("leaves differences unattributed when no rollout is known", async () => {
   const vips = "vips: [{ email: ceo@acme.example, comment: new }]";
   const known = applied({}, { "ceo@acme.example": "" });
   expect(await told(vips, observedOf([], [["ceo@acme.example"]]), known)).toEqual({
@@ -140,7 +143,7 @@ it("takes a VIP as an entry, and nothing that differs for drift where no rollout
   });
 });
 
-it("finds nothing without a plan only where a plan finds nothing", async () => {
+it("agrees with drift detection when no rollout is known", async () => {
   const value = fc.constantFrom("a.example", "b.example", "c.example");
   const comment = fc.constantFrom("", "x", " x ");
   const held = fc.uniqueArray(fc.tuple(fc.constantFrom("allow", "deny"), value, comment), {

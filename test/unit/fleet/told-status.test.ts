@@ -39,7 +39,7 @@ const added = (value: string, there: FleetDifference["there"], more: Partial<Fle
 const numbered = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
   statusOf(Array.from({ length: count }, (_, at) => tenant(`t${at}`, drift(at))));
 
-it("tells the same drift of many tenants once, and names a hundred of them, with who made it and from when to when", () => {
+it("groups equal drift of many tenants with authors and dates", () => {
   const status = numbered(151, (at) =>
     at === 150
       ? []
@@ -54,7 +54,7 @@ it("tells the same drift of many tenants once, and names a hundred of them, with
   expect(renderStatusText(numbered(9, () => [added("evil.example", {})]))).toContain("\n      in all 9\n");
 });
 
-it("tells what is risky first, then what most have; another comment or list is another drift", () => {
+it("sorts drift by risk, then by number of tenants", () => {
   const status = numbered(3, (at) => [
     added("one.example", {}),
     ...(at > 0 ? [added("two.example", { comment: "a" })] : []),
@@ -75,7 +75,7 @@ it("tells what is risky first, then what most have; another comment or list is a
   ]);
 });
 
-it("tells thirty points of a section, and how many more there are, in 80 columns and 60,000 bytes", () => {
+it("limits a section to thirty items and counts the rest", () => {
   const long = "x".repeat(400);
   const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, by: long })]);
   const text = renderStatusText(status, 80);
@@ -86,7 +86,7 @@ it("tells thirty points of a section, and how many more there are, in 80 columns
   expect(markdown).toMatch(/^- … and 4\d\d more, among them 4\d\d new allows; `--format json` shows all of them$/m);
 });
 
-it("tells dangerous drift of one tenant before what all have, and names its tenant first", () => {
+it("lists one tenant's dangerous drift before drift of all tenants", () => {
   const turned: FleetDifference = {
     what: "changed",
     list: "allow",
@@ -130,7 +130,7 @@ it("tells dangerous drift of one tenant before what all have, and names its tena
   expect(markdown).toContain("### Not read (40 tenants)");
 });
 
-it("prints what came from outside as nothing but text", () => {
+it("renders hostile text as plain text", () => {
   const check = (hostile: string): void => {
     const about = { comment: hostile, by: hostile, at: hostile };
     const place = { file: hostile, line: 1 };
@@ -167,7 +167,7 @@ it("prints what came from outside as nothing but text", () => {
   fc.assert(fc.property(hostileText, check), { numRuns: 50 });
 });
 
-it("tells who is skipped by rollouts, those that were skipped together once, as nothing but text", () => {
+it("groups tenants skipped together by rollouts", () => {
   const skip = (at: number) => ({
     since: `2026-11-2${at % 2}T03:12:00.000Z`,
     by: "dana@build-7",
@@ -193,7 +193,7 @@ it("tells who is skipped by rollouts, those that were skipped together once, as 
   expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
 });
 
-it("doesn't list a tenant that is in step among those that an abandoned rollout has not reached", () => {
+it("doesn't list an in-sync tenant under an abandoned rollout", () => {
   const rollout = { id: "20261121-0800-7f3a91", wave: "all", state: "pending" } as const;
   const notReached = (rolloutState: string) =>
     renderStatusText(statusOf([{ ...tenant("acme", []), notReachedBy: { ...rollout, rolloutState } }]));
@@ -201,6 +201,6 @@ it("doesn't list a tenant that is in step among those that an abandoned rollout 
   expect(notReached("abandoned")).not.toContain("Rollouts that have not reached all");
 });
 
-it("says for how many tenants there is no rollout yet", () => {
+it("counts tenants without a rollout", () => {
   expect(renderStatusText(numbered(2, () => []))).toContain("Last rollouts: none yet for 2 tenants.");
 });

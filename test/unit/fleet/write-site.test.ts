@@ -51,7 +51,7 @@ const there = (): Record<string, string> =>
       ]),
   );
 
-it("takes away what the run before wrote and this one did not, and nothing of others", () => {
+it("removes files of the previous run and no others", () => {
   const [before, after] = [data("before"), data("after")];
   expect(
     write([before, page("tenants/acme.html", "acme"), page("tenants/gone.html", "gone"), page("index.html", "1")]),
@@ -77,7 +77,7 @@ it("takes away what the run before wrote and this one did not, and nothing of ot
   expect(existsSync(join(folder, ".git"))).toBe(true);
 });
 
-it("leaves the site as it was where a run is cut short, and takes away what a killed one left an hour ago", () => {
+it("leaves the site unchanged when a run is interrupted", () => {
   write([data("before"), page("index.html", "1")]);
   const before = there();
   const failing = function* (): Generator<SiteFile> {
@@ -103,7 +103,7 @@ it("leaves the site as it was where a run is cut short, and takes away what a ki
   ]);
 });
 
-it("goes on after a run that was killed while its pages came into their places", () => {
+it("recovers from a run killed while publishing", () => {
   write([data("before"), page("index.html", "1")]);
   // As it is then: the marker has both, and one of the two pages is new.
   const [old, fresh] = [data("before")[0], data("after")[0]];
@@ -118,7 +118,7 @@ it("goes on after a run that was killed while its pages came into their places",
   ]);
 });
 
-it("knows what another run wrote after it had looked at the folder", () => {
+it("replaces files that a concurrent run wrote", () => {
   const late = openSite(folder);
   write([data("other"), page("tenants/other.html", "other"), page("index.html", "1")]);
   writeSite(late, [data("late"), page("index.html", "2")], runAt("2026-11-24T06:00:00.000Z"));
@@ -129,7 +129,7 @@ it("knows what another run wrote after it had looked at the folder", () => {
   ]);
 });
 
-it("never follows what a list of files or a link leads to", () => {
+it("never writes or deletes outside the site directory", () => {
   const outside = join(top, "outside.html");
   writeFileSync(outside, "mine");
   write([page("index.html", "1")]);
@@ -154,7 +154,7 @@ it("never follows what a list of files or a link leads to", () => {
   expect(readdirSync(join(top, "elsewhere"))).toEqual([]);
 });
 
-it("refuses a folder that has something else in its place, and one whose marker is none", () => {
+it("rejects a directory with foreign files or an invalid marker", () => {
   mkdirSync(folder);
   writeFileSync(join(folder, "index.html"), "somebody's");
   expect(() => openSite(folder)).toThrow(
@@ -171,7 +171,7 @@ it("refuses a folder that has something else in its place, and one whose marker 
   expect(() => openSite(folder)).toThrow(/is not what this release writes/);
 });
 
-it("keeps runs, of an old day the last alone, and leaves what is none of them", () => {
+it("keeps runs, only the last of each old day", () => {
   write([page("index.html", "1")], "2025-01-01T06:00:00.000Z");
   write([page("index.html", "1")], "2025-01-01T18:00:00.000Z");
   writeFileSync(join(folder, "data/runs/2025-01-02T06-00-00-000Z.json"), "nonsense");

@@ -55,17 +55,17 @@ const drift = (rows: readonly AllowDenyEntryRow[], vips: readonly VipEmployeeRow
 const asDeclared = [row("deny", "bad.example"), row("deny", "worse.example"), row("allow", "partner.example")];
 
 describe("drift", () => {
-  it("is none where the tenant is as declared, whatever automatic detection holds", () => {
+  it("is empty for a tenant as declared, ignoring auto-detected VIPs", () => {
     expect(drift(asDeclared, [vip("ceo@acme.example"), vip("cfo@acme.example", { source: "auto" })]).items).toEqual([]);
   });
 
-  it.each(["", "  ", "\u200b"])("names nobody where the service tells none: %j", (nothing) => {
+  it.each(["", "  ", "\u200b"])("omits the author when the service returns %j", (nothing) => {
     const nobody = { ...row("deny", "clicked.example"), created_by: nothing, created_at: nothing };
     const [item] = drift([...asDeclared, nobody], [vip("ceo@acme.example")]).items;
     expect(item?.there).toEqual({ list: "deny" });
   });
 
-  it("tells what was added, changed and is missing, by whom and when", () => {
+  it("lists added, changed and missing entries with author and time", () => {
     const { items } = drift(
       [
         row("allow", "bad.example"),
@@ -84,7 +84,7 @@ describe("drift", () => {
   });
 });
 
-describe("another tenant", () => {
+describe("wrong tenant", () => {
   const OTHER = "ERR_OTHER_TENANT";
   const code = (work: () => unknown): unknown => {
     try {
@@ -95,12 +95,12 @@ describe("another tenant", () => {
     }
   };
 
-  it("is known by its people, where the files name own domains", () => {
+  it("is detected by VIP mailboxes outside the files' own domains", () => {
     expect(code(() => drift(asDeclared, [vip("ceo@globex.example")]))).toBe(OTHER);
     expect(code(() => drift([], [vip("ceo@globex.example"), vip("ceo@mail.acme.example")]))).toBe(undefined);
   });
 
-  it("is exported and suggested from for nobody who names other domains", () => {
+  it("is refused by exports, imports and suggestions", () => {
     const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
     const ownDomains = ["acme.example"];
     expect(code(() => exportSettings(theirs, { host: "host", ownDomains }))).toBe(OTHER);
@@ -109,7 +109,7 @@ describe("another tenant", () => {
     expect(code(() => suggest(settings(), theirs, base))).toBe(OTHER);
   });
 
-  it("is told from the tenant that is meant by own domains, which an export names where nobody does", () => {
+  it("suggests own domains from the VIPs when an export has none", () => {
     const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
     const ofNobody = exportSettings(theirs, { host: "host" });
     expect(ofNobody.files.get("settings.yaml")).toMatch(
@@ -125,7 +125,7 @@ describe("another tenant", () => {
     ).not.toContain("ownDomains");
   });
 
-  it("would be told by nothing on a first run without own domains, which the plan says", () => {
+  it("produces a warning on a first run without own domains", () => {
     const told = (
       text: string,
       known: Partial<StackList>,
@@ -154,7 +154,7 @@ describe("another tenant", () => {
     expect(told(bare, { exists: true })).toEqual([]);
   });
 
-  it("is none to adopt from, where nothing of what the files declare is there", () => {
+  it("is not adopted from when no declared entry exists there", () => {
     const theirs = [row("deny", "theirs.example")];
     const text = `version: 1\ndeny: [${["a", "b", "c", "d", "e"].map((one) => `${one}.example`).join(", ")}]\n`;
     const declared = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
@@ -165,8 +165,8 @@ describe("another tenant", () => {
   });
 });
 
-describe("adopting", () => {
-  it("adds to the tenant's own file that has the section, not to a baseline of others, and keeps all else", () => {
+describe("adopting drift", () => {
+  it("adds to the tenant's own file instead of the shared baseline", () => {
     const found = drift(
       [...asDeclared, row("deny", "clicked.example", "saw: it"), row("allow", "new.example")],
       [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas" })],
@@ -192,7 +192,7 @@ describe("adopting", () => {
     expect(detectDrift(again, observed, "host").items).toEqual([]);
   });
 
-  it("leaves what the files declare until a day that is past, and adopts the others", () => {
+  it("skips entries whose declaration has expired", () => {
     const files = { ...FILES, "acme/deny.yaml": `${DENY}  - { value: past.example, expires: 2026-11-20 }\n` };
     const read = (path: string): string => files[path as keyof typeof files] ?? "";
     const late = readSettings("acme/settings.yaml", { today: "2026-11-21", readFile: read });
@@ -209,7 +209,7 @@ describe("adopting", () => {
     ]);
   });
 
-  it("leaves what is risky, or contradicts what is declared, to a person", () => {
+  it("skips risky entries", () => {
     const found = drift(
       [...asDeclared, row("allow", "gmail.com"), row("allow", "acme-login.example"), row("allow", "ok.example")],
       [vip("ceo@acme.example")],
@@ -247,7 +247,7 @@ describe("adopting", () => {
     expect(markdown.indexOf("### Changed")).toBeLessThan(markdown.indexOf("### Added"));
   });
 
-  it("names the dangerous ones first in the message of a long commit", () => {
+  it("lists dangerous changes first in a long commit message", () => {
     const found = drift(
       [
         ...asDeclared,
@@ -264,7 +264,7 @@ describe("adopting", () => {
     ]);
   });
 
-  it.each(Object.entries(HOSTILE))("takes %s for text, in files, commands and reports", (_what, text) => {
+  it.each(Object.entries(HOSTILE))("sanitizes %s in files, commands and reports", (_what, text) => {
     const found = drift(
       [...asDeclared, { ...row("deny", "evil.example", text), created_by: text, id: `a'b$(c)${text.slice(0, 5)}` }],
       [vip("ceo@acme.example")],

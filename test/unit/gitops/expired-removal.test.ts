@@ -75,7 +75,7 @@ function made(
   return buildExpiredRemoval(whole, settings, known);
 }
 
-it("is what has lapsed, and was declared by this stack, as it stands", () => {
+it("removes only expired items that this stack declared", () => {
   const { plan, only, retained, targets, pending } = made();
   expect(plan.guards).toEqual([]);
   expect(plan.changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
@@ -103,7 +103,7 @@ it("is what has lapsed, and was declared by this stack, as it stands", () => {
   expect(parsePlanDigest(plan.digest)?.observed).toBe(hashChanges(plan.changes));
 });
 
-it("leaves what an exclusive list would remove, and VIPs that are kept", () => {
+it("keeps undeclared entries of an exclusive list and VIPs marked keep", () => {
   const { plan, retained, targets } = made(FILE, {
     entries: { mode: "exclusive" },
     vips: { onDelete: "keep" },
@@ -113,7 +113,7 @@ it("leaves what an exclusive list would remove, and VIPs that are kept", () => {
   expect(targets).toEqual(["urn:entries"]);
 });
 
-it("is held by the guard of the last run, and by that of the files", () => {
+it("respects the removal guard of the state and of the files", () => {
   const [byState, more] = made(FILE, { entries: { maxRemovals: 0 } }).plan.guards;
   expect(byState?.message).toContain("At most 0 may go in one run (maxRemovals).");
   expect(more).toBeUndefined();
@@ -121,7 +121,7 @@ it("is held by the guard of the last run, and by that of the files", () => {
   expect(byFiles.map(({ message }) => message).join()).toContain("At most 1 may go in one run (maxRemovals).");
 });
 
-it("is nothing where nothing that has lapsed is this stack's", () => {
+it("is empty when the stack declared nothing expired", () => {
   const { plan, targets } = made(FILE.replace(/ {2}- \{ email: ceo.*\n/, ""), {
     content: { "stays.example": "deny" },
   });

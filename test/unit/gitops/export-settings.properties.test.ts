@@ -63,8 +63,8 @@ function readBack({ files }: SettingsExport): Settings {
   });
 }
 
-describe("exportSettings, of any tenant", () => {
-  it("declares what the tenant holds with the very same texts, or says of it that no file can", () => {
+describe("exportSettings for an arbitrary tenant", () => {
+  it("declares everything the tenant holds or reports it as undeclarable", () => {
     fc.assert(
       fc.property(tenant, ({ entries, vips, includeAutomatic, ownDomains }) => {
         const observed = buildObservedState(AT, entries, vips);
@@ -129,7 +129,7 @@ describe("exportSettings, of any tenant", () => {
     );
   });
 
-  it("ignores what it says it ignores, and nothing that it declares", () => {
+  it("ignores only reported rows and nothing that it declares", () => {
     fc.assert(
       fc.property(tenant, ({ entries, vips, includeAutomatic, ownDomains }) => {
         const observed = buildObservedState(AT, entries, vips);

@@ -36,7 +36,7 @@ it.each<[url: string, host: string | undefined, address: string | undefined]>([
   ["git@git.acme.example:mail/settings.git", undefined, "https://git.acme.example/mail/settings"],
   ["https://notgithub.example/acme/settings", undefined, "https://notgithub.example/acme/settings"],
   ["ssh://git@git.acme.example:2222/~ops/settings", undefined, "https://git.acme.example/~ops/settings"],
-])("of %s", (url, host, address) => {
+])("parses %s", (url, host, address) => {
   const place = parseRemoteUrl(url);
   expect(place).toEqual({ ...(host === undefined ? {} : { host }), address });
   expect(place && JSON.stringify([place, getNewPullRequestUrl(place, "email-security/x")])).not.toMatch(
@@ -54,11 +54,11 @@ it.each([
   "https://github.com/a/b\n::error::x",
   "git@github.com:a/b c",
   "",
-])("there is no page of %j", (url) => {
+])("returns undefined for %j", (url) => {
   expect(parseRemoteUrl(url)).toBeUndefined();
 });
 
-it("tells the page on which a branch is opened, whatever the branch is called", () => {
+it("builds the new pull request URL with an escaped branch name", () => {
   const pages = [
     "git@github.com:a/b",
     "git@gitlab.com:a/b",

@@ -55,7 +55,7 @@ function baselineOf(rows: Parameters<typeof buildObservedState>[1], vips: Parame
   return { files, settings: top };
 }
 
-it("with any baseline, declares what any tenant holds: a first run only adds what of the baseline is missing", () => {
+it("generates a tenant file whose first run only adds missing baseline items", () => {
   let [added, shared, strict] = [0, 0, 0];
   fc.assert(
     fc.property(entries, vip, entries, vip, fc.nat(3), (rows, vips, others, otherVips, share) => {

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { PARTS } from "../../long/parts";
 import { shardsOf, wishOf } from "../../long/shards";
 
-describe.each(Object.entries(PARTS))("the part %s", (name, part) => {
-  it("is asked for in the file that it names, or beside it", () => {
+describe.each(Object.entries(PARTS))("part %s", (name, part) => {
+  it("exists in the file that it names or next to it", () => {
     expect(existsSync(`${part.file}.test.ts`)).toBe(true);
     const folder = dirname(part.file);
     // A test may leave it to another file beside it to ask.
@@ -14,7 +14,7 @@ describe.each(Object.entries(PARTS))("the part %s", (name, part) => {
     expect(texts).toContain(`"${name.replace(/-native$/, "")}"`);
   });
 
-  it("has each of its cases in one shard", () => {
+  it("assigns each case to exactly one shard", () => {
     const cases = shardsOf(name, part).flatMap(({ from, count }) =>
       Array.from({ length: count }, (_, at) => from + at),
     );
@@ -22,8 +22,8 @@ describe.each(Object.entries(PARTS))("the part %s", (name, part) => {
   });
 });
 
-describe("what a person types", () => {
-  it("is all parts, some, a case, or some cases", () => {
+describe("argument parsing", () => {
+  it("selects all parts, some parts, one case or a range", () => {
     const all = Object.keys(PARTS);
     expect(wishOf([])).toEqual({ parts: all, shards: [] });
     expect(wishOf(["soak", "kills"])).toEqual({
@@ -46,7 +46,7 @@ describe("what a person types", () => {
     ["kills:419+2", /is beyond the 420 cases/],
     ["kills:1+0", /is none of the parts/],
     ["toString", /is none of the parts/],
-  ])("is refused where nothing is called %s", (typed, reason) => {
+  ])("rejects the unknown name %s", (typed, reason) => {
     expect(() => wishOf(["soak", typed])).toThrow(reason);
   });
 });

@@ -27,8 +27,8 @@ const FAILURE = { again: "kills:3", name: "the kill", message: "expected\nmore" 
 const progress = (entries: readonly Entry[], part = KILLS) =>
   progressOf("kills", part, { entries, seed: 1, sourcesOf: () => "now" });
 
-describe("what is done", () => {
-  it("is a shard that has passed, with these sources, this seed and as many cases", () => {
+describe("completed work", () => {
+  it("counts shards passed with the same sources, seed and case count", () => {
     const left = progress([entry()]);
     expect(left).toMatchObject({ done: 2, undone: [{ from: 0 }, { from: 4, count: 1 }] });
     // By what was measured: half a minute a case.
@@ -43,7 +43,7 @@ describe("what is done", () => {
     ["is of another number of cases", { of: 6 }],
     ["is of another size", { count: 3 }],
     ["is of another part", { part: "soak" }],
-  ])("is no shard that %s", (_why, more) => {
+  ])("excludes a shard that %s", (_why, more) => {
     expect(progress([entry(more)])).toMatchObject({
       done: 0,
       undone: [{ from: 0 }, { from: 2 }, { from: 4 }],
@@ -51,7 +51,7 @@ describe("what is done", () => {
   });
 });
 
-it("runs the parts first that were run least, and so comes to see something of each", () => {
+it("schedules the least-run parts first", () => {
   const known = { entries: [entry({ from: 0 })], seed: 1, sourcesOf: () => "now" };
   const parts = [progressOf("kills", KILLS, known), progressOf("models", STORIES, known)];
   expect(schedule(parts).map(({ part, from }) => `${part}:${from}`)).toEqual([
@@ -64,7 +64,7 @@ it("runs the parts first that were run least, and so comes to see something of e
   ]);
 });
 
-describe("what a run says of a shard", () => {
+describe("outcome of a shard", () => {
   const report = (...statuses: string[]): Report => ({
     testResults: [
       {
@@ -84,7 +84,7 @@ describe("what a run says of a shard", () => {
       { "/home/me/project/": "" },
     );
 
-  it("is that all cases have passed, where as many tests were run", () => {
+  it("is a pass when the expected number of tests passed", () => {
     expect(outcome(KILLS, 0, report("skipped", "passed", "passed"))).toEqual({
       done: 2,
       passed: ["test 1", "test 2"],
@@ -92,7 +92,7 @@ describe("what a run says of a shard", () => {
     });
   });
 
-  it("is which case has failed, and how it is run again", () => {
+  it("names the failed case and how to rerun it", () => {
     const told = report("passed", "failed Error: \u001b[31mno\u001b[39m\n at /home/me/project/test/a.ts:1");
     expect(outcome(KILLS, 1, told)).toEqual({
       done: 1,
@@ -107,7 +107,7 @@ describe("what a run says of a shard", () => {
     // Of none of the stories that were told.
     ["seed 1, path 102: expected", "kills:2+100"],
     ["expected 1 to be 2", "kills:2+100"],
-  ])("is which story has failed: %j", (message, again) => {
+  ])("names the failed story for %j", (message, again) => {
     // Those after it were not told.
     expect(outcome(STORIES, 1, report("passed", `failed ${message}`))).toMatchObject({
       done: 0,
@@ -125,7 +125,7 @@ describe("what a run says of a shard", () => {
       report("passed", "passed"),
       "all 2 tests have passed, and vitest ended with 1",
     ],
-  ])("is a failure of all of it, where there was %s", (_what, code, told, name) => {
+  ])("is a failure of the whole shard after %s", (_what, code, told, name) => {
     expect(outcome(KILLS, code, told)).toMatchObject({
       done: 0,
       failures: [{ again: "kills:2+2", name, message: "Error: the reason" }],
@@ -133,7 +133,7 @@ describe("what a run says of a shard", () => {
   });
 });
 
-it("tells how far each part is, at which commits, and how what has failed is run again", () => {
+it("summarizes progress and commits of each part and its failures", () => {
   const entries = [
     entry({ from: 0 }),
     entry({ commit: "def+", date: "2026-11-22", seconds: 5_400, done: 1, failures: [FAILURE] }),

@@ -5,7 +5,7 @@ import { minimalEnv } from "../../../provider/machine/child-environment";
 
 const NEEDS = [undefined, "git", "pull request", "state backend"] as const;
 
-it("passes on nothing that a team may call a tenant's key", () => {
+it("passes on no variable that could hold a tenant's key", () => {
   const word = fc.stringMatching(/^[A-Z][A-Z0-9]{0,8}$/);
   const suffix = fc.constantFrom("KEY", "API_KEY", "TOKEN", "SECRET", "API_TOKEN", "EMAIL_KEY", "PASSWORD");
   const name = fc.oneof(
@@ -24,7 +24,7 @@ it("passes on nothing that a team may call a tenant's key", () => {
   );
 });
 
-it("passes on what a program needs to run, and what it needs besides to that one alone", () => {
+it("passes on only the variables that each program needs", () => {
   const network = {
     https_proxy: "http://proxy",
     OPENSSL_CONF: "/fips.cnf",
@@ -78,7 +78,7 @@ const STARTED: Readonly<Record<string, string>> = {
   "provider/gitops/git.ts": "lean",
 };
 
-it("is thought of wherever a child is started", () => {
+it("restricts the environment wherever a child process starts", () => {
   const files = globSync("provider/**/*.ts", { exclude: ["provider/dist/**", "provider/node_modules/**"] });
   const source = (file: string): string => readFileSync(file, "utf8");
   const starting = files.filter((file) => source(file).includes('"node:child_process"'));

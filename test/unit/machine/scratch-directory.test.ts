@@ -42,7 +42,7 @@ async function processWith(then: string): Promise<{ child: ChildProcess; path: s
   return { child, path: text.toString().trim() };
 }
 
-it("goes with its process, or else is taken away by the next one, and never while its process runs", async () => {
+it("removes a directory on exit or after its process was killed", async () => {
   const ended = await processWith("");
   await once(ended.child, "close");
   expect(readdirSync(folder)).toEqual([]);
@@ -62,7 +62,7 @@ it("goes with its process, or else is taken away by the next one, and never whil
   }
 });
 
-it("takes away what only seems to be of a process that runs, and nothing of which it is not sure", async () => {
+it("removes stale directories and keeps any that it can't attribute", async () => {
   const { child, path } = await processWith("setInterval(() => {}, 1000)");
   child.kill("SIGKILL");
   await once(child, "close");

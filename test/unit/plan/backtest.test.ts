@@ -4,7 +4,7 @@ import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
 
 describe("backtest", () => {
-  it("shows of an allow whom it would let what through to, VIPs first, malicious mail first", () => {
+  it("ranks what an allow would let through by VIPs and malicious mail", () => {
     const base = evidenceBaseOf({
       threats: [
         mail("a@partner.example", "jo@own.example", "spam", { subject: "newest" }),
@@ -38,7 +38,7 @@ describe("backtest", () => {
     expect(allow?.examples[0]).toMatchObject({ subject: "to the chief", sender: "b@mail.partner.example" });
   });
 
-  it("counts nothing against an allow where a deny says more, or as much", () => {
+  it("ignores mail that a deny of equal or higher precedence stops", () => {
     const base = evidenceBaseOf({ threats: [mail("a@mail.partner.example", "jo@own.example", "malicious")] });
     const through = (...others: string[]): number | undefined =>
       runBacktest(base, proposal(["allow partner.example"], others)).allows[0]?.letThrough;
@@ -50,7 +50,7 @@ describe("backtest", () => {
     expect(through("allow mail.partner.example")).toBe(0);
   });
 
-  it("keeps an allow of graymail to graymail", () => {
+  it("limits a graymail allow to graymail", () => {
     const base = evidenceBaseOf({
       threats: [
         mail("a@news.example", "jo@own.example", "graymail", { action_taken: "moved_to_graymail" }),
@@ -62,7 +62,7 @@ describe("backtest", () => {
     ]);
   });
 
-  it("tells of a deny what had stayed in mailboxes, and which denies nothing came under", () => {
+  it("counts mail that a deny would have stopped, and unmatched denies", () => {
     const base = evidenceBaseOf({
       threats: [
         mail("a@evil.example", "jo@own.example", "malicious", { action_taken: "none" }),
@@ -83,7 +83,7 @@ describe("backtest", () => {
     });
   });
 
-  it("takes a sender whose two domains differ for one of both", () => {
+  it("matches either domain of a sender whose two domains differ", () => {
     const threat = mail("a@front.example", "jo@own.example", "malicious", { sender_domain: "real.example" });
     const base = evidenceBaseOf({ threats: [threat] });
     expect(runBacktest(base, proposal(["allow real.example"])).allows[0]?.letThrough).toBe(1);

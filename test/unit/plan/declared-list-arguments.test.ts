@@ -11,7 +11,7 @@ import { settingsFolder } from "../../support/settings-folder";
 
 afterEach(() => vi.unstubAllEnvs());
 
-it("says where the program reads another file than the plan is of, and lets one that declares the same be", () => {
+it("rejects a program that reads other content than the plan's file", () => {
   using folder = settingsFolder({
     "acme.yaml": "version: 1\ndeny: [a.example]\n",
     "globex.yaml": "version: 1\ndeny: [b.example]\n",

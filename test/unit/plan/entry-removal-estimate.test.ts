@@ -11,7 +11,7 @@ function mail(sender: string, action_taken: string, verdict = "malicious"): Thre
   return { sender_email: sender, recipient_email: "jo@own.example", action_taken, verdict };
 }
 
-it("tells of a deny what another entry would let through, and what the service alone would judge", () => {
+it("estimates what another entry would let through without a deny", () => {
   const base = evidenceBaseOf({
     threats: [
       mail("a@evil.partner.example", "quarantined"),
@@ -40,7 +40,7 @@ it("tells of a deny what another entry would let through, and what the service a
   });
 });
 
-it("tells of an allow what another entry would stop", () => {
+it("estimates what another entry would stop without an allow", () => {
   const base = evidenceBaseOf({
     threats: [mail("a@good.evil.example", "none"), mail("a@good.evil.example", "moved_to_spam")],
   });
@@ -53,7 +53,7 @@ it("tells of an allow what another entry would stop", () => {
   });
 });
 
-it("takes mail that was denied for what a deny of any scope stopped: its verdict tells no more", () => {
+it("counts denied mail as stopped by a deny of any scope", () => {
   const base = evidenceBaseOf({
     threats: [mail("a@deals.example", "quarantined", "denied"), mail("a@deals.example", "none", "spam")],
   });
@@ -61,7 +61,7 @@ it("takes mail that was denied for what a deny of any scope stopped: its verdict
   expect(estimateEntryRemoval(base, [deny], deny.key)).toMatchObject({ decided: 1, notKnown: 1 });
 });
 
-it("tells nothing of an IP address, of what is not there, and without threats", () => {
+it("returns undefined for an IP address, a missing entry or unread threats", () => {
   const base = evidenceBaseOf({ threats: [] });
   const ip: ProposedEntry = { ...entry("deny", "192.0.2.1"), entryType: "ip" };
   expect(estimateEntryRemoval(base, [ip], ip.key)).toBeUndefined();

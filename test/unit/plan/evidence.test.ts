@@ -32,7 +32,7 @@ describe("evidence", () => {
     vips: ["ceo@own.example"],
   });
 
-  it("of a domain is what came from it and from below it", () => {
+  it("covers mail from a domain and its subdomains", () => {
     expect(collectEvidence(base, { kind: "entry", value: "evil.example", entryType: "domain" })).toEqual({
       applies: true,
       threats: 3,
@@ -60,19 +60,19 @@ describe("evidence", () => {
     ["*@evil.example", 2],
     ["*@*.evil.example", 1],
     ["*.example", 4],
-  ])("of the wildcard %s is what came from what it stands for", (value, threats) => {
+  ])("covers mail that the wildcard %s matches", (value, threats) => {
     for (const entryType of ["domain", "email_address"]) {
       expect(collectEvidence(base, { kind: "entry", value, entryType })?.threats).toBe(threats);
     }
   });
 
-  it("of a mailbox is what came from it, not from what its name tells", () => {
+  it("matches a mailbox by address, not by display name", () => {
     const of = (value: string) => collectEvidence(base, { kind: "entry", value, entryType: "email_address" });
     expect(of("bob@evil.example")).toMatchObject({ threats: 1, reports: 1 });
     expect(of("ceo@own.example")).toMatchObject({ threats: 0, reports: 0 });
   });
 
-  it("of a VIP is what was sent to them and what they reported", () => {
+  it("covers mail that a VIP received and reported", () => {
     expect(collectEvidence(base, { kind: "vip", value: "ceo@own.example" })).toMatchObject({
       threats: 1,
       reports: 0,
@@ -83,23 +83,23 @@ describe("evidence", () => {
     });
   });
 
-  it("of an address says that it can't tell", () => {
+  it("does not apply to an IP address", () => {
     const of = collectEvidence(base, { kind: "entry", value: "192.0.2.1", entryType: "ip" });
     expect(of).toMatchObject({ applies: false, threats: 0 });
   });
 
-  it("names the senders only where they are few", () => {
+  it("names the senders only when there are few", () => {
     const threats = Array.from({ length: 6 }, (_, at) => ({ sender_email: `s${at}@many.example` }));
     const of = collectEvidence(evidenceBaseOf({ threats }), { kind: "entry", value: "many.example" });
     expect(of).toMatchObject({ senders: [], senderCount: 6 });
   });
 
-  it("is none where nothing could be read", () => {
+  it("is undefined when no mail could be read", () => {
     const nothing = { ...evidenceBaseOf({}), threats: undefined, reports: undefined };
     expect(collectEvidence(nothing, { kind: "entry", value: "evil.example" })).toBeUndefined();
   });
 
-  it("keeps little of what a stranger wrote, however long it is", () => {
+  it("truncates text from threats", () => {
     const long = "x".repeat(100_000);
     const { threats = [] } = evidenceBaseOf({
       threats: [
@@ -120,7 +120,7 @@ describe("evidence", () => {
     expect(threats[0]?.subject).toBe(`${"y".repeat(199)}\ufffd`);
   });
 
-  it("answers for 5,000 subjects over 10,000 threats, be their senders' domains as deep as can be", () => {
+  it("covers 5,000 subjects over 10,000 threats with deep domains", () => {
     const deep = Array.from({ length: 100 }, (_, at) => `l${at % 10}`).join(".");
     const threats = Array.from({ length: 10_000 }, (_, at) => ({
       sender_email: `s@${at % 5_000}.${deep.slice(0, 200)}.evil${at % 5_000}.example`,

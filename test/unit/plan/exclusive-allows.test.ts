@@ -58,7 +58,7 @@ const brief = ({ changes, unmanaged }: Plan): string[] => [
 const EVIL: Row = ["deny", "evil.example"];
 const CLICKED: readonly Row[] = [EVIL, ["allow", "clicked.example"], ["deny", "colleague.example"]];
 
-it("removes allows that nobody declares, and leaves denies", () => {
+it("removes undeclared allows and keeps denies", () => {
   const plan = planOf(CLICKED, known({ "evil.example": "deny" }));
   expect(brief(plan)).toEqual([
     "remove allow clicked.example: not declared, and the list is exclusive-allows",
@@ -67,7 +67,7 @@ it("removes allows that nobody declares, and leaves denies", () => {
   expect([plan.guards, plan.findings]).toEqual([[], []]);
 });
 
-it("holds allows that nobody declares against the removal guard", () => {
+it("counts undeclared allows against the removal guard", () => {
   const flood = Array.from({ length: 12 }, (_, at): Row => ["allow", `clicked-${at}.example`]);
   const denies = Array.from({ length: 12 }, (_, at): Row => ["deny", `colleague-${at}.example`]);
   const text = FILE.replace(", maxRemovalFraction: 1", "");
@@ -76,7 +76,7 @@ it("holds allows that nobody declares against the removal guard", () => {
   expect(planOf([EVIL, ...denies], known({ "evil.example": "deny" }), text).guards).toEqual([]);
 });
 
-it("warns that the first run in this mode leaves allows", () => {
+it("warns that the first run in this mode keeps undeclared allows", () => {
   const plan = planOf(CLICKED, known({ "evil.example": "deny" }, "additive"));
   expect(brief(plan)).toEqual(["unmanaged allow clicked.example", "unmanaged deny colleague.example"]);
   expect(plan.findings.map(({ code, message }) => [code, message])).toEqual([
@@ -87,7 +87,7 @@ it("warns that the first run in this mode leaves allows", () => {
   ]);
 });
 
-it("leaves the denies that an exclusive list has shown before", () => {
+it("keeps undeclared denies that an exclusive list recorded", () => {
   const state = known({ "evil.example": "deny", "colleague.example": "(unmanaged) deny" }, "exclusive");
   expect(brief(planOf(CLICKED, state))).toEqual([
     "remove allow clicked.example: not declared, and the list is exclusive-allows",
@@ -95,7 +95,7 @@ it("leaves the denies that an exclusive list has shown before", () => {
   ]);
 });
 
-it("leaves denies to the second run where a list becomes wholly exclusive", () => {
+it("keeps denies on the first run after switching to exclusive", () => {
   const text = FILE.replace("exclusive-allows", "exclusive");
   const plan = planOf(CLICKED, known({ "evil.example": "deny" }), text);
   expect(brief(plan)).toEqual([
@@ -105,25 +105,25 @@ it("leaves denies to the second run where a list becomes wholly exclusive", () =
   expect(plan.findings[0]?.message).toContain("list is exclusive, and 1 is at the tenant");
 });
 
-it("leaves an allow that was shown and has become a deny", () => {
+it("keeps a recorded allow that has become a deny", () => {
   const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
   expect(brief(planOf([EVIL, ["deny", "clicked.example"]], state))).toEqual(["unmanaged deny clicked.example"]);
 });
 
-it("does not turn a deny into a declared allow, although an allow of that value was shown", () => {
+it("refuses to turn a deny into a declared allow of that value", () => {
   const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
   const text = `${FILE}allow: [clicked.example]\n`;
   expect(planOf([EVIL, ["deny", "clicked.example"]], state, text).guards).toMatchObject([{ code: "exists" }]);
 });
 
-it("removes an allow beside the declared deny of the same value", () => {
+it("removes an allow that duplicates a declared deny", () => {
   const plan = planOf([EVIL, ["allow", "evil.example"]], known({ "evil.example": "deny" }));
   expect(brief(plan)).toEqual([
     "remove allow evil.example (also allow): not declared, and the list is exclusive-allows",
   ]);
 });
 
-it("reports allows and denies that nobody declares as drift alike", () => {
+it("reports undeclared allows and undeclared denies as drift", () => {
   const drift = detectDrift(settingsOf(FILE), observedOf(CLICKED), "sandbox", known({ "evil.example": "deny" }));
   expect(drift.items.map(({ what, key, there }) => `${what} ${there?.list} ${key}`)).toEqual([
     "added allow clicked.example",

@@ -23,8 +23,8 @@ const ofEntry = (text: string | undefined, row: AllowDenyEntryRow | undefined) =
 const ofVip = (text: string, row: VipEmployeeRow | undefined) =>
   describeExternalChange({ kind: "vip", stackContent: { "ceo@acme.example": text } }, "ceo@acme.example", row);
 
-describe("what was done at the tenant since the last run", () => {
-  it("is nothing where it holds what that left, or nobody knows what that was", () => {
+describe("external change since the last run", () => {
+  it("is undefined without a change or without known state", () => {
     expect(ofEntry("deny: INC-7", entry("deny", " INC-7\r\n"))).toBe(undefined);
     expect(ofEntry("deny (risk accepted: meant): INC-7", entry("deny", "INC-7"))).toBe(undefined);
     expect(ofEntry(undefined, entry("deny", "INC-7"))).toBe(undefined);
@@ -36,7 +36,7 @@ describe("what was done at the tenant since the last run", () => {
     expect(describeExternalChange({ kind: "entry", stackContent: {} }, "constructor", undefined)).toBe(undefined);
   });
 
-  it("names nobody who only made it", () => {
+  it("does not name an entry's creator as the author of a change", () => {
     const changed = `changed at the tenant since the stack's last run; ${UNTOLD}`;
     expect(ofEntry("deny: INC-7", entry("deny", "mine"))).toBe(changed);
     expect(ofEntry("deny", entry("allow"))).toBe(changed);
@@ -45,7 +45,7 @@ describe("what was done at the tenant since the last run", () => {
     );
   });
 
-  it("has the day of it, of a VIP alone and where it is a day", () => {
+  it("has a date only for a VIP with a valid update date", () => {
     const day = (fields: Partial<VipEmployeeRow>) => /\(on (.*)\)/.exec(ofVip("Chief", vip(fields)) ?? "")?.[1];
     const date_added = "2026-11-01T08:00:00Z";
     expect(day({ date_added, updated_at: "2026-11-20T08:00:00Z" })).toBe("2026-11-20");
@@ -56,8 +56,8 @@ describe("what was done at the tenant since the last run", () => {
   });
 });
 
-describe("a plan", () => {
-  it("says of each change what was done at the tenant, beside who made what stands there", () => {
+describe("plan", () => {
+  it("explains each change by the external change behind it", () => {
     const today = "2026-11-21";
     const text = "version: 1\ndeny: [bad.example, taken.example, mine.example]\n";
     const settings = readSettings("x.yaml", { today, readFile: () => text });

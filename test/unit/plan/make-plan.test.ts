@@ -6,7 +6,7 @@ import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 
-it("asks mail that was not read about nothing, and says the same as of mail that tells nothing", () => {
+it("requests no backtest of changes when no mail was read", () => {
   const at = "2026-11-21T00:00:00.000Z";
   const text = "version: 1\nallow: [partner.example]\ndeny: [evil.example]\n";
   const settings = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
@@ -28,7 +28,7 @@ it("asks mail that was not read about nothing, and says the same as of mail that
   expect(asked).toEqual([0, 2]);
 });
 
-it("shows a VIP, and what goes, before denies that nothing speaks against, however many", () => {
+it("lists VIPs and removals before additions of denies", () => {
   const today = "2026-11-21";
   const text = `version: 1
 vips: [ceo@acme.example]
@@ -56,7 +56,7 @@ deny: [a.example, b.example, c.example]
   ]);
 });
 
-it("shows a new allow and a removed deny before other comments of allows, however many", () => {
+it("lists a new allow and a removed deny before comment changes", () => {
   const today = "2026-11-21";
   const text = `version: 1
 allow:

@@ -42,8 +42,8 @@ function step({ kind = "AllowDenyList", name = "list", op = "update", inputs, ol
 const read = (steps: readonly object[], diagnostics: readonly object[] = [], provider?: string) =>
   readPreview(JSON.stringify({ steps, diagnostics, changeSummary: {}, duration: 1 }), [], provider);
 
-describe("a preview", () => {
-  it("is read alike where the native plugin's resources are in it", () => {
+describe("preview", () => {
+  it("reads the native provider plugin's resources alike", () => {
     const inputs = { entries: { "a.example": "deny: INC-1" } };
     const steps = [step({ inputs, old: { entries: {} } })];
     const native = JSON.parse(
@@ -55,7 +55,7 @@ describe("a preview", () => {
     expect(read(native).desired.lists).toHaveLength(1);
   });
 
-  it("tells what lists and single resources declare, and what the state holds of them", () => {
+  it("reads declared content and state of lists and single resources", () => {
     const { desired, blockers } = read([
       step({
         inputs: { entries: { "a.example": "deny: INC-1" }, mode: "exclusive" },
@@ -123,7 +123,7 @@ describe("a preview", () => {
     expect(desired.lists[0]?.location).toEqual({ file: "index.ts", line: 7, column: 3 });
   });
 
-  it("takes the last step of a resource: a refresh's comes before what follows from it", () => {
+  it("uses a resource's last step, not its refresh step", () => {
     const { desired } = read([
       step({ op: "refresh", inputs: { entries: { "old.example": "deny" } } }),
       step({ inputs: { entries: { "new.example": "deny" } }, old: { entries: {} } }),
@@ -131,7 +131,7 @@ describe("a preview", () => {
     expect(desired.lists.map(({ declared }) => declared)).toEqual([{ "new.example": "deny" }]);
   });
 
-  it("is of one tenant: that of the environment, or of the Provider that is named", () => {
+  it("covers only the tenant of the environment or the named Provider", () => {
     const other = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::globex::1234";
     const steps = [
       step({ name: "mine", inputs: { entries: { "a.example": "deny" } } }),
@@ -142,7 +142,7 @@ describe("a preview", () => {
     expect(() => read(steps, [], "initech")).toThrow('No resource of the preview belongs to the Provider "initech"');
   });
 
-  it("knows names that hold what parts a URN", () => {
+  it("accepts resource and Provider names that contain ::", () => {
     const other = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::of::globex::1234";
     const steps = [step({ name: "my::list", inputs: { entries: { "a.example": "deny" } }, provider: other })];
     const { lists } = read(steps, [], "of::globex").desired;
@@ -151,7 +151,7 @@ describe("a preview", () => {
     ]);
   });
 
-  it("says why the engine refuses a resource, without what colours it", () => {
+  it("reports an engine refusal as a blocker without color codes", () => {
     const message = "error: \u001b[31mentries would lose 9 of 10 entries\u001b[0m\n";
     const { blockers } = read([], [{ urn: urn("AllowDenyList", "list"), severity: "error", message }]);
     expect(blockers).toEqual([{ code: "preview", message: "entries would lose 9 of 10 entries" }]);
@@ -161,11 +161,11 @@ describe("a preview", () => {
     ["is a stream of events", '{"sequence":0}\n{"sequence":1}', "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"],
     ["is no JSON", "error: no stack", "is no JSON"],
     ["is another document", "[]", "has another form than is known"],
-  ])("is an error when it %s", (_what, text, message) => {
+  ])("throws when it %s", (_what, text, message) => {
     expect(() => readPreview(text, [])).toThrow(message);
   });
 
-  it("is an error when the program failed", () => {
+  it("throws when the program failed", () => {
     const diagnostics = [{ severity: "error", message: "error: Running program failed: TSError" }];
     expect(() => read([], diagnostics)).toThrow("The preview failed: Running program failed: TSError");
   });
@@ -177,7 +177,7 @@ describe("a preview", () => {
     ["a value is not known yet", "AllowDenyEntry", { list: "deny", value: UNKNOWN }],
     ["a comment is secret", "AllowDenyEntry", { list: "deny", value: "a.example", comment: "[secret]" }],
     ["a mailbox is not known yet", "VipEmployee", { email: UNKNOWN }],
-  ])("can't be reviewed where %s", (_what, kind, inputs) => {
+  ])("throws when %s", (_what, kind, inputs) => {
     expect(() => read([step({ kind, inputs })])).toThrow("the preview does not tell it");
   });
 });

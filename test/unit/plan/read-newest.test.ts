@@ -8,8 +8,8 @@ interface Item {
   readonly time: string;
 }
 
-describe("reading the newest", () => {
-  it("keeps all that was there, each once, while new items come in", async () => {
+describe("readNewest", () => {
+  it("reads every existing item once while new items arrive", async () => {
     const moves = fc.array(fc.nat(4), { maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(fc.nat(40), fc.integer({ min: 1, max: 10 }), moves, async (size, pageSize, arrivals) => {
@@ -33,7 +33,7 @@ describe("reading the newest", () => {
     );
   });
 
-  it("says how far it came, and from when on that is all", async () => {
+  it("reports the page limit and since when items are complete", async () => {
     const list = Array.from({ length: 30 }, (_, at) => item(30 - at));
     const read = await readNewest({
       ...reading,
@@ -47,7 +47,7 @@ describe("reading the newest", () => {
     });
   });
 
-  it("tells no such day where the list is in another order", async () => {
+  it("reports no completeness date for an unordered list", async () => {
     const list = Array.from({ length: 30 }, (_, at) => item(at));
     const read = await readNewest({
       ...reading,
@@ -58,7 +58,7 @@ describe("reading the newest", () => {
     expect(read.missing).toBe("Of the things, only 20 of 30 were read. No more than 2 pages are read.");
   });
 
-  it("keeps what it had when a page fails", async () => {
+  it("keeps earlier pages when a page fails", async () => {
     const list = Array.from({ length: 30 }, (_, at) => item(30 - at));
     const read = await readNewest({
       ...reading,
@@ -71,7 +71,7 @@ describe("reading the newest", () => {
     expect(read.missing).toBe("Of the things, only the newest 10 of 30 were read. it broke\\u{1b}[31m.");
   });
 
-  it("sees that a service gives one page for ever", async () => {
+  it("detects a service that repeats one page forever", async () => {
     const list = [item(2), item(1)];
     const read = await readNewest({
       ...reading,
@@ -83,7 +83,7 @@ describe("reading the newest", () => {
     );
   });
 
-  it("sees that items went missing between two pages", async () => {
+  it("detects items lost between two pages", async () => {
     const list = Array.from({ length: 20 }, (_, at) => item(20 - at));
     const read = await readNewest({
       ...reading,

@@ -24,7 +24,7 @@ const drift = (text: string, mailbox: string) => {
   });
 };
 
-it("goes by the own domains of the files, and by the environment's only where these have none", () => {
+it("prefers the files' own domains over the environment's", () => {
   expect(() => drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@globex.example")).toThrow(OtherTenantError);
   const { items } = drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@acme.example");
   expect(items.filter(({ kind }) => kind === "entry").map(({ what, value }) => [what, value])).toEqual([
@@ -34,7 +34,7 @@ it("goes by the own domains of the files, and by the environment's only where th
   expect(() => drift("deny: [a.example]\n", "x@hooli.example")).toThrow(OtherTenantError);
 });
 
-it("refuses what is risky by both", () => {
+it("flags risky allows by own domains of files and environment", () => {
   const codes = inspect("ownDomains: [acme.example]\nallow: [acme.example, globex.example]\n").findings;
   expect(codes.map(({ code }) => code)).toEqual(["allow-own-domain", "allow-own-domain"]);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { formatPulumiOutput } from "../../../provider/plan/pulumi-cli";
 
-it("tells what the CLI says of its failure, without what the client of a bucket notes on its way there", () => {
+it("shows the CLI's error without AWS SDK log lines", () => {
   const stderr = [
     "SDK 2026/11/23 16:34:11 WARN falling back to IMDSv1: operation error ec2imds: getToken",
     'error: read ".pulumi/meta.yaml": no EC2 IMDS role found\u001b[31m\u001b[0m',

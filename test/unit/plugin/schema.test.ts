@@ -40,7 +40,7 @@ const RESOURCES: [
   ["VipList", vipListArguments, (raw) => checkList(VIP_LIST_KIND, raw)],
 ];
 
-it.each(RESOURCES)("%s takes what its check knows, and requires what that requires", (name, { shape }, check) => {
+it.each(RESOURCES)("accepts and requires the same inputs of %s as its check", (name, { shape }, check) => {
   const resource = schema.resources[`email-security:index:${name}`];
   expect(Object.keys(resource?.inputProperties ?? {}).sort()).toEqual(Object.keys(shape).sort());
   const missing = check({}).failures.map(({ property }) => property);
@@ -48,7 +48,7 @@ it.each(RESOURCES)("%s takes what its check knows, and requires what that requir
   expect(missing).not.toEqual([]);
 });
 
-it("says by what each resource can be listed, in types for which `pulumi do` has flags", () => {
+it("declares list filters in types that `pulumi do` supports", () => {
   const inputs = RESOURCES.map(([name]) => [
     name,
     schema.resources[`email-security:index:${name}`]?.listInputs?.properties,
@@ -61,7 +61,7 @@ it("says by what each resource can be listed, in types for which `pulumi do` has
   });
 });
 
-it("says the JSDoc's words of every argument and every output, in one form of text", () => {
+it("describes every argument and output with its JSDoc text", () => {
   for (const [name] of RESOURCES) {
     const resource = schema.resources[`email-security:index:${name}`];
     expect(resource?.description).toBe(`${words[name]?.text}\n\n${examples[name]}`);
@@ -80,7 +80,7 @@ it("says the JSDoc's words of every argument and every output, in one form of te
   expect(words["GetThreatsArgs"]?.text).toBe("The arguments of getThreats.");
 });
 
-it("keeps a list as state does, one text a key, and takes any verdict scope", () => {
+it("models a list as a map of texts and accepts any verdict scope", () => {
   const keyed = { type: "object", additionalProperties: { type: "string" } };
   for (const [name, content] of [
     ["AllowDenyList", "entries"],
@@ -100,7 +100,7 @@ it("keeps a list as state does, one text a key, and takes any verdict scope", ()
   expect(entry?.required).toEqual(["list", "value", "entryType", "verdictScope", "entryId"]);
 });
 
-it("has nothing secret but the key, and no default that would bring a key into the inputs", () => {
+it("marks only the API key as secret and sets no defaults", () => {
   const secrets = [...JSON.stringify(schema).matchAll(/"(\w+)":\{"type":"string","secret":true/g)];
   expect(secrets.map(([, name]) => name)).toEqual(["apiKey", "apiKey"]);
   expect(JSON.stringify(schema)).not.toMatch(/"default(Info)?":/);
@@ -108,7 +108,7 @@ it("has nothing secret but the key, and no default that would bring a key into t
   expect(schema.provider.requiredInputs).toEqual([]);
 });
 
-it("has every function, with its arguments and what it answers", () => {
+it("includes every function with its arguments and result", () => {
   expect(Object.keys(schema.functions).sort()).toEqual(
     Object.keys(definitions)
       .map((name) => `email-security:index:${name}`)
@@ -137,7 +137,7 @@ it("has every function, with its arguments and what it answers", () => {
   });
 });
 
-it("refers to no type that it does not have", () => {
+it("defines exactly the types that it references", () => {
   const referred = [...JSON.stringify(schema).matchAll(/"#\/types\/([^"]+)"/g)].map(([, token]) => token);
   expect([...new Set(referred)].sort()).toEqual(Object.keys(schema.types).sort());
 });
@@ -170,11 +170,11 @@ it.each<[what: string, words: () => DocIndex, message: string]>([
     () => ({ ...words, getThreats: { text: "", members: {} } }),
     "getThreats has no JSDoc, which the schema would say of it.",
   ],
-])("%s ends the build", (_what, told, message) => {
+])("fails the build for %s", (_what, told, message) => {
   expect(() => buildPackageSchema(told(), manifest, examples)).toThrow(message);
 });
 
-it("is for a package of another name than that with the dynamic resources, which does not bring it along", () => {
+it("names a package that the main package does not depend on", () => {
   const { packageName } = schema.language["nodejs"] as { packageName: string };
   expect(packageName).toBe(native.name);
   expect(packageName).not.toBe(manifest.name);
@@ -186,7 +186,7 @@ it("is for a package of another name than that with the dynamic resources, which
 it.each([
   ["AllowDenyEntry", allowDenyEntryLifecycle],
   ["VipEmployee", vipEmployeeLifecycle],
-] as const)("says of %s what replaces it, as its comparison does", (name, { diff }) => {
+] as const)("marks the properties of %s whose change replaces it", (name, { diff }) => {
   const { inputProperties = {} } = schema.resources[`email-security:index:${name}`] ?? {};
   const properties = Object.keys(inputProperties);
   const each = (text: string) => Object.fromEntries(properties.map((property) => [property, text]));
@@ -197,7 +197,7 @@ it.each([
   expect(told).not.toEqual([]);
 });
 
-it("says where it comes from, by the one place that names the repository", () => {
+it("derives its URLs and namespaces from the repository URL", () => {
   const moved = { ...manifest, repository: { url: "git+https://github.com/acme-corp/mail.git" } };
   const { homepage, publisher, pluginDownloadURL, logoUrl, language } = buildPackageSchema(words, moved, examples);
   expect({ homepage, publisher, pluginDownloadURL }).toEqual({
@@ -218,7 +218,7 @@ it("says where it comes from, by the one place that names the repository", () =>
   );
 });
 
-it("is committed where registries look for it; else run `npm run sdks`", () => {
+it("matches the committed schema file", () => {
   const committed = readFileSync("provider/cmd/pulumi-resource-email-security/schema.json", "utf8");
   expect(JSON.parse(committed)).toEqual(schema);
 });

@@ -5,7 +5,7 @@ const stack = (values: Record<string, string>) => (key: string) => values[key];
 const address = "https://mail-security.example";
 const instance = { "email-security:instance": "acme", "email-security:baseUrl": address };
 
-describe("the configuration", () => {
+describe("configuration", () => {
   it.each([
     ["the environment", {}, { EMAIL_SECURITY_BASE_URL: address, EMAIL_SECURITY_API_KEY: "k" }, "k"],
     ["the stack", { "email-security:baseUrl": address, "email-security:apiKey": "s" }, {}, "s"],
@@ -30,14 +30,14 @@ describe("the configuration", () => {
     });
   });
 
-  it("names what is missing and where it can be given", () => {
+  it("names a missing setting and where to set it", () => {
     expect(() => readConfiguration(stack({}), {})).toThrow(/EMAIL_SECURITY_BASE_URL.*email-security:baseUrl/);
     expect(() => readConfiguration(stack(instance), { EMAIL_SECURITY_API_KEY: "k" })).toThrow(
       /Give apiKey to the Provider "acme"; neither the environment nor/,
     );
   });
 
-  it("names a setting that can't be read, and what it holds", () => {
+  it("names an invalid setting and its value", () => {
     const environment = {
       EMAIL_SECURITY_BASE_URL: address,
       EMAIL_SECURITY_API_KEY: "k",
@@ -53,7 +53,7 @@ describe("the configuration", () => {
   });
 });
 
-describe("the tenant's own domains", () => {
+describe("own domains", () => {
   const key = "email-security:ownDomains";
 
   it.each<[string, Record<string, string>, Record<string, string>, string[]]>([
@@ -69,7 +69,7 @@ describe("the tenant's own domains", () => {
       ["acme.example"],
     ],
     ["an instance without", instance, { EMAIL_SECURITY_OWN_DOMAINS: "x.example" }, []],
-  ])("come from %s", (_where, config, environment, expected) => {
+  ])("includes the domains from %s", (_where, config, environment, expected) => {
     const own = readOwnDomains(stack(config), environment);
     const candidates = ["acme.example", "acme.com", "xn--bro-hoa.example", "x.example"];
     expect(candidates.filter((domain) => own.holding(domain) === domain).sort()).toEqual(expected.sort());
@@ -87,13 +87,13 @@ describe("the tenant's own domains", () => {
     ["a public suffix", {}, { EMAIL_SECURITY_OWN_DOMAINS: "co.uk" }, /below which everybody can have a domain/],
     ["broken JSON", { [key]: '["acme.example"' }, {}, /^email-security:ownDomains is '\[.*JSON array of texts/],
     ["JSON of numbers", { ...instance, [key]: "[5]" }, {}, /^ownDomains of the Provider "acme" is "\[5\]"/],
-  ])("a mistake names its place: %s", (_what, config, environment, message) => {
+  ])("names the source of an invalid value: %s", (_what, config, environment, message) => {
     expect(() => readOwnDomains(stack(config), environment)).toThrow(message);
   });
 });
 
-describe("the tenant", () => {
-  it("is told by the instance and the service's host, without the key", () => {
+describe("tenant label", () => {
+  it("contains the instance and the host without the key", () => {
     expect(
       buildTenantLabel(stack({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }), {}),
     ).toBe("mail-security.example");
@@ -105,14 +105,14 @@ describe("the tenant", () => {
   });
 });
 
-describe("the addresses that the run sends keys to", () => {
+describe("allowed service addresses", () => {
   const environment = { EMAIL_SECURITY_SERVICES: "https://mail-security.example" };
   const configured =
     (baseUrl: string, more: Record<string, string> = {}) =>
     (key: string) =>
       ({ "email-security:baseUrl": baseUrl, "email-security:apiKey": "k", ...more })[key];
 
-  it("bind the stack's configuration, and an explicit Provider that has the key itself", () => {
+  it("restricts the stack configuration and explicit Providers with their own key", () => {
     const instance = { "email-security:instance": "acme" };
     for (const more of [{}, instance]) {
       expect(readConfiguration(configured("https://mail-security.example/", more), environment)).toMatchObject({
@@ -124,7 +124,7 @@ describe("the addresses that the run sends keys to", () => {
     }
   });
 
-  it("are any where the run says nothing of them", () => {
+  it("allows any address when none is configured", () => {
     expect(readConfiguration(configured("https://evil.example"), {})).toMatchObject({ apiKey: "k" });
   });
 });

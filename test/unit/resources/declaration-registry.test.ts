@@ -30,13 +30,13 @@ function lastOf(...declarations: ((program: DeclarationRegistry) => ArgumentFail
   return failures.at(-1) ?? [];
 }
 
-describe("a value for both lists", () => {
+describe("value declared more than once", () => {
   const allowed = { list: "allow", value: "Evil.Example.", verdictScope: "graymail" };
   const denied = { list: "deny", value: "evil.example" };
   const reason = (here: string, there: string, at: string): RegExp =>
     new RegExp(`"${here}" is declared here, and "${there}" at ${at}; a value can't be on both lists`);
 
-  it("is a mistake whatever its scopes, in two resources of their own", () => {
+  it("is rejected on both lists in two entry resources", () => {
     expect(lastOf(entry("one", allowed), entry("two", denied))).toEqual([
       {
         property: "value",
@@ -47,7 +47,7 @@ describe("a value for both lists", () => {
     ]);
   });
 
-  it("is a mistake beside a list, in any order", () => {
+  it("is rejected on both lists in an entry and a list resource", () => {
     const ofList = list("blocklist", { "evil.example": "deny" });
     expect(lastOf(ofList, entry("one", allowed))[0]?.reason).toMatch(
       reason("allow evil.example", "deny evil.example", 'entries\\["evil.example"\\] of AllowDenyList "blocklist"'),
@@ -57,7 +57,7 @@ describe("a value for both lists", () => {
     );
   });
 
-  it("is a mistake in two lists", () => {
+  it("is rejected on both lists in two list resources", () => {
     const [failure] = lastOf(
       list("blocklist", { "evil.example": "deny" }),
       list("newsletters", { "evil.example (graymail)": "allow" }),
@@ -65,14 +65,14 @@ describe("a value for both lists", () => {
     expect(failure?.reason).toMatch(/a value can't be on both lists/);
   });
 
-  it("is fine on one list in two scopes, wherever that is declared", () => {
+  it("is allowed on one list in two scopes", () => {
     const another = { ...allowed, list: "deny" };
     expect(lastOf(entry("one", another), entry("two", denied))).toEqual([]);
     expect(lastOf(list("blocklist", { "evil.example": "deny" }), entry("one", another))).toEqual([]);
   });
 });
 
-it("comments that are the same are no two declarations", () => {
+it("treats equivalent comments as one declaration", () => {
   const denied = { list: "deny", value: "evil.example" };
   const windows = { ...denied, comment: "Seen twice\r\n" };
   expect(lastOf(entry("one", windows), entry("two", { ...denied, comment: "Seen twice" }))).toEqual([]);

@@ -29,7 +29,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("shares what is declared among the processes of a run and a tenant, and with no other", () => {
+it("shares declarations only within one run and tenant", () => {
   const one = declarations();
   one.declare(["deny:evil.example"], "https://a.example key");
   const other = declarations();
@@ -41,7 +41,7 @@ it("shares what is declared among the processes of a run and a tenant, and with 
   expect(declarations().has("deny:evil.example", "https://a.example key2")).toBe(false);
 });
 
-it("shares it with those that another process started, as the launchers of Pulumi's are shells of their own", () => {
+it("shares declarations between processes with different parents", () => {
   const one = declarations();
   const other = declarations({ parentPid: process.pid });
   other.shareManagedIds(["ade_1"]);
@@ -51,7 +51,7 @@ it("shares it with those that another process started, as the launchers of Pulum
   expect(declarations({ runId: "2", parentPid: process.pid }).has("deny:evil.example", "tenant")).toBe(false);
 });
 
-it("goes on where another process of the run has taken the file away at its end", () => {
+it("recreates a shared file that another process removed", () => {
   const one = declarations();
   const other = declarations();
   one.shareManagedIds(["ade_1"]);
@@ -60,35 +60,32 @@ it("goes on where another process of the run has taken the file away at its end"
   expect(other.isManagedElsewhere("ade_2")).toBe(true);
 });
 
-it.runIf(process.platform === "linux")(
-  "opens its file once for what it is told one by one, and closes it again",
-  async () => {
-    const descriptors = (): number => readdirSync("/proc/self/fd").length;
-    vi.useFakeTimers();
-    try {
-      const before = descriptors();
-      const one = declarations();
-      for (let at = 0; at < 10; at++) one.shareManagedIds([`ade_${at}`]);
-      // Its folder stays open.
-      expect(descriptors() - before).toBeLessThanOrEqual(2);
-      const opened = descriptors();
-      vi.advanceTimersByTime(1_000);
-      expect(opened - descriptors()).toBe(1);
-      one.shareManagedIds(["ade_more"]);
-      expect([descriptors(), declarations().isManagedElsewhere("ade_more")]).toEqual([opened, true]);
-    } finally {
-      vi.useRealTimers();
-    }
-  },
-);
+it.runIf(process.platform === "linux")("opens its file once for a series of writes, then closes it", async () => {
+  const descriptors = (): number => readdirSync("/proc/self/fd").length;
+  vi.useFakeTimers();
+  try {
+    const before = descriptors();
+    const one = declarations();
+    for (let at = 0; at < 10; at++) one.shareManagedIds([`ade_${at}`]);
+    // Its folder stays open.
+    expect(descriptors() - before).toBeLessThanOrEqual(2);
+    const opened = descriptors();
+    vi.advanceTimersByTime(1_000);
+    expect(opened - descriptors()).toBe(1);
+    one.shareManagedIds(["ade_more"]);
+    expect([descriptors(), declarations().isManagedElsewhere("ade_more")]).toEqual([opened, true]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
-it("writes hashes only", () => {
+it("writes only hashes", () => {
   declarations().declare(["deny:evil.example"], "https://a.example canary-key");
   const [name = ""] = readdirSync(folder);
   expect(`${name}${readFileSync(join(folder, name), "utf8")}`).not.toMatch(/evil|canary|https/);
 });
 
-it("knows its own where nothing can be written, and where the tenant is not known yet", () => {
+it("remembers its own declarations without a writable directory or known tenant", () => {
   const file = join(folder, "no-folder");
   writeFileSync(file, "");
   const alone = declarations({ directories: [{ parent: file, name: "below" }] });
@@ -98,7 +95,7 @@ it("knows its own where nothing can be written, and where the tenant is not know
   expect(alone.has("deny:later.example", "tenant")).toBe(true);
 });
 
-it("tells the other processes of a run what one has made or taken over, whatever key or address they have", () => {
+it("shares managed ids only with other processes of the run", () => {
   const one = declarations();
   const other = declarations();
   one.shareManagedIds(["ade_1"]);
@@ -107,7 +104,7 @@ it("tells the other processes of a run what one has made or taken over, whatever
   expect(declarations({ runId: "2" }).isManagedElsewhere("ade_1")).toBe(false);
 });
 
-it("takes the next folder where the first can't be written to", () => {
+it("falls back to the next directory when the first is not writable", () => {
   const file = join(folder, `${process.pid}-in-the-way`);
   writeFileSync(file, "");
   const directories = [{ parent: file, name: "below" }, place];
@@ -115,7 +112,7 @@ it("takes the next folder where the first can't be written to", () => {
   expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(true);
 });
 
-it("takes away what runs of this machine have left that are over, of others what is old, and nothing else", () => {
+it("removes only files of ended runs and old files", () => {
   const { pid: over } = spawnSync(process.execPath, ["--version"]);
   const old = new Date(Date.now() - 8 * 86_400_000);
   const files = {
@@ -131,7 +128,7 @@ it("takes away what runs of this machine have left that are over, of others what
   expect(left.sort()).toEqual([files.elsewhere, files.running].sort());
 });
 
-describe.skipIf(process.getuid === undefined)("a folder that somebody else was first at", () => {
+describe.skipIf(process.getuid === undefined)("unsafe shared directory", () => {
   const planted: Readonly<Record<string, (own: string) => void>> = {
     "is a link": (own) => symlinkSync(own, join(folder, "shared")),
     "is a link to nothing": (own) => symlinkSync(join(own, "nothing"), join(folder, "shared")),
@@ -153,7 +150,7 @@ describe.skipIf(process.getuid === undefined)("a folder that somebody else was f
     }),
   };
 
-  it.each(Object.keys(planted))("is not used where it %s: nothing is written or taken away there", (how) => {
+  it.each(Object.keys(planted))("stays untouched when it %s", (how) => {
     const own = join(folder, "own");
     mkdirSync(own, { mode: 0o700 });
     writeFileSync(join(own, "1-precious"), "x\n");
@@ -165,7 +162,7 @@ describe.skipIf(process.getuid === undefined)("a folder that somebody else was f
     expect(tree(folder)).toEqual(before);
   });
 
-  it("is passed over for the next", () => {
+  it("is skipped in favor of the next directory", () => {
     symlinkSync(tmpdir(), join(folder, "shared"));
     const directories = [
       { parent: folder, name: "shared" },
@@ -182,27 +179,24 @@ function tree(path: string): string[] {
   return readdirSync(path, { recursive: true, encoding: "utf8" }).sort();
 }
 
-it.runIf(process.platform === "linux")(
-  "keeps nothing of a run that is over: no file, no descriptor, nothing that a later run on the same port can read",
-  () => {
-    const descriptors = (): number => readdirSync("/proc/self/fd").length;
-    const before = descriptors();
-    const heard = process.listenerCount("exit");
-    for (let run = 0; run < 20; run++) {
-      const one = declarations();
-      one.declare(["deny:evil.example"], "tenant");
-      one.shareManagedIds(["ade_1"]);
-      expect(readdirSync(folder)).toHaveLength(2);
-      one.end();
-      one.end();
-      one.shareManagedIds(["ade_2"]);
-      expect([one.has("deny:good.example", "tenant"), one.isManagedElsewhere("ade_3")]).toEqual([false, false]);
-    }
-    expect([readdirSync(folder), descriptors()]).toEqual([[], before]);
-    expect(process.listenerCount("exit") - heard).toBeLessThanOrEqual(1);
-    expect(declarations().isManagedElsewhere("ade_1")).toBe(false);
-  },
-);
+it.runIf(process.platform === "linux")("leaves no file, descriptor or listener after a run ends", () => {
+  const descriptors = (): number => readdirSync("/proc/self/fd").length;
+  const before = descriptors();
+  const heard = process.listenerCount("exit");
+  for (let run = 0; run < 20; run++) {
+    const one = declarations();
+    one.declare(["deny:evil.example"], "tenant");
+    one.shareManagedIds(["ade_1"]);
+    expect(readdirSync(folder)).toHaveLength(2);
+    one.end();
+    one.end();
+    one.shareManagedIds(["ade_2"]);
+    expect([one.has("deny:good.example", "tenant"), one.isManagedElsewhere("ade_3")]).toEqual([false, false]);
+  }
+  expect([readdirSync(folder), descriptors()]).toEqual([[], before]);
+  expect(process.listenerCount("exit") - heard).toBeLessThanOrEqual(1);
+  expect(declarations().isManagedElsewhere("ade_1")).toBe(false);
+});
 
 function declarations(options: Partial<SharingOptions> = {}): Declarations {
   return new Declarations({ directories: [place], runId: "1", parentPid: process.ppid, ...options });

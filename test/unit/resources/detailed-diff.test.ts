@@ -69,7 +69,7 @@ beforeEach(() => {
   known = messages();
 });
 
-it("lays the details into the host's answer, and leaves the rest of it alone", () => {
+it("adds details to the host's response and keeps the rest", () => {
   const result = addDetailedDiff(plain, changes, host(known));
   expect(result).toEqual(plain);
   const response = answer(known, result);
@@ -80,7 +80,7 @@ it("lays the details into the host's answer, and leaves the rest of it alone", (
   ]);
 });
 
-it("finds the messages on Windows, and where a package manager has put them elsewhere", () => {
+it("finds the messages in Windows paths and pnpm layouts", () => {
   const folder = "C:\\app\\node_modules\\.pnpm\\@pulumi+pulumi@3.270.0\\node_modules\\@pulumi\\pulumi\\";
   const modules = host(known, folder).map((module) =>
     Object.assign(module, { filename: module.filename.replaceAll("/", "\\") }),
@@ -89,7 +89,7 @@ it("finds the messages on Windows, and where a package manager has put them else
   expect(answer(known, addDetailedDiff(plain, changes, modules)).has).toBe(true);
 });
 
-it("touches no answer but the one for which the result is read", async () => {
+it("changes only the response for which the result is read", async () => {
   const results = [changes, changes.slice(1)].map((each) => addDetailedDiff(plain, each, host(known)));
   const foreign = answer(known, { changes: true });
   const sizes = results.map((result) => answer(known, result).details.size);
@@ -102,7 +102,7 @@ it("touches no answer but the one for which the result is read", async () => {
   expect(answer(known, { changes: true }).has).toBe(false);
 });
 
-it("has nothing to say where nothing changes", () => {
+it("adds no details when nothing changes", () => {
   const same = { changes: false, replaces: [] };
   expect(addDetailedDiff(same, [], host(known))).toBe(same);
   expect(addDetailedDiff(plain, [], host(known))).toBe(plain);
@@ -121,16 +121,16 @@ it.each<[string, () => unknown]>([
       return frozen;
     },
   ],
-])("stays as it was %s", (_, exports) => {
+])("returns the plain diff %s", (_, exports) => {
   expect(addDetailedDiff(plain, changes, host(exports()))).toBe(plain);
 });
 
-it("stays as it was in a process that runs no host at all", () => {
+it("returns the plain diff without a host process", () => {
   expect(addDetailedDiff(plain, changes, [])).toBe(plain);
   expect(addDetailedDiff(plain, changes)).toBe(plain);
 });
 
-it("keeps the host's answer whole when it takes no details after all", () => {
+it("keeps the response intact when adding details fails", () => {
   known.DiffResponse.prototype.getDetaileddiffMap = () => {
     throw new Error("is not known any more");
   };
@@ -140,13 +140,13 @@ it("keeps the host's answer whole when it takes no details after all", () => {
   });
 });
 
-it("writes paths as Pulumi reads them: quotes are escaped, and nothing else is", () => {
+it("escapes only quotes in property paths", () => {
   expect(formatKeyPath("entries", "x@y.example (graymail)")).toBe('entries["x@y.example (graymail)"]');
   expect(formatKeyPath("entries", 'a"b')).toBe('entries["a\\"b"]');
   expect(formatKeyPath("entries", "a\\b")).toBe('entries["a\\b"]');
 });
 
-it("leaves out the details of a key that can't be written as a path: the engine would fail", () => {
+it("omits details when a key can't be written as a path", () => {
   const unreadable: PropertyChange = {
     property: formatKeyPath("entries", "a\\"),
     kind: "add",

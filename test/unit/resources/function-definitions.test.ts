@@ -34,7 +34,7 @@ it.each<[name: string, args: unknown, message: string]>([
   ["getPhishingReport", {}, "id must be a text, not undefined"],
   ["getTopTargetedEntities", { entityType: "team" }, 'entityType must be "user" or "group", not "team"'],
   ["getAllowDenyEntries", { list: "Deny" }, 'list must be "allow" or "deny", not "Deny"'],
-])("%s of %j is refused before any request", async (name, args, message) => {
+])("rejects %s with %j before any request", async (name, args, message) => {
   const refusal = read(name, args as object);
   await expect(refusal).rejects.toMatchObject({
     code: "ERR_INVALID_ARGUMENT",
@@ -43,7 +43,7 @@ it.each<[name: string, args: unknown, message: string]>([
   expect(sandbox.requests).toEqual([]);
 });
 
-it("answers what the schema of its result says, and no field more", async () => {
+it("returns exactly the fields of each result schema", async () => {
   const { reports } = (await read("getPhishingReports", { limit: 1 })) as { reports: { id: string }[] };
   const given: Record<string, object> = {
     getPhishingReport: { id: reports[0]?.id },
@@ -59,7 +59,7 @@ it("answers what the schema of its result says, and no field more", async () => 
   }
 });
 
-it("describes a row as it is read: in camel case, without what may be missing, with its items", () => {
+it("builds a camel-case schema that matches converted rows", () => {
   const row = { id: "t1", action_taken: null, threat_indicators: [{ indicator_type: "link" }], later: 1 };
   const schema = buildCamelCaseSchema(threat);
   const read = camelCaseKeys(threat.parse(row));

@@ -22,7 +22,7 @@ function requestClass() {
   };
 }
 
-it("knows the time of what is made and changed by the properties, and what is deleted while it is asked for", async () => {
+it("reads timeouts from create, update and delete requests", async () => {
   const [CreateRequest, UpdateRequest, DeleteRequest] = [requestClass(), requestClass(), requestClass()];
   interceptHostRequests({ CreateRequest, UpdateRequest, DeleteRequest });
   interceptHostRequests({ CreateRequest, UpdateRequest, DeleteRequest });
@@ -42,12 +42,12 @@ it.each<[string, object | undefined]>([
   ["in no host", undefined],
   ["in a host without such requests", {}],
   ["in a host whose requests have other methods", { CreateRequest: class {}, DeleteRequest: class {} }],
-])("has no time to tell %s", (_where, messages) => {
+])("returns no timeout %s", (_where, messages) => {
   interceptHostRequests(messages);
   expect([getTimeoutSeconds({}), getCurrentDelete()]).toEqual([0, { seconds: 0, urn: "" }]);
 });
 
-it("leaves the answers as they are where nothing can be told by them", () => {
+it("leaves requests without a timeout or properties unchanged", () => {
   const Odd = class {
     getTimeout = () => 5;
     getProperties = undefined as unknown;

@@ -43,8 +43,8 @@ async function prepared(of: unknown = messages): Promise<void> {
   (await import("../../../provider/resources/host-structs.ts")).enableLazyStructs(of);
 }
 
-describe("in a host that is known", () => {
-  it("reads a request as it was written, without a message for each value", async () => {
+describe("known host", () => {
+  it("reads a request without creating a message for each value", async () => {
     const made = vi.spyOn(Struct.prototype, "getFieldsMap");
     await prepared();
     made.mockClear();
@@ -58,7 +58,7 @@ describe("in a host that is known", () => {
     made.mockRestore();
   });
 
-  it("writes an answer byte for byte as before, also where it holds what came with the request", async () => {
+  it("writes responses byte for byte as before", async () => {
     const before = new CheckResponse().setInputs(Struct.fromJavaScript(NEWS)).serializeBinary();
     const failed = new ErrorResourceInitFailed().setId("id").setProperties(Struct.fromJavaScript(NEWS));
     failed.setReasonsList(["it"]);
@@ -72,7 +72,7 @@ describe("in a host that is known", () => {
     expect(Buffer.compare(failed.serializeBinary(), failure)).toBe(0);
   });
 
-  it("writes what was given, whatever becomes of it before it is sent", async () => {
+  it("copies properties when they are set", async () => {
     await prepared();
     const given: Record<string, string> = { ...OURS, a: "before" };
     const struct = Struct.fromJavaScript(given);
@@ -92,7 +92,7 @@ describe("in a host that is known", () => {
         return Buffer.from(struct.serializeBinary()).toString("hex");
       },
     ],
-  ])("gives whoever asks for %s what google-protobuf gives", async (_what, asked) => {
+  ])("matches google-protobuf for %s", async (_what, asked) => {
     const each = (): unknown[] => {
       const request = CheckRequest.deserializeBinary(written);
       return [asked(request.getNews() as Struct), asked(Struct.fromJavaScript(NEWS))];
@@ -160,7 +160,7 @@ it.each<[string, unknown]>([
   expect([...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])]).toEqual(before);
 });
 
-it("changes nothing where properties are written otherwise", async () => {
+it("changes nothing when properties are encoded differently", async () => {
   const { fromJavaScript } = Struct;
   Struct.fromJavaScript = (properties) => fromJavaScript({ ...(properties as object), more: 1 });
   const before = Struct.fromJavaScript;

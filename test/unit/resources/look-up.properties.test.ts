@@ -131,8 +131,8 @@ function isPlain({ list, entry_type, value, verdict_scope, comment }: AllowDenyE
   return isKnown && isDomain && verdict_scope === "global" && (comment === undefined || comment === "Contract 7");
 }
 
-describe("lookUp, of any tenant", () => {
-  it("answers an entry by its id and by its name, as the arguments that declare it", async () => {
+describe("lookUp for an arbitrary tenant", () => {
+  it("resolves an entry by id and by name to its arguments", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
@@ -157,7 +157,7 @@ describe("lookUp, of any tenant", () => {
     );
   });
 
-  it("answers each id that a list of what is there has, and the list leaves out nothing else", async () => {
+  it("resolves exactly the ids that a listing returns", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
@@ -186,7 +186,7 @@ describe("lookUp, of any tenant", () => {
     );
   });
 
-  it("answers whole lists as the arguments that declare them", async () => {
+  it("resolves whole lists to the arguments that declare them", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
@@ -205,7 +205,7 @@ describe("lookUp, of any tenant", () => {
     );
   });
 
-  it("answers a VIP by its mailbox, as the arguments that declare it", async () => {
+  it("resolves a VIP by mailbox to its arguments", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
@@ -221,7 +221,7 @@ describe("lookUp, of any tenant", () => {
     );
   });
 
-  it("answers each id of an import file with what the file is to bring in, and nothing twice", async () => {
+  it("resolves each id of an import file exactly once", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, fc.boolean(), async (tenant, includeAutomatic) => {
         held = tenant;

@@ -24,7 +24,7 @@ async function known<T>(output: pulumi.Output<T>): Promise<T> {
 
 const ENTRIES = { "a.example": "allow", "evil.example": "deny: INC-7" };
 
-describe("a list in a program", () => {
+describe("list in a program", () => {
   it.each<[string, dynamic.AllowDenyListArgs["entries"]]>([
     ["a map of texts", ENTRIES],
     ["a map of objects", { "EVIL.example": { list: "deny", comment: "INC-7" }, "a.example": "allow" }],
@@ -43,7 +43,7 @@ describe("a list in a program", () => {
       ]),
     ],
     ["a promise", Promise.resolve(ENTRIES)],
-  ])("is to mocks, transforms and the program a text a key, declared as %s", async (_form, entries) => {
+  ])("registers a keyed map when declared as %s", async (_form, entries) => {
     const seen: unknown[] = [];
     const transformations: pulumi.ResourceTransformation[] = [
       ({ props, opts }) => {
@@ -57,7 +57,7 @@ describe("a list in a program", () => {
     expect(registered).toMatchObject([{ inputs: { entries: ENTRIES } }]);
   });
 
-  it("is as it was written where a part of it comes later, and for check to tell where it is wrong", async () => {
+  it("passes on unresolved or invalid content unchanged", async () => {
     const later = pulumi.output("INC-7");
     const list = new dynamic.AllowDenyList("later", {
       entries: [{ list: "deny", value: "evil.example", comment: later }],
@@ -71,7 +71,7 @@ describe("a list in a program", () => {
     ]);
   });
 
-  it("takes what a transformation adds by key", async () => {
+  it("accepts an element that a transformation adds by key", async () => {
     const list = new dynamic.VipList(
       "list",
       { members: [{ email: "CEO@acme.example", comment: "Chief executive" }] },
@@ -101,21 +101,21 @@ describe("ignoreChanges", () => {
     ["members[0]", 'members["ceo@company.example"]'],
     ["onDelte", "onDelete"],
     ["Members", "members"],
-  ])("that ignores nothing is refused, with what to write: %s", (path, right) => {
+  ])("rejects a path that matches nothing, with a suggestion: %s", (path, right) => {
     expect(() => new dynamic.VipList("list", board, { ignoreChanges: [path] })).toThrow(
       `ignoreChanges: ${path} ignores nothing; write ${right}.`,
     );
   });
 
   it.each(["*", "members", "members[*]", 'members["*"]', 'members["ceo@acme.example"]', "onDelete", "tags"])(
-    "that may ignore something passes: %s",
+    "accepts a path that may match: %s",
     async (path) => {
       await known(new dynamic.VipList("list", board, { ignoreChanges: [path] }).urn);
       expect(registered).toHaveLength(1);
     },
   );
 
-  it("of an entry is by its key as the state holds it, with its scope", () => {
+  it("matches an entry by its state key with its scope", () => {
     const entries = { "mail.example (graymail)": "deny" };
     const paths = ['entries["mail.example (graymail)"]'];
     new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: paths });
@@ -124,7 +124,7 @@ describe("ignoreChanges", () => {
     ).toThrow('write entries["mail.example (graymail)"].');
   });
 
-  it("of an element is refused for an array that can't be keyed yet", () => {
+  it("rejects an element path for an array that can't be keyed", () => {
     const entries = [{ list: "deny" as const, value: "evil.example", comment: pulumi.output("INC-7") }];
     expect(
       () => new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: ['entries["evil.example"]'] }),
@@ -133,7 +133,7 @@ describe("ignoreChanges", () => {
   });
 });
 
-describe("a name that nobody reads is refused", () => {
+describe("unknown argument name", () => {
   const tenant = { baseUrl: "https://service.example", apiKey: "k" };
   const untyped = (args: object): never => args as never;
 
@@ -173,18 +173,18 @@ describe("a name that nobody reads is refused", () => {
       () => new dynamic.TenantSettings("acme", untyped({ file: "acme.yaml", toDay: "2026-01-01" })),
       'TenantSettings "acme": "toDay" is no argument; did you mean today?',
     ],
-  ])("%s", (_whose, declare, message) => {
+  ])("is rejected: %s", (_whose, declare, message) => {
     expect(declare).toThrow(message);
   });
 
-  it("a function's, as its failure", async () => {
+  it("rejects the promise of a function", async () => {
     await expect(dynamic.getVipEmployees(untyped({}), untyped({ providr: {} }))).rejects.toThrow(
       '"providr" is no argument',
     );
   });
 });
 
-describe("the stack's configuration", () => {
+describe("stack configuration", () => {
   afterEach(() => pulumi.runtime.setAllConfig({}));
 
   const declare = (): unknown => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" });
@@ -196,12 +196,12 @@ describe("the stack's configuration", () => {
     ],
     ["email-security:region", "there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains"],
     ["email-security:instance", "there are baseUrl"],
-  ])("with %s is refused", (key, message) => {
+  ])("rejects the unknown key %s", (key, message) => {
     pulumi.runtime.setAllConfig({ [key]: "x" });
     expect(declare).toThrow(message);
   });
 
-  it("of others is theirs, and that of a project of our name is its own, where it is no slip", () => {
+  it("accepts keys of other packages and of a project named email-security", () => {
     pulumi.runtime.setAllConfig({ "aws:region": "x", "email-security-other:ownDomain": "x" });
     expect(declare).not.toThrow();
     pulumi.runtime.setMocks(
@@ -214,7 +214,7 @@ describe("the stack's configuration", () => {
     expect(declare).toThrow("did you mean ownDomains?");
   });
 
-  it("with a key in the clear is refused, and with a secret one is not", () => {
+  it("rejects a plaintext key and accepts a secret one", () => {
     const key = "email-security:apiKey";
     pulumi.runtime.setAllConfig({ [key]: "x" });
     expect(declare).toThrow("`pulumi config set --secret email-security:apiKey` asks for it.");
@@ -223,7 +223,7 @@ describe("the stack's configuration", () => {
   });
 });
 
-it("the option import of a dynamic resource is refused, with the ways there are", () => {
+it("rejects the import option of a dynamic resource with alternatives", () => {
   const told = (declare: () => unknown): string => {
     try {
       declare();

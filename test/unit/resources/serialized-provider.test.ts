@@ -31,21 +31,21 @@ const callable: Record<string, string[]> = JSON.parse(
   ),
 );
 
-describe.each(Object.entries(RELEASED) as [HandlerName, string][])("the shell of %s", (handler, text) => {
-  it("is a constant", () => {
+describe.each(Object.entries(RELEASED) as [HandlerName, string][])("serialized provider of %s", (handler, text) => {
+  it("keeps its released text", () => {
     expect(buildSerializedProvider(handler)).toBe(text);
   });
 
-  it("takes at most 250 bytes of a resource's state", () => {
+  it("adds at most 250 bytes to a resource's state", () => {
     expect(Buffer.byteLength(buildSerializedProvider(handler))).toBeLessThanOrEqual(250);
   });
 
-  it("asks the runtime for a handler that is there", () => {
+  it("refers to a handler that the runtime exports", () => {
     expect(callable[handler]).toEqual(expect.arrayContaining(["check", "delete"]));
   });
 });
 
-it("asks for a path that the package exports, by the package's name", () => {
+it("requires a path that the package exports", () => {
   expect(manifest.name).toBe("pulumi-email-security");
   expect(manifest.exports).toHaveProperty(["./runtime", "default"]);
 });

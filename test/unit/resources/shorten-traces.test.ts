@@ -42,8 +42,8 @@ const MADE: readonly [string, () => pulumi.Resource][] = [
   ["native VipList", () => new native.VipList("one", { members: { "ceo@acme.example": "" } })],
 ];
 
-describe("a resource in a program", () => {
-  it.each(MADE)("has the trace to its own place mapped to the source, and no other: %s", (_kind, make) => {
+describe("resource in a program", () => {
+  it.each(MADE)("captures exactly one stack trace: %s", (_kind, make) => {
     expect(tracesOf(make).filter((frames) => frames > 0)).toHaveLength(1);
     expect(Error.stackTraceLimit).toBe(own.limit);
   });
@@ -51,7 +51,7 @@ describe("a resource in a program", () => {
   it.each([
     ["vip-list.js", VipList],
     ["vipList.js", native.VipList],
-  ])("tells the place with the program's own frames, and none of what runs it: %s", (file, Kind) => {
+  ])("keeps program frames and drops Node.js frames from its trace: %s", (file, Kind) => {
     const places: (string | undefined)[][] = [];
     Error.prepareStackTrace = (error, frames) => {
       if (frames.length > 0) places.push(frames.map((frame) => frame.getFileName() ?? undefined));
@@ -67,13 +67,13 @@ describe("a resource in a program", () => {
     expect(Error.prepareStackTrace).toBe(prepare);
   });
 
-  it("has those that Pulumi notes for each property where somebody looks for promises that never end", () => {
+  it("captures every trace when promise leak debugging is on", () => {
     process.env["PULUMI_DEBUG_PROMISE_LEAKS"] = "true";
     const [, make] = MADE[0] as (typeof MADE)[0];
     expect(tracesOf(make).filter((frames) => frames > 0).length).toBeGreaterThan(40);
   });
 
-  it("that can't be made fails with the trace to its place in the program", () => {
+  it("throws with its place in the program when construction fails", () => {
     const parent = {} as pulumi.Resource;
     const error = errorOf(() => new AllowDenyEntry("one", { list: "deny", value: "evil.example" }, { parent }));
     expect(error.message).toContain("parent is not a valid Resource");
@@ -82,7 +82,7 @@ describe("a resource in a program", () => {
     expect(Error.stackTraceLimit).toBe(own.limit);
   });
 
-  it("tells where a transformation of the program failed", () => {
+  it("shows where a transformation of the program failed", () => {
     const failing = function ofTheProgram(): undefined {
       throw new Error("no");
     };
@@ -91,7 +91,7 @@ describe("a resource in a program", () => {
     expect(Error.stackTraceLimit).toBe(own.limit);
   });
 
-  it("that the engine refuses fails with the trace to its place in the program", async () => {
+  it("fails with its place in the program when the engine rejects it", async () => {
     pulumi.runtime.setMocks({
       newResource: () => {
         throw new Error("no");
@@ -116,7 +116,7 @@ describe("a resource in a program", () => {
     }
   });
 
-  it("tells where a transformation that its parent has failed", () => {
+  it("shows where a transformation of its parent failed", () => {
     const failing = function ofTheParent({ type }: pulumi.ResourceTransformationArgs): undefined {
       if (type.includes("VipEmployee")) throw new Error("no");
     };

@@ -59,8 +59,8 @@ function readByGoogle(bytes: Uint8Array): unknown {
   return GoogleStruct.deserializeBinary(bytes).toJavaScript();
 }
 
-describe("properties over the wire", () => {
-  it("are read as Google's own messages read them", () => {
+describe("struct encoding", () => {
+  it("reads properties exactly as google-protobuf does", () => {
     fc.assert(
       fc.property(properties, (map) => {
         const bytes = byGoogle(map);
@@ -73,7 +73,7 @@ describe("properties over the wire", () => {
     );
   });
 
-  it("are written so that Google's read the same, in as many bytes", () => {
+  it("writes properties that google-protobuf reads back, in equal length", () => {
     fc.assert(
       fc.property(properties, (map) => {
         const bytes = writeStruct(map);
@@ -84,13 +84,13 @@ describe("properties over the wire", () => {
     );
   });
 
-  it("are the same bytes where their keys are in order", () => {
+  it("writes the bytes of google-protobuf when keys are in order", () => {
     const map = { a: "x".repeat(200), b: { c: [1, -0.5, null, true, false, {}, []], d: "ü" }, e: SECRET };
     expect(writeStruct(map).toString("hex")).toBe(byGoogle(map).toString("hex"));
     expect(readStruct(writeStruct(map))).toEqual(map);
   });
 
-  it("hold what is not known yet as Pulumi's placeholder, and a key that is called so as it is", () => {
+  it("maps unknown values, but not keys, to Pulumi's placeholder", () => {
     const known = { a: PULUMI_UNKNOWN, b: [{ c: PULUMI_UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
     const plain = { a: UNKNOWN, b: [{ c: UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
     expect(new Struct(byGoogle(known)).toProperties()).toEqual(plain);
@@ -98,7 +98,7 @@ describe("properties over the wire", () => {
     expect(readByGoogle(writeStruct(plain))).toEqual(known);
   });
 
-  it("take nothing that is no plain data", () => {
+  it("rejects values that are not plain data", () => {
     for (const other of [
       { a: undefined },
       { a: new Date(0) },
@@ -113,7 +113,7 @@ describe("properties over the wire", () => {
     }
   });
 
-  it("have a key __proto__ as any other", () => {
+  it("treats a __proto__ key like any other", () => {
     const map = JSON.parse('{ "__proto__": "deny", "a": { "__proto__": { "b": 1 } } }') as Plain;
     const read = readStruct(writeStruct(map));
     expect(Object.keys(read)).toEqual(["__proto__", "a"]);
@@ -121,14 +121,14 @@ describe("properties over the wire", () => {
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
   });
 
-  it("have a character in the place of bytes that are no text, and of half a character", () => {
+  it("replaces invalid UTF-8 and lone surrogates", () => {
     const bytes = writeStruct({ a: "abc" });
     bytes[bytes.indexOf("abc") + 1] = 0xff;
     expect(readStruct(bytes)).toEqual({ a: "a\ufffdc" });
     expect(readStruct(writeStruct({ a: "\ud800", b: "x\udc00y" }))).toEqual({ a: "\ufffd", b: "x\ufffdy" });
   });
 
-  it("may be as long as they like", () => {
+  it("handles texts and lists of any length", () => {
     const map = {
       a: "é".repeat(40_000),
       b: { c: "x".repeat(3_000_000) },
@@ -138,7 +138,7 @@ describe("properties over the wire", () => {
     expect(readStruct(writeStruct(map))).toEqual(map);
   });
 
-  it("may have fields that a later protocol adds", () => {
+  it("ignores fields that a later protocol adds", () => {
     const writer = new BinaryWriter();
     writer.writeInt32(9, 300);
     writer.beginSubMessage(1);
@@ -153,7 +153,7 @@ describe("properties over the wire", () => {
     expect(readStruct(Buffer.from(writer.getResultBuffer()))).toEqual({ key: "text" });
   });
 
-  it("are refused when they are cut off, wherever, or a value is of no kind", () => {
+  it("rejects truncated input and values without a kind", () => {
     const bytes = writeStruct({ a: "x", b: [1, { c: null }] });
     const whole = bytes.indexOf("b") - 4;
     for (let length = 1; length < bytes.length; length++) {
@@ -170,19 +170,19 @@ describe("properties over the wire", () => {
     expect(() => readStruct(Buffer.from(inList.serializeBinary()))).toThrow("of no kind");
   });
 
-  it("are read in the order of their keys, a key that comes twice as it comes last", () => {
+  it("sorts keys and keeps the last of duplicate keys", () => {
     const all = Buffer.concat(["b", "a", "b"].map((name, at) => byGoogle({ [name]: at })));
     expect(JSON.stringify(readStruct(all))).toBe('{"a":1,"b":2}');
     expect(readByGoogle(all)).toEqual({ a: 1, b: 2 });
   });
 });
 
-describe("the message", () => {
-  it("leaves out what is undefined", () => {
+describe("Struct message", () => {
+  it("omits undefined properties", () => {
     expect(Struct.of({ a: undefined, b: 1 }).toProperties()).toEqual({ b: 1 });
   });
 
-  it("is read from a message and written to one by the same calls as Google's", () => {
+  it("reads and writes with the same calls as google-protobuf", () => {
     const writer = new BinaryWriter();
     writer.writeString(1, "before");
     writer.writeMessage(2, Struct.of({ a: "b" }), Struct.serializeBinaryToWriter);

@@ -16,7 +16,7 @@ function declarationOf(key: string): ResourceDeclaration {
   } as unknown as ResourceDeclaration;
 }
 
-it("takes what one resource has seen there for seen by all, also by those that have begun to look before", async () => {
+it("lets one resource's match confirm resources already being checked", async () => {
   const tenant = {
     baseUrl: "https://api.example",
     readMailDomains: async () => undefined,
@@ -38,7 +38,7 @@ it("takes what one resource has seen there for seen by all, also by those that h
   await expect(guard.confirm("vips", tenant)).resolves.toBeUndefined();
 });
 
-it("goes by the own domains of the files, and by what is configured only where these name none", async () => {
+it("prefers the files' own domains over the configured ones", async () => {
   const found = async (named: readonly string[]): Promise<unknown> => {
     const tenant = {
       baseUrl: "https://api.example",
@@ -62,7 +62,7 @@ it("goes by the own domains of the files, and by what is configured only where t
   expect(await found(["acme.example"])).toBe("ERR_OTHER_TENANT");
 });
 
-describe("a tenant that a rollout has planned", () => {
+describe("tenant of a planned rollout", () => {
   const rowsOf = (tenant: string) => [
     {
       id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-90e4c7d2a5f8`,
@@ -108,12 +108,12 @@ describe("a tenant that a rollout has planned", () => {
     return { error, read };
   };
 
-  it.each(["entries", "vips"] as const)("is refused by its %s where the key opens another one", async (list) => {
+  it.each(["entries", "vips"] as const)("is rejected by its %s when the key opens another tenant", async (list) => {
     const { error } = await confirmed(list, { rows: "globex", mailboxes: [] });
     expect(error).toContain("Check whose key the environment variable ACME_KEY (tenants.yaml:7) is");
   });
 
-  it("is known again by the list that is read anyway", async () => {
+  it("is recognized from the list that is read anyway", async () => {
     const [rows, mailboxes] = ["acme", ["ceo@acme.example"]] as const;
     const byEntries = await confirmed("entries", { rows, mailboxes }, mailboxes);
     expect(byEntries).toEqual({ error: undefined, read: ["entries"] });
@@ -121,7 +121,7 @@ describe("a tenant that a rollout has planned", () => {
     expect(byPeople).toEqual({ error: undefined, read: ["vips"] });
   });
 
-  it("is known again by its entries where it has no VIPs", async () => {
+  it("is recognized by its entries when it has no VIPs", async () => {
     const { error, read } = await confirmed("vips", { rows: "acme", mailboxes: [] });
     expect([error, read]).toEqual([undefined, ["vips", "entries"]]);
   });

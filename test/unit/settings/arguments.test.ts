@@ -13,12 +13,12 @@ const entry = { list: "deny", value: "evil.example" };
 const circle: Record<string, unknown> = {};
 circle["itself"] = circle;
 
-describe("an allow/deny entry", () => {
+describe("allow/deny entry", () => {
   test.each([
     ["a domain", "evil.example", "domain"],
     ["an address", "192.0.2.1", "ip"],
     ["a mailbox", "eve@evil.example", "email_address"],
-  ])("its type is inferred from its value: %s", (_name, value, entryType) => {
+  ])("infers its type from its value: %s", (_name, value, entryType) => {
     expect(completeAllowDenyEntry({ list: "allow", value })).toEqual({
       list: "allow",
       value,
@@ -31,7 +31,7 @@ describe("an allow/deny entry", () => {
     });
   });
 
-  test("every argument that was given stays as it was given", () => {
+  test("keeps every given argument unchanged", () => {
     const raw = {
       list: "deny",
       value: "Evil.Example.",
@@ -43,7 +43,7 @@ describe("an allow/deny entry", () => {
     expect(checkAllowDenyEntry(raw)).toEqual({ inputs: raw, failures: [] });
   });
 
-  test("a verdict scope that nobody knows yet is carried", () => {
+  test("accepts an unknown verdict scope", () => {
     expect(checkAllowDenyEntry({ ...entry, verdictScope: "newsletter" })).toMatchObject({
       inputs: { verdictScope: "newsletter" },
       failures: [],
@@ -57,7 +57,7 @@ describe("an allow/deny entry", () => {
     ["null", { comment: null, entryType: null, verdictScope: null, adopt: null }],
     ["undefined", { comment: undefined, entryType: undefined, verdictScope: undefined, adopt: undefined }],
     ["null for a name that is none", { lsit: null }],
-  ])("%s is the same as left out", (_name, more) => {
+  ])("treats %s as left out", (_name, more) => {
     expect(checkAllowDenyEntry({ ...entry, ...more })).toStrictEqual({
       inputs: entry,
       failures: [],
@@ -91,11 +91,11 @@ describe("an allow/deny entry", () => {
         adopt: UNKNOWN,
       },
     ],
-  ])("in a preview, %s may be unknown", (_name, raw, inputs) => {
+  ])("accepts %s as unknown in a preview", (_name, raw, inputs) => {
     expect(checkAllowDenyEntry(raw)).toMatchObject({ inputs, failures: [] });
   });
 
-  test("beside what is unknown, the rest is still checked", () => {
+  test("checks the known arguments when others are unknown", () => {
     expect(checkAllowDenyEntry({ list: "block", value: UNKNOWN }).failures).toEqual([
       { property: "list", reason: 'must be "allow" or "deny", not "block"' },
     ]);
@@ -190,11 +190,11 @@ describe("an allow/deny entry", () => {
       { list: "deny", value: "" },
       [["value", "is empty; write a domain, an IP address or a mailbox"]],
     ],
-  ])("refused, each reason on its property: %s", (_name, raw, reasons) => {
+  ])("reports each failure on its property: %s", (_name, raw, reasons) => {
     expect(checkAllowDenyEntry(raw).failures).toEqual(reasons.map(([property, reason]) => ({ property, reason })));
   });
 
-  test("a key named __proto__ is a key like any other that is no argument", () => {
+  test("reports a __proto__ key as an unknown argument", () => {
     const raw = JSON.parse('{ "__proto__": { "list": "allow" }, "value": "evil.example" }') as RawArguments;
     const { inputs, failures } = checkAllowDenyEntry(raw);
     expect(failures.map(({ property }) => property)).toEqual(["list", "__proto__"]);
@@ -202,10 +202,10 @@ describe("an allow/deny entry", () => {
   });
 });
 
-describe("a risky allow/deny entry", () => {
+describe("risky allow/deny entry", () => {
   const own = new OwnDomains(["acme.example"]);
 
-  test("is refused on its value, with the code, why, and how to accept it", () => {
+  test("is rejected on its value with code, reason and remedy", () => {
     const { failures } = checkAllowDenyEntry({ list: "allow", value: "Acme-Login.example" }, own);
     expect(failures).toEqual([
       {
@@ -215,7 +215,7 @@ describe("a risky allow/deny entry", () => {
     ]);
   });
 
-  test("passes with a reason, and where list, value or reason are not known yet", () => {
+  test("is accepted with a reason or while inputs are unknown", () => {
     const raw = { list: "allow", value: "acme-login.example", acceptRisk: "our test" };
     expect(checkAllowDenyEntry(raw, own)).toEqual({ inputs: raw, failures: [] });
     for (const unknown of ["list", "value", "acceptRisk"]) {
@@ -231,13 +231,13 @@ describe("a risky allow/deny entry", () => {
       "\u001b[31mred",
       'holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: "\\u{1b}[31mred". Take it out',
     ],
-  ])("does not pass with the reason %j", (acceptRisk, reason) => {
+  ])("is rejected with the invalid reason %j", (acceptRisk, reason) => {
     const { failures } = checkAllowDenyEntry({ list: "allow", value: "acme.example", acceptRisk }, own);
     expect(failures).toEqual([{ property: "acceptRisk", reason }]);
   });
 });
 
-describe("a VIP employee", () => {
+describe("VIP employee", () => {
   test.each<[string, RawArguments, Record<string, unknown>]>([
     ["a mailbox is enough", { email: "Jane@Example.com" }, { email: "Jane@Example.com" }],
     ["an empty comment is none", { email: "jane@example.com", comment: "" }, { email: "jane@example.com" }],
@@ -256,7 +256,7 @@ describe("a VIP employee", () => {
       { email: "jane@example.com", comment: "CEO", onDelete: "keep" },
       { email: "jane@example.com", comment: "CEO", onDelete: "keep" },
     ],
-  ])("%s", (_name, raw, inputs) => {
+  ])("passes: %s", (_name, raw, inputs) => {
     expect(checkVipEmployee(raw)).toStrictEqual({ inputs, failures: [] });
   });
 
@@ -273,7 +273,7 @@ describe("a VIP employee", () => {
         ["emails", "is not an argument; write email"],
       ],
     ],
-  ])("refused, each reason on its property: %s", (_name, raw, reasons) => {
+  ])("reports each failure on its property: %s", (_name, raw, reasons) => {
     expect(checkVipEmployee(raw).failures).toEqual(reasons.map(([property, reason]) => ({ property, reason })));
   });
 });

@@ -10,7 +10,7 @@ describe("listCoveringValues", () => {
     ["eve@mail.example", ["*@mail.example", "mail.example", "*@*.example", "*.example", "example", "*@*", "*"]],
     ["192.0.2.1", []],
     ["2001:db8::1", []],
-  ])("names what covers %s, the most specific first", (value, covering) => {
+  ])("lists values that cover %s, the most specific first", (value, covering) => {
     expect(listCoveringValues(value)).toEqual(covering);
   });
 });
@@ -34,7 +34,7 @@ describe("CoverageIndex", () => {
     ["*@*", ["eve@wild.example"]],
     ["*", ["host.wild.example", "wild.example", "eve@wild.example"]],
     ["a-b.example", []],
-  ])("%s covers %j", (entry, covered) => {
+  ])("finds that %s covers %j", (entry, covered) => {
     expect(new CoverageIndex(values).findCovered(entry)).toEqual(covered);
   });
 });
@@ -49,7 +49,7 @@ describe("CoverageIndex of ranges", () => {
     ["203.0.113.129-203.0.113.140", []],
     ["2001:db8::/32", ["2001:db8:1::/48"]],
     ["203.0.113.9", []],
-  ])("%s covers %j", (entry, covered) => {
+  ])("finds that %s covers %j", (entry, covered) => {
     expect(new CoverageIndex(values).findCovered(entry)).toEqual(covered);
   });
 });
@@ -59,7 +59,7 @@ describe("CoverageIndex of many addresses", () => {
     Array.from({ length: 8 }, (_, group) => ((value >> BigInt(112 - 16 * group)) & 0xffffn).toString(16)).join(":");
   const near = fc.record({ base: fc.bigInt(0n, 2n ** 128n - 1n), bits: fc.integer({ min: 0, max: 127 }) });
 
-  it("finds those between the bounds, as a comparison of each finds them", () => {
+  it("finds the same addresses as a pairwise comparison", () => {
     fc.assert(
       fc.property(near, fc.array(fc.bigInt(-5n, 5n), { maxLength: 12 }), ({ base, bits }, offsets) => {
         const size = 1n << BigInt(128 - bits);
@@ -75,7 +75,7 @@ describe("CoverageIndex of many addresses", () => {
     );
   });
 
-  it("doesn't hold each range against each address", () => {
+  it("matches 20,000 ranges without pairwise comparison", () => {
     const octets = (at: number): string => `${at >> 8}.${at & 255}`;
     const values = Array.from({ length: 20_000 }, (_, at) => `11.7.${octets(at)}`);
     const covered = new CoverageIndex(values);
@@ -90,7 +90,7 @@ describe("parseAddressRange", () => {
     [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join(".");
   const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
-  it("includes an address exactly when its leading bits are those of the prefix", () => {
+  it("includes an address exactly when its leading bits match the prefix", () => {
     fc.assert(
       fc.property(
         address,
@@ -111,7 +111,7 @@ describe("parseAddressRange", () => {
     );
   });
 
-  it("includes an address exactly when it is between the bounds", () => {
+  it("includes an address exactly when it lies between the bounds", () => {
     fc.assert(
       fc.property(address, address, address, (one, other, asked) => {
         fc.pre(one !== other);
@@ -131,14 +131,14 @@ describe("parseAddressRange", () => {
     "010.0.0.0/8",
     "a-b.example",
     "1/2",
-  ])("is undefined for %s", (text) => {
+  ])("returns undefined for %s", (text) => {
     expect(parseAddressRange(text)).toBeUndefined();
   });
 });
 
 describe("parseSingleAddress", () => {
   it.each(["192.0.2.0/31", "2001:db8::1/32", "010.0.0.1", "fe80::1%eth0", "192.0.2.1/", "evil.example/32"])(
-    "is undefined for %s",
+    "returns undefined for %s",
     (text) => {
       expect(parseSingleAddress(text)).toBeUndefined();
     },

@@ -8,7 +8,7 @@ import {
   truncateByDanger,
 } from "../../../provider/settings/danger";
 
-describe("ranks", () => {
+describe("danger rank", () => {
   test.each<[what: string, transition: Transition, rank: number]>([
     ["a deny that becomes an allow", { from: "deny", to: "allow" }, 0],
     ["a new allow", { to: "allow" }, 1],
@@ -26,7 +26,7 @@ describe("ranks", () => {
     ["another comment of a deny", { from: "deny", to: "deny" }, 4],
     ["another comment of a VIP", { from: "vip", to: "vip" }, 4],
     ["nothing", {}, 4],
-  ])("%s", (_what, transition, rank) => {
+  ])("matches the danger of %s", (_what, transition, rank) => {
     expect(getDangerRank(transition)).toBe(rank);
     expect(isDangerous(transition)).toBe(rank < 3);
     expect(formatDangerCounts([transition]) !== undefined).toBe(rank < 3);
@@ -35,7 +35,7 @@ describe("ranks", () => {
 
 const DENY = { to: "deny" };
 
-describe("what a cut list leaves out", () => {
+describe("truncated list", () => {
   test.each<[hidden: readonly Transition[], told: string]>([
     [[DENY], "1 more, none of them a new allow, a removed deny or a removed VIP"],
     [[DENY, { to: "allow" }], "2 more, among them 1 new allow"],
@@ -47,11 +47,11 @@ describe("what a cut list leaves out", () => {
       [...new Array(1_200).fill(DENY), { to: "allow", isLingering: true }],
       "1,201 more, among them 1 allow that should be gone",
     ],
-  ])("is counted by kind of danger", (hidden, told) => {
+  ])("counts hidden changes by kind of danger", (hidden, told) => {
     expect(describeHidden(hidden)).toBe(told);
   });
 
-  it("is never more dangerous than what is shown, wherever it stands", () => {
+  it("hides nothing more dangerous than what it shows", () => {
     const all: Transition[] = [DENY, { to: "vip" }, { from: "deny", to: "allow" }, DENY, { to: "allow" }];
     for (let most = 0; most <= all.length; most++) {
       for (let turn = 0; turn < all.length; turn++) {
@@ -64,7 +64,7 @@ describe("what a cut list leaves out", () => {
     }
   });
 
-  it("keeps the order of what is equally dangerous", () => {
+  it("keeps the order of equally dangerous changes", () => {
     const all = [..."dcba"].map((name) => ({ name, to: "deny" }));
     expect(truncateByDanger(all, 2, (one) => one)).toEqual({
       visible: all.slice(0, 2),

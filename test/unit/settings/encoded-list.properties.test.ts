@@ -69,7 +69,7 @@ function keptFields(fields: Readonly<Record<string, string>> = {}): object {
   return kept.length === 0 ? {} : { unknown: Object.fromEntries(kept) };
 }
 
-it("an entry is read back from its key and text as it was, whatever the service holds", () => {
+it("round-trips any entry through its key and text", () => {
   fc.assert(
     fc.property(entry, fc.boolean(), (written, unmanaged) => {
       const text = encodeEntry(written);
@@ -92,7 +92,7 @@ it("an entry is read back from its key and text as it was, whatever the service 
   );
 });
 
-it("a VIP is read back from its text as it was, whatever the service holds", () => {
+it("round-trips any VIP through its text", () => {
   const vip = fc.record({ comment: fc.option(oddText, { nil: undefined }), unknown });
   fc.assert(
     fc.property(vip, fc.boolean(), (written, unmanaged) => {
@@ -110,7 +110,7 @@ it("a VIP is read back from its text as it was, whatever the service holds", () 
   );
 });
 
-it("texts are the same exactly when list, comment, accepted risk and other fields are", () => {
+it("encodes equal texts exactly for equal entry fields", () => {
   fc.assert(
     fc.property(entry, entry, (one, other) => {
       const same =
@@ -139,7 +139,7 @@ it.each([
   // A later release may add fields between brackets; this one keeps them.
   ["deny (tags: a, b): INC-7", { list: "deny", unknown: { tags: "a, b" }, comment: "INC-7" }],
   ["allow (risk accepted: x) (seen by: Dana)", { list: "allow", acceptRisk: "x", unknown: { "seen by": "Dana" } }],
-])("the text %j means the same for ever", (text, parts) => {
+])("keeps the meaning of the released entry text %j", (text, parts) => {
   expect(encodeEntry(parts)).toBe(text);
   expect(decodeEntry("evil.example", text)).toEqual({
     value: "evil.example",
@@ -149,7 +149,7 @@ it.each([
   });
 });
 
-it("entries have the same key exactly when value, type and scope are the same", () => {
+it("encodes equal keys exactly for equal value, type and scope", () => {
   fc.assert(
     fc.property(entry, entry, (one, other) => {
       const same =
@@ -162,7 +162,7 @@ it("entries have the same key exactly when value, type and scope are the same", 
   );
 });
 
-it("another key is free, and reads back as the same entry", () => {
+it("builds an unused alternate key for the same entry", () => {
   fc.assert(
     fc.property(entry, (written) => {
       const key = encodeEntryKey(written);
@@ -183,7 +183,7 @@ it.each([
   ["\\(since: 2026) CEO", { comment: "(since: 2026) CEO" }],
   ["\\(unmanaged) CEO", { comment: "(unmanaged) CEO" }],
   ["(tags: a) CEO", { comment: "CEO", unknown: { tags: "a" } }],
-])("the text %j of a VIP means the same for ever", (text, parts) => {
+])("keeps the meaning of the released VIP text %j", (text, parts) => {
   expect(encodeVip(parts)).toBe(text);
   expect(decodeVip("ceo@acme.example", text)).toEqual({ email: "ceo@acme.example", ...parts });
 });

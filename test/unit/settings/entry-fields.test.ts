@@ -36,14 +36,14 @@ const client = new AllowDenyEntries({
   send: async ({ body }: { readonly body?: unknown }) => body,
 } as unknown as Transport);
 
-describe("a described field", () => {
-  it("is sent by the client in a new entry", async () => {
+describe("defined entry field", () => {
+  it("is sent by the client when an entry is created", async () => {
     const body = buildCreateBody(ENTRY_FIELD_DEFINITIONS, { ...ENTRY });
     expect(await client.create(body as unknown as NewEntry)).toEqual(body);
     expect(Object.keys(body)).toHaveLength(namesOf(({ wire }) => wire !== undefined).length);
   });
 
-  it("is sent by the client where it changes in place", async () => {
+  it("is sent by the client when it changes in place", async () => {
     const held = Object.fromEntries(FIELDS.map(([name, { wire = name }]) => [wire, "another"]));
     const body = buildChangeBody(ENTRY_FIELD_DEFINITIONS, held, { ...ENTRY });
     expect(await client.update("id", body as EntryChange)).toEqual(body);
@@ -51,16 +51,16 @@ describe("a described field", () => {
     expect(Object.keys(body)).toHaveLength(inPlace.length);
   });
 
-  it("has one place in a whole list, unless it is an option of the run", () => {
+  it("has one place in a whole list unless it is a run option", () => {
     expect(namesOf(({ listedIn, change }) => (listedIn === undefined) !== (change === "none"))).toEqual([]);
   });
 
-  it("goes through the text of a whole list and comes back", () => {
+  it("round-trips through the text of a whole list", () => {
     const { adopt: _option, ...listed } = ENTRY;
     expect(decodeEntry("partner.example (graymail)", encodeEntry(ENTRY))).toEqual(listed);
   });
 
-  it("in the text of a whole list is in a plan, and compared where it is sent", () => {
+  it("appears in a plan and is compared when it is sent", () => {
     const text = namesOf(({ listedIn }) => listedIn === "text");
     expect(Object.keys(pickEntryState(ENTRY)).sort()).toEqual(text.sort());
     for (const [name, field] of FIELDS) {
@@ -73,7 +73,7 @@ describe("a described field", () => {
     expect(getComparableValues(ENTRY)).toHaveLength(DETAIL_NAMES.length + 1);
   });
 
-  it("of a VIP in the text of a whole list is one of entries too", () => {
+  it("exists for entries when it exists in the text of VIPs", () => {
     const vip = Object.entries<FieldDefinition>(VIP_FIELD_DEFINITIONS).filter(
       ([, { listedIn }]) => listedIn === "text",
     );

@@ -68,17 +68,17 @@ function kindOf(ids: readonly string[]): string {
   return unique.length > 0 && counted.length > 0 ? "both" : unique.length > 0 ? "unique" : "counters";
 }
 
-describe.each([2, 3, 5, 40, 500])("of %d entries", (count) => {
+describe.each([2, 3, 5, 40, 500])("tenant identity of %d entries", (count) => {
   const idsOf = (idOf: (at: number) => string): string[] => Array.from({ length: count }, (_, at) => idOf(at));
 
-  it.each(Object.keys(UNIQUE))("takes ids of the kind %s for those of one tenant", (kind) => {
+  it.each(Object.keys(UNIQUE))("treats ids of the kind %s as unique to one tenant", (kind) => {
     // Two decimals, or two short ids, that are drawn at random can look like numbers that follow each other.
     if (count < 3 && /decimals|of 8|nanoid\((8|10)\)/.test(kind)) return;
     const kinds = Array.from({ length: 40 }, (_, run) => kindOf(idsOf((at) => UNIQUE[kind]?.(at, `${run} `) ?? "")));
     expect(new Set(kinds)).toEqual(new Set(["unique"]));
   });
 
-  it.each(Object.keys(COUNTERS))("takes counters %s for ids that other tenants have too", (kind) => {
+  it.each(Object.keys(COUNTERS))("treats counters %s as ids that other tenants may share", (kind) => {
     expect(kindOf(idsOf((at) => COUNTERS[kind]?.(at) ?? ""))).toBe("counters");
   });
 });

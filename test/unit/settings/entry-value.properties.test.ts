@@ -32,8 +32,8 @@ const anyText = fc.oneof(
 
 const suggestionOf = (reason: string): string | undefined => /; write "(.*)"$/s.exec(reason)?.[1];
 
-describe("for any text", () => {
-  test("reading it answers, and never throws", () => {
+describe("arbitrary text", () => {
+  test("is parsed without throwing", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         for (const parsed of [parseEntryValue(text), parseMailbox(text)]) {
@@ -44,7 +44,7 @@ describe("for any text", () => {
     );
   });
 
-  test("its canonical form is its own canonical form", () => {
+  test("has an idempotent canonical form", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const value = canonicalizeValue(text);
@@ -56,7 +56,7 @@ describe("for any text", () => {
     );
   });
 
-  test("what is accepted is accepted in its canonical form, as the same value", () => {
+  test("parses to the same value from its canonical form", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const parsed = parseEntryValue(text);
@@ -66,7 +66,7 @@ describe("for any text", () => {
     );
   });
 
-  test("what is suggested is accepted", () => {
+  test("gets only suggestions that are accepted", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const value = parseEntryValue(text);
@@ -80,7 +80,7 @@ describe("for any text", () => {
     );
   });
 
-  test("a message is one line and moves no terminal's cursor", () => {
+  test("gets a one-line message without control characters", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const parsed = parseEntryValue(text);
@@ -90,7 +90,7 @@ describe("for any text", () => {
   });
 });
 
-test("an IPv6 address has one form, the one that URLs use", () => {
+test("canonicalizes an IPv6 address as URLs do", () => {
   fc.assert(
     fc.property(fc.ipV6(), (text) => {
       // Some of fast-check's are none, by what Node.js says.
@@ -101,7 +101,7 @@ test("an IPv6 address has one form, the one that URLs use", () => {
   );
 });
 
-test("an upper-case letter that grows or shrinks in lower case does not make two forms of one mailbox", () => {
+test("canonicalizes a mailbox consistently when lower case changes its length", () => {
   // 22 × ẞ are 66 bytes and 22 × ß 44; 32 × Ⱥ are 64 bytes and 32 × ⱥ 96.
   for (const local of ["ẞ".repeat(22), "Ⱥ".repeat(32)]) {
     const value = canonicalizeValue(`${local}@bücher.example`);
@@ -126,7 +126,7 @@ test.each([
   ["at signs", "@".repeat(1_000_000)],
   ["commas", `${",".repeat(1_000_000)}x`],
   ["labels", "a.".repeat(500_000)],
-])("a very long row of %s is refused like a short one", (_name, text) => {
+])("rejects a very long row of %s in linear time", (_name, text) => {
   expect(parseEntryValue(text).ok).toBe(false);
   expect(parseMailbox(text).ok).toBe(false);
   expect(canonicalizeValue(canonicalizeValue(text))).toBe(canonicalizeValue(text));

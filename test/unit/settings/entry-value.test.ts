@@ -10,7 +10,7 @@ import {
 const label63 = "a".repeat(63);
 const longDomain = `${label63}.${label63}.${label63}.${"a".repeat(61)}`;
 
-describe("a value is read as what it is, in the form in which it is compared", () => {
+describe("entry value", () => {
   test.each([
     ["evil.example", "domain", "evil.example"],
     ["EVIL.Example", "domain", "evil.example"],
@@ -43,7 +43,7 @@ describe("a value is read as what it is, in the form in which it is compared", (
     ["jürgen@bücher.example", "email_address", "jürgen@xn--bcher-kva.example"],
     ["JU\u0308RGEN@xn--bcher-kva.example", "email_address", "jürgen@xn--bcher-kva.example"],
     [`${"a".repeat(64)}@evil.example`, "email_address", `${"a".repeat(64)}@evil.example`],
-  ])("%j is a %s: %s", (text, entryType, canonical) => {
+  ])("parses %j as a %s: %s", (text, entryType, canonical) => {
     expect(parseEntryValue(text)).toEqual({ ok: true, value: { entryType, canonical } });
     expect(canonicalizeValue(` ${text}\n`)).toBe(canonical);
   });
@@ -69,13 +69,13 @@ describe("a value is read as what it is, in the form in which it is compared", (
     ["192.0.2.1-192.0.2.9", "192.0.2.1-192.0.2.9"],
     ["2001:DB8:0::/32", "2001:db8::/32"],
     ["::ffff:203.0.113.0/120", "203.0.113.0/24"],
-  ])("%j can't be declared and is compared as %s", (text, canonical) => {
+  ])("rejects %j and compares it as %s", (text, canonical) => {
     expect(parseEntryValue(text).ok).toBe(false);
     expect(canonicalizeValue(text)).toBe(canonical);
   });
 });
 
-describe("what is none of the three is refused with the reason, and with how to write it where that can be told", () => {
+describe("invalid entry value", () => {
   test.each([
     // Nothing.
     ["", "is empty; write a domain, an IP address or a mailbox"],
@@ -216,22 +216,22 @@ describe("what is none of the three is refused with the reason, and with how to 
     ["a.example b.example", '"a.example b.example" is not a domain: it holds a space (one entry holds one value)'],
     [`${label63}a.example`, `"${label63}a.example" is not a domain: "${label63}a" is longer than 63 characters`],
     [`${longDomain}a`, `"${longDomain.slice(0, 120)}…" is longer than 253 characters`],
-  ])("%j", (text, reason) => {
+  ])("rejects %j with a reason", (text, reason) => {
     expect(parseEntryValue(text)).toEqual({ ok: false, reason });
   });
 
-  test("a suggestion is whole, however long: it is there to be copied", () => {
+  test("shows a suggestion in full however long it is", () => {
     expect(parseEntryValue(`https://${longDomain}/`)).toMatchObject({
       reason: expect.stringMatching(new RegExp(`; write "${longDomain}"$`)),
     });
   });
 });
 
-describe("a mailbox", () => {
+describe("mailbox", () => {
   test.each([
     ["Jane.Doe@Example.COM", "jane.doe@example.com"],
     ["jane@bücher.example.", "jane@xn--bcher-kva.example"],
-  ])("%j is %s", (text, canonical) => {
+  ])("parses %j as %s", (text, canonical) => {
     expect(parseMailbox(text)).toEqual({ ok: true, value: canonical });
     expect(canonicalizeMailbox(`${text} `)).toBe(canonical);
   });
@@ -255,23 +255,23 @@ describe("a mailbox", () => {
     ["@example.com", '"@example.com" has nothing before its @'],
     ["*@example.com", '"*@example.com" is a pattern, not one mailbox'],
     ["https://example.com/", '"https://example.com/" is not a mailbox: it has no @'],
-  ])("%j is refused", (text, reason) => {
+  ])("rejects %j", (text, reason) => {
     expect(parseMailbox(text)).toEqual({ ok: false, reason });
   });
 });
 
-describe("what the service echoes and nobody can read is compared in lower case", () => {
+describe("unparsable value from the service", () => {
   test.each([
     ["192.0.2.0/24", "192.0.2.0/24"],
     [" *.EVIL.example ", "*.evil.example"],
     ["", ""],
-  ])("%j is %j", (value, canonical) => {
+  ])("compares %j as %j", (value, canonical) => {
     expect(canonicalizeValue(value)).toBe(canonical);
     expect(canonicalizeMailbox(value)).toBe(canonical);
   });
 });
 
-test("an entry is known by its type and its canonical value", () => {
+test("builds the natural key from type and canonical value", () => {
   expect(buildNaturalKey("domain", "Bücher.example.")).toBe("domain:xn--bcher-kva.example");
   expect(buildNaturalKey("ip", "2001:DB8:0::1")).toBe("ip:2001:db8::1");
 });

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 
-it("reads an empty value as the first of a process as it does after others", async () => {
+it("parses an empty value the same on first use", async () => {
   vi.resetModules();
   const { parseEntryValue } = await import("../../../provider/settings/entry-value.ts");
   const first = parseEntryValue("");

@@ -18,7 +18,7 @@ const KEYED = {
   "xn--bcher-kva.example": "allow",
 };
 
-describe("the content of an allow/deny list", () => {
+describe("allow/deny list content", () => {
   it.each([
     [
       "an array",
@@ -66,7 +66,7 @@ describe("the content of an allow/deny list", () => {
       },
     ],
     ["its own keyed form", KEYED],
-  ])("%s comes to the same keyed form", (_what, content) => {
+  ])("normalizes %s to the same keyed form", (_what, content) => {
     const { inputs, failures } = entries(content);
     expect(failures).toEqual([]);
     expect(inputs).toEqual({ entries: KEYED });
@@ -74,7 +74,7 @@ describe("the content of an allow/deny list", () => {
     expect(encodeListContent(ENTRY_LIST_KIND, content)).toEqual(KEYED);
   });
 
-  it("every mistake is told at its place", () => {
+  it("reports every mistake with its path", () => {
     expect(
       reasons(
         entries([
@@ -115,11 +115,11 @@ describe("the content of an allow/deny list", () => {
     [undefined, "entries is missing; give the entries, as an array or keyed, or [] for none"],
     ["evil.example", 'entries must be an array or a map, not "evil.example"'],
     [5, "entries must be an array or a map, not 5"],
-  ])("%j is no content", (content, reason) => {
+  ])("rejects the content %j", (content, reason) => {
     expect(reasons(entries(content))).toEqual([reason]);
   });
 
-  it("duplicates and contradictions name both places", () => {
+  it("names both places of a duplicate or a conflict", () => {
     const content = [
       { list: "deny", value: "evil.example" },
       { list: "allow", value: "partner.example" },
@@ -136,7 +136,7 @@ describe("the content of an allow/deny list", () => {
     ]);
   });
 
-  it("many failures are told up to a hundred, and the rest is counted", () => {
+  it("reports up to 100 failures and counts the rest", () => {
     const content = Array.from({ length: 5_000 }, () => ({ list: "deny", value: "not a domain" }));
     const { failures } = entries(content);
     expect(failures).toHaveLength(101);
@@ -144,7 +144,7 @@ describe("the content of an allow/deny list", () => {
   });
 });
 
-it("a key that names another value than stands under it is a slip", () => {
+it("rejects a key that names another value than its element", () => {
   expect(reasons(entries({ "a.example": { list: "deny", value: "b.example" } }))).toEqual([
     'entries["a.example"].value is "b.example", but its key names "a.example"; one of the two is a slip',
   ]);
@@ -154,7 +154,7 @@ it("a key that names another value than stands under it is a slip", () => {
   expect(entries({ "A.example": { list: "deny", value: "a.example" } }).failures).toEqual([]);
 });
 
-it("allow and deny of one value contradict each other in any scope", () => {
+it("rejects an allow and a deny of one value in any scope", () => {
   expect(
     reasons(
       entries([
@@ -167,7 +167,7 @@ it("allow and deny of one value contradict each other in any scope", () => {
   ]);
 });
 
-describe("the content of a VIP list", () => {
+describe("VIP list content", () => {
   const keyed = { "ceo@acme.example": "Chief executive", "cfo@acme.example": "" };
 
   it.each([
@@ -178,7 +178,7 @@ describe("the content of a VIP list", () => {
       expect.stringContaining('"tags" is a field that this release doesn\'t know'),
     ],
     [{ "ceo@acme.example": "(unmanaged) CEO" }, expect.stringContaining("as a refresh shows a VIP")],
-  ])("%j is refused", (content, message) => {
+  ])("rejects %j", (content, message) => {
     const { failures } = members(content);
     expect(failures.map(({ property, reason }) => `${property} ${reason}`)).toEqual([message]);
   });
@@ -189,13 +189,13 @@ describe("the content of a VIP list", () => {
     ["a map of comments", { "CFO@acme.example": "", "ceo@acme.example": "Chief executive" }],
     ["a map of objects", { "cfo@acme.example": {}, boss: { email: "ceo@acme.example", comment: "Chief executive" } }],
     ["its own keyed form", keyed],
-  ])("%s comes to the same keyed form", (_what, content) => {
+  ])("normalizes %s to the same keyed form", (_what, content) => {
     const { inputs, failures } = members(content);
     expect(failures).toEqual([]);
     expect(JSON.stringify(inputs)).toBe(JSON.stringify({ members: keyed }));
   });
 
-  it("every mistake is told at its place", () => {
+  it("reports every mistake with its path", () => {
     expect(
       reasons(members(["ceo", 5, { email: "a@acme.example", onDelete: "keep" }, "b@acme.example", "B@acme.example"])),
     ).toEqual([
@@ -209,22 +209,22 @@ describe("the content of a VIP list", () => {
     ]);
   });
 
-  it("can't be exclusive in allows, of which it holds none", () => {
+  it("rejects the mode exclusive-allows", () => {
     expect(reasons(members([], { mode: "exclusive-allows" }))).toEqual([
       'mode can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
     ]);
     expect(reasons(members([], { mode: "strict" }))).toEqual(['mode must be "additive" or "exclusive", not "strict"']);
   });
 
-  it("can't be exclusive and keep what it removes", () => {
+  it("rejects onDelete keep in exclusive mode", () => {
     expect(reasons(members([], { mode: "exclusive", onDelete: "keep" }))).toEqual([
       'onDelete can\'t be "keep" in mode "exclusive", which removes what is not declared; leave one of the two out',
     ]);
   });
 });
 
-describe("options", () => {
-  it("are checked, each on its argument", () => {
+describe("option validation", () => {
+  it("reports each invalid option on its argument", () => {
     const options = {
       mode: "strict",
       ignore: ["", "*.ok.example", 5],
@@ -248,7 +248,7 @@ describe("options", () => {
     ]);
   });
 
-  it("what is ignored can't be declared", () => {
+  it("rejects a declared entry that is ignored", () => {
     expect(
       reasons(
         entries({ "x.corp.example": "allow", "y.example": "deny" }, { ignore: ["*.corp.example", "allow:y.example"] }),
@@ -258,7 +258,7 @@ describe("options", () => {
     ]);
   });
 
-  it("what is protected must be declared, and may not go", () => {
+  it("requires protected items to be declared and kept", () => {
     const board = { "chair@board.example": "", "cfo@acme.example": "" };
     expect(members(board, { protect: ["*@board.example", "cfo@acme.example"] }).failures).toEqual([]);
     expect(reasons(members(board, { protect: ["*@board.example", "ceo@acme.example"] }))).toEqual([
@@ -271,11 +271,11 @@ describe("options", () => {
   });
 });
 
-describe("the guard", () => {
+describe("removal guard", () => {
   const many = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny"]));
 
-  it("judges what a run removes by the arguments of the run before", () => {
+  it("counts removals against the arguments of the previous run", () => {
     expect(entries(many(70), {}, { entries: many(100) }).failures).toEqual([]);
     expect(reasons(entries(many(69), {}, { entries: many(100) }))).toEqual([
       expect.stringContaining("entries would lose 31 of 100 entries (31 %). At most 30 % may go in one run."),
@@ -292,7 +292,7 @@ describe("the guard", () => {
     expect(entries({}).failures).toEqual([]);
   });
 
-  it("counts what a refresh has shown only in exclusive mode", () => {
+  it("counts unmanaged entries only in exclusive mode", () => {
     const shown = Object.fromEntries(Object.keys(many(20)).map((key) => [`x-${key}`, "(unmanaged) deny"]));
     const before = { entries: { ...many(10), ...shown } };
     expect(entries(many(10), { mode: "additive" }, before).failures).toEqual([]);
@@ -302,7 +302,7 @@ describe("the guard", () => {
     expect(entries(many(10), { mode: "exclusive", ignore: ["x-*"] }, before).failures).toEqual([]);
   });
 
-  it("counts allows that a refresh has shown where allows are exclusive, and no denies", () => {
+  it("counts unmanaged allows but not denies in exclusive-allows mode", () => {
     const shown = (list: string) =>
       Object.fromEntries(Object.keys(many(20)).map((key) => [`${list}-${key}`, `(unmanaged) ${list}`]));
     const before = { entries: { ...many(10), ...shown("allow"), ...shown("deny") } };
@@ -320,8 +320,8 @@ describe("the guard", () => {
   });
 });
 
-describe("what a preview does not know yet", () => {
-  it("passes: all of it, an element, or a comment", () => {
+describe("unknown value in a preview", () => {
+  it("is accepted as a whole list, an element or a comment", () => {
     expect(entries(UNKNOWN)).toEqual({ inputs: { entries: UNKNOWN }, failures: [] });
     expect(entries([UNKNOWN, { list: "deny", value: "evil.example" }]).inputs).toEqual({ entries: UNKNOWN });
     expect(entries([{ list: "deny", value: UNKNOWN }])).toEqual({
@@ -337,12 +337,12 @@ describe("what a preview does not know yet", () => {
     ).toEqual([]);
   });
 
-  it("is judged by no pattern", () => {
+  it("is not matched against patterns", () => {
     const content = { "x.example": { list: "deny", comment: UNKNOWN } };
     expect(entries(content, { protect: ["deny:x.example"], ignore: ["allow:*"] }).failures).toEqual([]);
   });
 
-  it("is refused where it stands within what must be a text", () => {
+  it("is rejected inside a field that must be text", () => {
     for (const odd of [[UNKNOWN], { x: UNKNOWN }]) {
       for (const name of ["list", "value", "comment", "verdictScope", "acceptRisk"]) {
         const { failures } = entries([{ list: "deny", value: "evil.example", [name]: odd }]);
@@ -351,20 +351,20 @@ describe("what a preview does not know yet", () => {
     }
   });
 
-  it("hides no mistake beside it", () => {
+  it("does not hide mistakes in other elements", () => {
     expect(reasons(entries([UNKNOWN, { list: "deny", value: "not a domain" }]))).toEqual([
       expect.stringContaining("entries[1].value"),
     ]);
   });
 });
 
-describe("risky entries of a list", () => {
+describe("risky list entry", () => {
   const own = new OwnDomains(["acme.example"]);
   const check = (content: unknown) => checkList(ENTRY_LIST_KIND, { entries: content }, {}, own);
   const places = (content: unknown) =>
     check(content).failures.map(({ property, reason }) => `${property} ${/\((\S+?)[,)]/.exec(reason)?.[1]}`);
 
-  it("are told at their place, in every form, and all at once", () => {
+  it("is reported with its path in every form", () => {
     expect(
       places([
         { list: "deny", value: "evil.example" },
@@ -381,7 +381,7 @@ describe("risky entries of a list", () => {
     expect(places([{ list: "allow", value: "gmail.com" }, UNKNOWN])).toEqual(["entries[0] allow-free-mail"]);
   });
 
-  it("pass with a reason, which stands in the text; so does a reason that is not known yet", () => {
+  it("is accepted with a reason, which the encoded text contains", () => {
     const keyed = { "gmail.com": "allow (risk accepted: Fair (until May)): INC-7" };
     for (const content of [
       [{ list: "allow", value: "gmail.com", comment: "INC-7", acceptRisk: " Fair (until May)\r\n" }],
@@ -400,7 +400,7 @@ describe("risky entries of a list", () => {
     expect(check({ "partner.example": "allow (risk accepted: once)" }).failures).toEqual([]);
   });
 
-  it("do not pass without a reason in words", () => {
+  it("is rejected without a valid reason", () => {
     expect(reasons(check([{ list: "allow", value: "gmail.com", acceptRisk: " " }]))).toEqual([
       "entries[0].acceptRisk is empty; say why the risk is accepted, or leave it out",
     ]);

@@ -12,25 +12,25 @@ it.each([
   ["exclusive", LISTS],
   [undefined, []],
   ["strict", []],
-])("a list in mode %s prunes %j", (mode, pruned) => {
+])("prunes in mode %s only the lists %j", (mode, pruned) => {
   expect(LISTS.filter((list) => canPrune(mode, list))).toEqual(pruned);
   expect(canPruneAny(mode)).toBe(pruned.length > 0);
 });
 
-it("orders the modes from the loosest to the strictest", () => {
+it("orders the modes from loosest to strictest", () => {
   for (const [at, mode] of LIST_MODES.entries()) {
     expect(LIST_MODES.filter((other) => isLooserMode(mode, other))).toEqual(LIST_MODES.slice(at + 1));
   }
 });
 
-it("explains why VIPs can't have the mode of allows", () => {
+it("explains why VIPs can't use exclusive-allows", () => {
   expect(explainVipMode("exclusive-allows")).toBe(
     'can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
   );
   for (const mode of ["additive", "exclusive", "strict", undefined]) expect(explainVipMode(mode)).toBeUndefined();
 });
 
-it("no other module knows which mode prunes", () => {
+it("keeps the pruning modes' names in one module", () => {
   const pruning = LIST_MODES.filter((mode) => canPruneAny(mode)).join("|");
   const literal = new RegExp(`(["'\`])(?:${pruning})\\1`);
   const files = globSync("**/*.ts", { cwd: PROVIDER, exclude: ["dist/**", "node_modules/**"] });

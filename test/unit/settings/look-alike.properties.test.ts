@@ -23,7 +23,7 @@ function isTaken(text: string, own: string): boolean | undefined {
   return canonical === undefined ? undefined : new OwnDomains([own]).lookAlikeOf(canonical) === own;
 }
 
-it("any letters that look alike make a look-alike, however many and in names however short", () => {
+it("detects any combination of confusable letters in names of any length", () => {
   const disguised = nameOf(2).chain((name) =>
     fc.record({
       name: fc.constant(name),
@@ -46,7 +46,7 @@ it("any letters that look alike make a look-alike, however many and in names how
   );
 });
 
-it("every letter of the table can stand in a domain as itself, and looks like one letter only", () => {
+it("lists only confusables that are valid in domains, once each", () => {
   const all = Object.values(CONFUSABLES).join("");
   for (const other of all) {
     expect(domainToUnicode(domain(`x${other}xy.example`) ?? "")).toBe(`x${other}xy.example`);
@@ -54,7 +54,7 @@ it("every letter of the table can stand in a domain as itself, and looks like on
   expect(new Set(all).size).toBe([...all].length);
 });
 
-it("the same name under another suffix, and one with words added, is a look-alike from four letters", () => {
+it("detects another suffix or added words from four letters on", () => {
   fc.assert(
     fc.property(nameOf(4), suffix, suffix, nameOf(1), (name, one, other, word) => {
       if (one !== other) expect(isTaken(`${name}.${other}`, `${name}.${one}`)).toBe(true);
@@ -66,7 +66,7 @@ it("the same name under another suffix, and one with words added, is a look-alik
   );
 });
 
-it("one slip makes a look-alike from five letters under any suffix, and never below four", () => {
+it("detects one typo from five letters on and none below four", () => {
   const slipped = (minLength: number, maxLength: number) =>
     nameOf(minLength, maxLength).chain((name) =>
       fc
@@ -98,7 +98,7 @@ it("one slip makes a look-alike from five letters under any suffix, and never be
   );
 });
 
-it("names that have nothing to do with each other are told apart", () => {
+it("flags fewer than 1 % of unrelated names", () => {
   let taken = 0;
   const runs = 5_000;
   fc.assert(
@@ -110,7 +110,7 @@ it("names that have nothing to do with each other are told apart", () => {
   expect(taken / runs).toBeLessThan(0.01);
 });
 
-it("one edit is what a distance of one is, with neighbours that change places", () => {
+it("finds one edit exactly when the edit distance is one", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 6 });
   fc.assert(
     fc.property(text, text, (one, other) => {

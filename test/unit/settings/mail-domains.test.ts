@@ -21,8 +21,8 @@ const printed = (...domains: string[]) => buildDomainFingerprint(people(...domai
 const isOf = (fingerprint: string, some: MailDomains): boolean =>
   findForeignFingerprints([fingerprint], some).length === 0;
 
-describe("people", () => {
-  it("are known by the domains of their mailboxes, however these are written", () => {
+describe("mail domains of VIPs", () => {
+  it("includes the normalized domains of valid mailboxes", () => {
     const { domains } = collectMailDomains(
       ["A@Acme.example", " b@acme.example ", "c@bücher.example", undefined, "", "nobody", "x@"],
       true,
@@ -41,7 +41,7 @@ describe("people", () => {
     [["a@gmail.com", "a@co.uk", "a@github.io", "a@acme.example"], ["acme.example"]],
     // A guest's.
     [[...Array.from({ length: 19 }, (_, index) => `p${index}@acme.example`), "x@partner.example"], ["acme.example"]],
-  ])("who have the mailboxes %j most likely share %j", (mailboxes, likely) => {
+  ])("suggests from the mailboxes %j the own domains %j", (mailboxes, likely) => {
     expect(suggestOwnDomains(mailboxes)).toEqual(likely);
   });
 
@@ -51,29 +51,29 @@ describe("people", () => {
     ["globex.example", ["acme.example"], true],
     ["acme.example.evil.example", ["acme.example"], true],
     ["globex.example", [], false],
-  ])("of %s at a tenant of %j are strangers: %s", (domain, own, strange) => {
+  ])("classifies %s at a tenant of %j as foreign: %s", (domain, own, strange) => {
     expect(hasOnlyForeignDomains(people(domain), new OwnDomains(own))).toBe(strange);
   });
 
-  it("may be accepted for one run, by the name of whom it is", () => {
+  it("accepts an empty tenant for one run by its name", () => {
     const says = (value: string, name?: string) =>
       isEmptyTenantAccepted({ EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, name);
     expect([says("true"), says("1"), says("acme"), says("")]).toEqual([true, true, false, false]);
     expect([says("acme, t1", "acme"), says("acme, t1", "t1"), says("true", "acme")]).toEqual([true, true, false]);
   });
 
-  it("are no strangers where one of them is known, or nobody is seen", () => {
+  it("treats no one as foreign with one known domain or no VIPs", () => {
     const own = new OwnDomains(["acme.example"]);
     expect(hasOnlyForeignDomains(people("globex.example", "acme.example"), own)).toBe(false);
     expect(hasOnlyForeignDomains(people(), own)).toBe(false);
   });
 });
 
-describe("a fingerprint", () => {
+describe("domain fingerprint", () => {
   const domain = fc.stringMatching(/^[a-z]{2,10}\.example$/);
   const domains = fc.uniqueArray(domain, { minLength: 1, maxLength: 20 });
 
-  it("is of these people, and of nobody who shares no domain with them", () => {
+  it("matches its own domains and no disjoint set", () => {
     fc.assert(
       fc.property(domains, domains, (some, others) => {
         const fingerprint = printed(...some);
@@ -84,7 +84,7 @@ describe("a fingerprint", () => {
     );
   });
 
-  it("is of a tenant that gains domains, and of one that loses some", () => {
+  it("matches a tenant that gains or loses domains", () => {
     expect(isOf(printed("a.example"), people("a.example", "b.example"))).toBe(true);
     expect(isOf(printed("a.example", "b.example"), people("b.example"))).toBe(true);
     // Each run compares with what all before it saw.
@@ -95,7 +95,7 @@ describe("a fingerprint", () => {
     expect(isOf(later, people("a.example"))).toBe(true);
   });
 
-  it("vouches for an older one with which it shares a domain, and for no other", () => {
+  it("vouches only for an older fingerprint with a shared domain", () => {
     const old = printed("a.example");
     const newer = buildDomainFingerprint(people("a.example", "b.example"), old) ?? "";
     const theirs = printed("z.example");
@@ -103,7 +103,7 @@ describe("a fingerprint", () => {
     expect(findForeignFingerprints([old, newer], people("c.example")).sort()).toEqual([newer, old].sort());
   });
 
-  it("stays the same while nothing is new, and tells no domain", () => {
+  it("stays the same without new domains and reveals none", () => {
     const first = printed("acme.example", "acme.test");
     expect(buildDomainFingerprint(people("acme.test", "acme.example"), first)).toBe(first);
     expect(buildDomainFingerprint(people("acme.test"), first)).toBe(first);
@@ -111,23 +111,23 @@ describe("a fingerprint", () => {
     expect(first).toMatch(/^[\w-]{3}([\w-]{4}){2}$/);
   });
 
-  it("of more domains than it holds stays the same too, and is of a tenant that has one of these", () => {
+  it("stays the same with more domains than it can hold", () => {
     const many = Array.from({ length: 30 }, (_, at) => `d${at}.example`);
     const first = printed(...many);
     expect(buildDomainFingerprint(people(...many), first)).toBe(first);
     expect(isOf(first, people(...many))).toBe(true);
   });
 
-  it("is salted: two tenants of one domain have two", () => {
+  it("differs between two tenants with the same domain", () => {
     expect(printed("acme.example")).not.toBe(printed("acme.example"));
   });
 
-  it("is of 35 characters at most", () => {
+  it("has at most 35 characters", () => {
     fc.assert(fc.property(domains, (some) => printed(...some).length <= 35));
   });
 
   it.each(["", "abc", "____.___", "x".repeat(1000), "AAA", "AAAa\u0000cd"])(
-    "that can't be read (%j) refuses nobody",
+    "rejects no tenant when it is unreadable (%j)",
     (text) => {
       expect(isOf(text, people("a.example"))).toBe(true);
       expect(buildDomainFingerprint(people("a.example"), text)).toMatch(/^[\w-]{7}$/);

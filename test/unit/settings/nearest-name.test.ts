@@ -11,26 +11,26 @@ it.each([
   ["apikeys", "apiKey"],
   ["lsit", "list"],
   ["timeout", "timeoutMs"],
-])("%s is meant for %s", (written, meant) => {
+])("corrects %s to %s", (written, meant) => {
   expect(findNearestName(written, KNOWN)).toBe(meant);
 });
 
-it.each(["tags", "", "x", "version", "__proto__", "constructor", "toString"])("%s is near to nothing", (written) => {
+it.each(["tags", "", "x", "version", "__proto__", "constructor", "toString"])("finds no name near %s", (written) => {
   expect(findNearestName(written, KNOWN, {})).toBeUndefined();
 });
 
-it("a name that differs in its number alone is another thing, and no slip", () => {
+it("suggests no name that differs only in its number", () => {
   expect(findNearestName("t031.yaml", ["t001.yaml", "t030.yaml"])).toBeUndefined();
   expect(findNearestName("T-001", ["t001", "t002"])).toBe("t001");
   expect(findNearestName("acne1", ["acme1"])).toBe("acme1");
 });
 
-it("an alias is meant for its name, where that is known", () => {
+it("resolves an alias only to a known name", () => {
   expect(findNearestName("Key", KNOWN, { key: "apiKey" })).toBe("apiKey");
   expect(findNearestName("Key", ["list"], { key: "apiKey" })).toBeUndefined();
 });
 
-it("tells what was meant, or all there are", () => {
+it("suggests the nearest name or lists all names", () => {
   expect(formatNameSuggestion("ownDomain", KNOWN)).toBe("did you mean ownDomains?");
   expect(formatNameSuggestion("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list");
   expect(formatNameSuggestion("tags", [])).toBe("there are none");
@@ -42,6 +42,6 @@ it.each([
   ["Timeout", "timeoutMs"],
   ["acmeKey", undefined],
   ["region", undefined],
-])("beside names that others made, %s is a slip of %s", (written, meant) => {
+])("takes %s for a typo of %s among custom names", (written, meant) => {
   expect(findLikelyTypo(written, KNOWN)).toBe(meant);
 });

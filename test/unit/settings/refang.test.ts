@@ -20,7 +20,7 @@ it.each([
   ["first.last/office@mail.com", "first.last/office@mail.com", false],
   ["/c=de/s=someone@mail.com", "/c=de/s=someone@mail.com", false],
   ["evil.example,", "evil.example", true],
-])("reads %s", (originalText, canonical, isCorrected) => {
+])("parses %s", (originalText, canonical, isCorrected) => {
   expect(refang(originalText)).toMatchObject({ ok: true, value: { canonical, isCorrected, originalText } });
 });
 
@@ -41,6 +41,6 @@ it.each([
   "hxxps://evil.example/a\thxxps://other.example/b",
   "hxxps://evil.example/a hxxps://other.example/b",
   "user@evil.example\n<user@other.example>",
-])("refuses %o", (written) => {
+])("rejects %o", (written) => {
   expect(refang(written).ok).toBe(false);
 });

@@ -16,7 +16,7 @@ function guard(
   );
 }
 
-describe("without limits of the program's own", () => {
+describe("default removal limits", () => {
   it.each([
     [0, 100, true],
     [9, 10, true],
@@ -28,17 +28,17 @@ describe("without limits of the program's own", () => {
     [1, 1, false],
     [3, 3, false],
     [5000, 5000, false],
-  ])("%i of %i: allowed is %s", (removed, before, allowed) => {
+  ])("checks %i of %i removals: allowed is %s", (removed, before, allowed) => {
     expect(guard(removed, before) === undefined).toBe(allowed);
   });
 
-  it("a list that is replaced by another of its size is not emptied, but loses all it had", () => {
+  it("treats a fully replaced list as removals but not as emptied", () => {
     expect(guard(9, 9, {}, { after: 9 })).toBeUndefined();
     expect(guard(10, 10, {}, { after: 10 })).toContain("10 of 10 entries (100 %)");
   });
 });
 
-describe("limits of the program's own", () => {
+describe("custom removal limits", () => {
   it.each([
     [50, 100, { maxRemovals: 50 }, true],
     [51, 100, { maxRemovals: 50 }, false],
@@ -51,20 +51,20 @@ describe("limits of the program's own", () => {
     [100, 100, { maxRemovals: 100 }, false],
     [100, 100, { maxRemovalFraction: 1 }, true],
     [0, 100, { maxRemovals: 0 }, true],
-  ])("%i of %i with %j: allowed is %s", (removed, before, limits, allowed) => {
+  ])("checks %i of %i removals with %j: allowed is %s", (removed, before, limits, allowed) => {
     expect(guard(removed, before, limits) === undefined).toBe(allowed);
   });
 });
 
 describe("confirmRemovals", () => {
-  it("lets exactly that many go, whatever the limits", () => {
+  it("allows exactly the confirmed number regardless of limits", () => {
     expect(guard(80, 100, { confirmRemovals: 80 })).toBeUndefined();
     expect(guard(100, 100, { confirmRemovals: 100, maxRemovals: 1 })).toBeUndefined();
     expect(guard(80, 100, { confirmRemovals: 79 })).toContain("79 is written now, which is another number");
     expect(guard(80, 100, { confirmRemovals: 81 })).toBeDefined();
   });
 
-  it("is good for one run, and the other remedies are for the next", () => {
+  it("is valid for one run only", () => {
     const used = guard(3, 3, { confirmRemovals: 3 }, { confirmedBefore: 3 });
     expect(used).toContain("maxRemovalFraction: 1");
     expect(guard(3, 3, { confirmRemovals: 3, maxRemovalFraction: 1 }, { confirmedBefore: 3 })).toBeUndefined();
@@ -74,7 +74,7 @@ describe("confirmRemovals", () => {
   });
 });
 
-it("says it so that a tired person understands", () => {
+it("explains a refusal with examples and remedies", () => {
   expect(guard(412, 500)).toBe(
     [
       "would lose 412 of 500 entries (82 %). At most 30 % may go in one run.",
@@ -93,7 +93,7 @@ it("says it so that a tired person understands", () => {
   );
 });
 
-it("follows its own remedies", () => {
+it("accepts each remedy that it suggests", () => {
   for (const [removed, before] of [
     [31, 100],
     [412, 500],

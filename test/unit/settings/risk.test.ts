@@ -14,7 +14,7 @@ function codesOf(list: "allow" | "deny", value: string, own = OWN): string[] {
   return risksOf({ list, value: canonical, entryType }, own).map(({ code }) => code);
 }
 
-describe("an allow is risky", () => {
+describe("risky allow", () => {
   it.each([
     ["allow-public-suffix", ["org.uk", "ORG.UK.", "github.io", "blogspot.com", "kawasaki.jp"]],
     ["allow-free-mail", ["gmail.com", "Outlook.com", "proton.me", "gmx.de", "qq.com", "mailinator.com"]],
@@ -36,11 +36,11 @@ describe("an allow is risky", () => {
     ["allow-look-alike", ["acme-login.example", "my-acme.com", "acmelogin.com", "ibm-support.com", "hp-login.com"]],
     ["allow-look-alike", ["acmee.example", "amce.example", "acne.example", "globx.com", "glohex.co.uk"]],
     ["allow-look-alike", ["acme.example.evil.example", "ceo@acme.example.evil.example"]],
-  ])("%s: %j", (code, values) => {
+  ])("matches %s: %j", (code, values) => {
     for (const value of values) expect([value, codesOf("allow", value)]).toEqual([value, [code]]);
   });
 
-  it("for several reasons at once, which are all told", () => {
+  it("gets all of its reasons at once", () => {
     expect(codesOf("allow", "co.uk")).toEqual(["allow-public-suffix", "allow-own-domain"]);
     const reason = describeRisks({ list: "allow", value: "co.uk", entryType: "domain" }, OWN);
     expect(reason).toBe(
@@ -49,17 +49,17 @@ describe("an allow is risky", () => {
   });
 });
 
-describe("a deny is risky", () => {
+describe("risky deny", () => {
   it.each([
     ["deny-own-domain", ["acme.example", "mail.acme.example", "ceo@acme.example", "initech.example", "co.uk"]],
     ["deny-free-mail", ["gmail.com", "outlook.com", "outlook.de", "hotmail.co.uk", "yahoo.co.jp", "gmx.net"]],
     ["deny-free-mail", ["icloud.com", "proton.me", "web.de", "t-online.de", "GMail.com."]],
-  ])("%s: %j", (code, values) => {
+  ])("matches %s: %j", (code, values) => {
     for (const value of values) expect([value, codesOf("deny", value)]).toEqual([value, [code]]);
   });
 });
 
-describe("what everybody declares is not risky", () => {
+describe("harmless value", () => {
   it.each([
     ["partner.example", "news.partner.example", "ceo@partner.example", "trade-fair.example", "example.com"],
     ["microsoft.com", "amazonses.com", "docusign.net", "salesforce.com", "siemens.com", "somebody@gmail.com"],
@@ -77,18 +77,18 @@ describe("what everybody declares is not risky", () => {
       "partner.initech.example",
     ],
     ["acme.sharepoint.com", "macmellan.example", "pharmacme.example", "ibm-consulting.example"],
-  ])("allowed: %j", (...values) => {
+  ])("has no risk when allowed: %j", (...values) => {
     for (const value of values) expect([value, codesOf("allow", value)]).toEqual([value, []]);
   });
 
   it.each([
     ["evil.example", "acme-login.example", "acme.com", "аcme.example", "attacker@gmail.com"],
     ["10.0.0.1", "0.0.0.0", "192.0.2.7", "github.io", "com.br", "throwawaymail.com", "spambog.net"],
-  ])("denied: %j", (...values) => {
+  ])("has no risk when denied: %j", (...values) => {
     for (const value of values) expect([value, codesOf("deny", value)]).toEqual([value, []]);
   });
 
-  it("without own domains nothing is told of them, and the rest is", () => {
+  it("has no own-domain risk when no own domains are configured", () => {
     const none = new OwnDomains([]);
     expect(codesOf("allow", "acme.example", none)).toEqual([]);
     expect(codesOf("deny", "acme.example", none)).toEqual([]);
@@ -97,7 +97,7 @@ describe("what everybody declares is not risky", () => {
   });
 });
 
-it("a range of addresses and a top-level domain are no values, whoever accepts the risk", () => {
+it("rejects address ranges and top-level domains as values", () => {
   for (const value of ["192.0.2.0/24", "10.0.0.0/8", "192.0.2.1-192.0.2.9", "192.0.2.*", "2001:db8::/32", "com", "*"]) {
     expect([value, parseEntryValue(value).ok]).toEqual([value, false]);
   }
@@ -109,13 +109,13 @@ it("a range of addresses and a top-level domain are no values, whoever accepts t
   });
 });
 
-it("the docs' table is that of the code", () => {
+it("documents every risk code with its reason", () => {
   const rows = readFileSync("docs/reference/risk.md", "utf8").matchAll(/^\| `((?:allow|deny)-[a-z-]+)` \| (.*) \|$/gm);
   const told = Object.fromEntries([...rows].map(([, code, why]) => [code, why]));
   expect(told).toEqual(Object.fromEntries(Object.entries(RISKS).map(([code, { why }]) => [code, why])));
 });
 
-describe("a range or a wildcard that a tenant allows", () => {
+describe("range or wildcard that a tenant allows", () => {
   it.each([
     ["10.0.0.0/8", "ip", ["allow-private-address"]],
     ["0.0.0.0/0", "ip", ["allow-private-address"]],
@@ -130,7 +130,7 @@ describe("a range or a wildcard that a tenant allows", () => {
     ["*.co.uk", "domain", ["allow-public-suffix", "allow-own-domain"]],
     ["*.partner.example", "domain", []],
     ["*", "domain", ["allow-public-suffix"]],
-  ] as const)("is as risky as all that %s covers", (value, entryType, codes) => {
+  ] as const)("is as risky as everything that %s covers", (value, entryType, codes) => {
     expect(risksOf({ list: "allow", value, entryType }, OWN).map(({ code }) => code)).toEqual(codes);
   });
 });

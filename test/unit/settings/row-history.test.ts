@@ -32,8 +32,8 @@ function reading(
 
 const OTHER = rowsOf("other", 5);
 
-describe("another tenant is proved by entries that an earlier reading lacks", () => {
-  it.each([1, 5, 31, 200, 2_000])("where %d entries were read before", (count) => {
+describe("proof of another tenant", () => {
+  it.each([1, 5, 31, 200, 2_000])("is found against an earlier read of %d entries", (count) => {
     const before = reading(rowsOf("own", count));
     const rest = "and now holds 5 entries that were created before";
     expect(describeOtherTenantProof(reading(OTHER), before)).toBe(
@@ -41,18 +41,18 @@ describe("another tenant is proved by entries that an earlier reading lacks", ()
     );
   });
 
-  it("where no entry was read before", () => {
+  it("is found against an earlier read without entries", () => {
     expect(describeOtherTenantProof(reading(rowsOf("other", 1)), reading([]))).toBe(
       "it was empty on 2026-11-20 12:00 UTC, and now holds 1 entry that was created before",
     );
   });
 
-  it("where it holds far more, most of them newer", () => {
+  it("is found among many more, mostly newer entries", () => {
     const now = reading([...rowsOf("other", 20), ...rowsOf("newer", 5_000, AFTER)]);
     expect(describeOtherTenantProof(now, reading(rowsOf("own", 40)))).toContain("16 or more entries");
   });
 
-  it("where the service tells no time, by the newest entry that was read", () => {
+  it("uses the newest earlier entry when the service returns no time", () => {
     const before = buildTenantIdentity(AT, { rows: rowsOf("own", 3, "2026-11-10T09:00:00Z"), mailboxes: [] });
     expect(describeOtherTenantProof(reading(OTHER), before)).toContain("2026-11-10 09:00 UTC");
     const older = buildTenantIdentity(AT, { rows: rowsOf("own", 3, "2026-11-01T09:00:00Z"), mailboxes: [] });
@@ -60,7 +60,7 @@ describe("another tenant is proved by entries that an earlier reading lacks", ()
   });
 });
 
-describe("nothing proves another tenant", () => {
+describe("missing proof of another tenant", () => {
   const own = rowsOf("own", 40);
   const before = reading(own);
 
@@ -84,27 +84,27 @@ describe("nothing proves another tenant", () => {
       "where the service writes dates otherwise",
       own.map((row) => ({ ...row, created_at: "2026-11-02T10:00:00.000+01:00" })),
     ],
-  ])("%s", (...[, now, earlier = own]) => {
+  ])("returns undefined %s", (...[, now, earlier = own]) => {
     expect(describeOtherTenantProof(reading(now), reading(earlier))).toBeUndefined();
   });
 
-  it("where a VIP is the same", () => {
+  it("returns undefined when a VIP matches", () => {
     const mailboxes = ["ceo@own.example"];
     expect(describeOtherTenantProof(reading(OTHER, { mailboxes }), reading(own, { mailboxes }))).toBeUndefined();
   });
 
-  it("where the earlier reading is one of an earlier release", () => {
+  it("returns undefined for an identity from an earlier release", () => {
     const { history: _history, ...earlier } = before;
     expect(describeOtherTenantProof(reading(OTHER), earlier)).toBeUndefined();
   });
 
-  it("where the address is another", () => {
+  it("returns undefined for a different address", () => {
     expect(describeOtherTenantProof(reading(OTHER), { ...before, address: "elsewhere" })).toBeUndefined();
   });
 });
 
-describe("an identity that was shrunk", () => {
-  it.each([3, 40, 3_000])("of %d entries tells its own tenant from others, in less than a thousand bytes", (count) => {
+describe("shrunk identity", () => {
+  it.each([3, 40, 3_000])("recognizes a tenant of %d entries in less than a thousand bytes", (count) => {
     const mailboxes = Array.from({ length: 50 }, (_, at) => `user${at}@own.example`);
     const small = shrinkIdentity(reading(rowsOf("own", count), { mailboxes }));
     expect(small.history?.smallestAt).toBeUndefined();
@@ -113,11 +113,11 @@ describe("an identity that was shrunk", () => {
     expect(isStillTenant(reading(OTHER), small)).toBe(false);
   });
 
-  it.each([3, 40, 300])("of %d entries proves another tenant", (count) => {
+  it.each([3, 40, 300])("proves another tenant against %d entries", (count) => {
     expect(describeOtherTenantProof(reading(OTHER), shrinkIdentity(reading(rowsOf("own", count))))).toBeDefined();
   });
 
-  it.each([2_500, 20_000])("of %d entries proves another tenant with as many", (count) => {
+  it.each([2_500, 20_000])("proves another tenant with as many as %d entries", (count) => {
     const earlier = shrinkIdentity(reading(rowsOf("own", count)));
     expect(describeOtherTenantProof(reading(rowsOf("other", count)), earlier)).toBeDefined();
     expect(describeOtherTenantProof(reading(rowsOf("other", count, AFTER)), earlier)).toBeUndefined();
@@ -127,7 +127,7 @@ describe("an identity that was shrunk", () => {
     expect(describeOtherTenantProof(own, earlier)).toBeUndefined();
   });
 
-  it("by an earlier release, without a sketch of its entries, proves another tenant by its bit set alone", () => {
+  it("falls back to an earlier release's bit set without a sketch", () => {
     const withoutSketch = (count: number): TenantIdentity => {
       const { history, ...identity } = shrinkIdentity(reading(rowsOf("own", count)));
       const { smallest: _smallest, ...old } = history ?? { at: "", rows: "", oldest: [] };
@@ -137,7 +137,7 @@ describe("an identity that was shrunk", () => {
     expect(describeOtherTenantProof(reading(rowsOf("other", 20_000)), withoutSketch(20_000))).toBeUndefined();
   });
 
-  it("of entries with counted ids tells its own tenant from others", () => {
+  it("recognizes a tenant of entries with counted ids", () => {
     const counted = (by: string): IdentifyingEntry[] =>
       Array.from({ length: 40 }, (_, at) => ({
         id: String(at + 1),

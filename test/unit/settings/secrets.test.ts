@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { buildTenantError } from "../../../provider/rollout/planning/tenant-error";
 import { collectSecrets } from "../../../provider/settings/secrets";
 
-test("the password of a state backend, and what variables call secret, is in no error that is kept", () => {
+test("redacts backend passwords and secret variables from stored errors", () => {
   const environment = {
     PULUMI_BACKEND_URL: "postgres://pulumi:p%40ss%2Fword@db.example/state",
     PULUMI_CONFIG_PASSPHRASE: "correct horse",

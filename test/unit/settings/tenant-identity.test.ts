@@ -23,14 +23,14 @@ function same(readings: Readonly<Record<string, TenantIdentity>>): readonly (rea
 
 const UUID = "7f3c1b9e-52aa-4d0e-8b16-90e4c7d2a5f8";
 
-it("groups tenants that hold an entry of the same random id and creation date", () => {
+it("groups tenants that share a random entry id and creation date", () => {
   const held = entry(UUID, "evil.example");
   expect(same({ a: reading([held]), b: reading([]), c: reading([held]), d: reading([held], ["x@d.example"]) })).toEqual(
     [["a", "c", "d"]],
   );
 });
 
-it("groups nothing where the creation dates of the same ids differ", () => {
+it("separates tenants whose equal ids have different creation dates", () => {
   expect(
     same({
       a: reading([entry(UUID, "evil.example")]),
@@ -39,7 +39,7 @@ it("groups nothing where the creation dates of the same ids differ", () => {
   ).toEqual([]);
 });
 
-it("groups the same address in other spellings, and no other address", () => {
+it("groups different spellings of one address only", () => {
   const held = [entry(UUID, "evil.example")];
   const at = (address: string): TenantIdentity => reading(held, [], address);
   expect(
@@ -60,14 +60,14 @@ it.each([
   ["1", "2", "3", "4", "5", "6"],
   [1, 2, 3, 4, 5, 6].map((id) => `entry-00000${id}`),
   [1, 2, 3, 4, 5, 6].map((id) => `00000000-0000-4000-8000-00000000000${id}`),
-])("keeps apart tenants that a script filled alike in one second, with ids from a counter: %s", (...ids) => {
+])("separates tenants with equal counted ids created in one second: %s", (...ids) => {
   const rows = ids.map((id) => entry(id, `evil${id}.example`));
   expect(same({ a: reading(rows), b: reading(rows) })).toEqual([]);
   expect(same({ a: reading(rows, ["x@a.example"]), b: reading(rows, ["x@b.example"]) })).toEqual([]);
   expect(same({ a: reading(rows, ["x@a.example"]), b: reading(rows) })).toEqual([]);
 });
 
-it("groups counted ids where people, a history of dates, or a third tenant's ids decide", () => {
+it("groups counted ids when VIPs, dates or a third tenant decide", () => {
   const rows = [entry("1", "one.example"), entry("2", "two.example")];
   const a = reading(rows, ["x@a.example"]);
   expect(same({ a, b: reading(rows, ["X@a.example"]) })).toEqual([["a", "b"]]);
@@ -79,13 +79,13 @@ it("groups counted ids where people, a history of dates, or a third tenant's ids
   expect(same({ a: reading(rows), b: reading(rows), own })).toEqual([]);
 });
 
-it("keeps apart tenants of which only some counted entries are equal", () => {
+it("separates tenants that share only some counted entries", () => {
   const rows = [1, 2, 3, 4].map((id) => entry(`${id}`, `evil${id}.example`, `2026-11-0${id}T09:00:00Z`));
   const other = [...rows.slice(0, 2), entry("3", "x.example"), entry("4", "y.example")];
   expect(same({ a: reading(rows), b: reading(other) })).toEqual([]);
 });
 
-it("groups tenants that hold no entry by their VIPs, and never empty ones", () => {
+it("groups tenants without entries by their VIPs, but never empty ones", () => {
   expect(
     same({
       a: reading([], ["ceo@a.example"]),
@@ -97,7 +97,7 @@ it("groups tenants that hold no entry by their VIPs, and never empty ones", () =
   ).toEqual([["a", "b"]]);
 });
 
-it("knows a long list again after many changes, whatever the order, and keeps no value", () => {
+it("recognizes a long list after many changes without storing values", () => {
   const rows = Array.from({ length: 3_000 }, (_, at) =>
     entry(`ade_${(at * 2_654_435_761).toString(16).padStart(12, "0")}9c7fb2`, `evil${at}.example`),
   );

@@ -11,7 +11,7 @@ it.each([
   ["2026-11-23", "2026-11-23"],
   ["2028-02-29", "2028-02-29"],
   ["never", "never"],
-])("reads %s as %s", (text, value) => {
+])("parses %s as %s", (text, value) => {
   expect(parseTerm(text, TODAY)).toEqual({ ok: true, value });
 });
 
@@ -24,6 +24,6 @@ it.each([
   ["-3d", "is no term"],
   ["9999w", "more than ten years"],
   ["", "is no term"],
-])("refuses %s", (text, reason) => {
+])("rejects %s", (text, reason) => {
   expect(parseTerm(text, TODAY)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
 });

@@ -15,7 +15,7 @@ import {
 } from "../../../provider/settings/text";
 import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
 
-describe("quote shows a value inside a message", () => {
+describe("quote", () => {
   test.each<[unknown, string]>([
     ["5", '"5"'],
     [5, "5"],
@@ -26,11 +26,11 @@ describe("quote shows a value inside a message", () => {
     ["line\nbreak", '"line\\u{a}break"'],
     ["\u{1b}[2J", '"\\u{1b}[2J"'],
     ["\u{2028}\u{202e}\u{feff}", '"\\u{2028}\\u{202e}\\u{feff}"'],
-  ])("%o as %s", (value, shown) => {
+  ])("shows %o as %s", (value, shown) => {
     expect(quote(value)).toBe(shown);
   });
 
-  test("what can't be written as JSON does not make it throw", () => {
+  test("handles a value that can't be serialized to JSON", () => {
     const fails = {
       toJSON() {
         throw new Error("no");
@@ -39,19 +39,19 @@ describe("quote shows a value inside a message", () => {
     expect(quote(fails)).toBe("an object");
   });
 
-  test("long text is cut, and never through a character", () => {
+  test("truncates long text without splitting a character", () => {
     expect(quote("abcdef", 3)).toBe('"abc…"');
     expect(quote("ab😀cd", 3)).toBe('"ab…"');
   });
 
-  test("in quotes that the value does not end", () => {
+  test("picks quotes that the value does not contain", () => {
     expect(quote('"abc"')).toBe(`'"abc"'`);
     expect(quote("it's")).toBe(`"it's"`);
     expect(quote(`"it's"`)).toBe(String.raw`"\"it's\""`);
   });
 });
 
-describe("printable text", () => {
+describe("sanitizeLine", () => {
   test.each([
     "Jürgen 日本語 😀",
     "a < b, {%}",
@@ -61,7 +61,7 @@ describe("printable text", () => {
     "see a::b",
     "=SUM(A1)",
     "<b>",
-  ])("%s is left as it is", (text) => {
+  ])("keeps %s unchanged", (text) => {
     expect(sanitizeLine(text)).toBe(text);
     expect(findHarmfulText(text)).toBeUndefined();
   });
@@ -74,7 +74,7 @@ describe("printable text", () => {
     ["04da6b54-80e4-46f7-96ec-b56ff0331ba9", "\\u{30}4da6b54-80e4-46f7-96ec-b56ff0331ba9"],
     ["<{%fg 1%}>", "\\u{3c}{%fg 1%}>"],
     ["half \ud800 a character", "half \\u{d800} a character"],
-  ])("%j is %s", (text, shown) => {
+  ])("escapes %j as %s", (text, shown) => {
     expect(sanitizeLine(text)).toBe(shown);
   });
 });
@@ -82,14 +82,14 @@ describe("printable text", () => {
 /** Hostile elsewhere, but nothing to a terminal, the engine or a pipeline. */
 const NO_COMMAND = new Set(["HTML", "Markdown", "a formula", "another formula", "very long"]);
 
-describe("whatever stands in a text from outside", () => {
-  test.each(Object.entries(HOSTILE))("it is found, and then it is harmless: %s", (name, text) => {
+describe("external text", () => {
+  test.each(Object.entries(HOSTILE))("is flagged as harmful only when it contains a command: %s", (name, text) => {
     const isText = NO_COMMAND.has(name);
     expect(commandsIn(text).length === 0).toBe(isText);
     expect(findHarmfulText(text) === undefined).toBe(isText);
   });
 
-  test("printed, it is one line, and nothing but text", () => {
+  test("becomes one harmless line when printed", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         for (const shown of [
@@ -106,7 +106,7 @@ describe("whatever stands in a text from outside", () => {
     );
   });
 
-  test("a comment keeps its lines, and does nothing in any of them", () => {
+  test("keeps its lines but no command as a comment", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const comment = canonicalizeComment(text);
@@ -118,7 +118,7 @@ describe("whatever stands in a text from outside", () => {
     );
   });
 
-  test("a comment without harm is left as it is, but for its line ends", () => {
+  test("stays unchanged as a harmless comment, except for line endings", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         if (findHarmfulText(text) === undefined) expect(sanitizeMultiline(text)).toBe(text.replaceAll("\r\n", "\n"));
@@ -127,7 +127,7 @@ describe("whatever stands in a text from outside", () => {
     );
   });
 
-  test("what can stand on a list can be printed", () => {
+  test("is printable whenever it is a valid list value", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         if (parseEntryValue(text).ok || parseMailbox(text).ok) expect(isPrintable(text)).toBe(true);
@@ -135,7 +135,7 @@ describe("whatever stands in a text from outside", () => {
     );
   });
 
-  test("the key of an entry can be printed and read back, whatever the service holds", () => {
+  test("yields a printable entry key that decodes to the same scope", () => {
     fc.assert(
       fc.property(hostileText, hostileText, (value, verdictScope) => {
         const key = encodeEntryKey({ value, entryType: "domain", verdictScope: `x${verdictScope}` });
@@ -146,7 +146,7 @@ describe("whatever stands in a text from outside", () => {
   });
 });
 
-test("a value can be printed by others when each of its texts can, and none is very long", () => {
+test("considers a value printable only if all its short texts are", () => {
   expect(isPrintable("x".repeat(1_000))).toBe(true);
   expect(isPrintable("x".repeat(1_001))).toBe(false);
   expect(isPrintable({ a: [1, null, undefined, { b: "\u{1b}" }] })).toBe(false);
@@ -154,7 +154,7 @@ test("a value can be printed by others when each of its texts can, and none is v
   expect(isPrintable({ a: [1, null, undefined, { b: "c" }] })).toBe(true);
 });
 
-test("a comment that is refused is told with the place", () => {
+test("quotes the harmful part of a comment with its context", () => {
   expect(findHarmfulText("Contract 2026-114\nsee \u{1b}[31mthe wiki for more of this and that")).toBe(
     '"6-114\\u{a}see \\u{1b}[31mthe wiki for more of this"',
   );
@@ -164,30 +164,30 @@ test("a comment that is refused is told with the place", () => {
   expect(findHarmfulText("می\u200cخواهم 👨\u200d👩\u200d👧 \u200f")).toBeUndefined();
 });
 
-describe("comments are compared without what an editor may change", () => {
+describe("canonicalizeComment", () => {
   test.each([
     ["a\r\nb\rc", "a\nb\nc"],
     [" a ", "a"],
     ["e\u0301", "é"],
     [undefined, ""],
     [null, ""],
-  ])("%j as %j", (comment, canonical) => {
+  ])("normalizes %j as %j", (comment, canonical) => {
     expect(canonicalizeComment(comment)).toBe(canonical);
   });
 });
 
-describe("comments are compared by what a person reads of them", () => {
+describe("comment comparison text", () => {
   test.each([
     ["a  b\n\tc\u00a0d ", "a b c d"],
     ["a b", "a b"],
     ["ﬁnance e\u0301", "finance é"],
     [" \n ", ""],
     [undefined, ""],
-  ])("%j as %j", (text, compared) => {
+  ])("normalizes %j as %j", (text, compared) => {
     expect(toComparisonText(text)).toBe(compared);
   });
 
-  test("the form of comparison is its own form of comparison", () => {
+  test("is idempotent", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         expect(toComparisonText(toComparisonText(text))).toBe(toComparisonText(text));
@@ -201,7 +201,7 @@ describe("comments are compared by what a person reads of them", () => {
     ["INC-7: phishing of May", "INC-7: phi", "keeps the first 10 characters only"],
     ["a & b", "a &amp; b", 'keeps "a &amp; b" where "a & b" was sent'],
     ["", "by hand", 'keeps "by hand" where "" was sent'],
-  ])("%j that came back as %j %s", (sent, kept, told) => {
+  ])("describes %j that came back as %j: %s", (sent, kept, told) => {
     expect(describeTextChange(sent, kept)).toBe(told);
   });
 });

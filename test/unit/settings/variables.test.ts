@@ -18,7 +18,7 @@ function namedInSources(): string[] {
   return [...new Set(names)].filter((name) => name !== "EMAIL_SECURITY_API_KEY_ACME");
 }
 
-it("knows every variable that is read, each of which a slip would be told for", () => {
+it("knows every variable in the sources and detects its typos", () => {
   const named = namedInSources();
   expect(named).toContain("EMAIL_SECURITY_OWN_DOMAINS");
   for (const suggestion of named) {
@@ -34,7 +34,7 @@ it.each([
   ["email_security_own_domains", "EMAIL_SECURITY_OWN_DOMAINS"],
   ["EMAIL_SECURITY_TIMEOUT", "EMAIL_SECURITY_TIMEOUT_MS"],
   ["EMAIL_SECURITY_PLAN_DIGETS", "EMAIL_SECURITY_PLAN_DIGEST"],
-])("%s is told", (name, suggestion) => {
+])("reports the misspelled variable %s", (name, suggestion) => {
   expect(findMisspelledVariables({ [name]: "x" })).toEqual([{ name, suggestion }]);
 });
 
@@ -45,6 +45,6 @@ it.each([
   { EMAIL_SECURITY_OWN_DOMAIN: "" },
   { EMAIL_SECURITY_DEPARTMENT: "the team's" },
   { EMAILS: "others'", API_KEYS: "others'" },
-])("%j is nobody's slip", (environment) => {
+])("reports no typo in %j", (environment) => {
   expect(findMisspelledVariables(environment)).toEqual([]);
 });

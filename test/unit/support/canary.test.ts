@@ -64,8 +64,8 @@ const around = fc
   .tuple(fc.string({ unit: "grapheme" }), fc.constantFrom(" ", "\n", '"', ";", "("))
   .map(([text, edge]) => `${text}${edge}`);
 
-describe("a part of the key is found wherever it stands, written as", () => {
-  test.each(Object.entries(WAYS))("%s", (_name, write) => {
+describe("key detection in an encoding", () => {
+  test.each(Object.entries(WAYS))("finds a part of the key written as %s", (_name, write) => {
     fc.assert(
       fc.property(part, around, around, fc.constantFrom("", "x", "xy"), (text, before, after, shift) => {
         // A part of a longer text begins in any place of a group of base64.
@@ -77,7 +77,7 @@ describe("a part of the key is found wherever it stands, written as", () => {
   });
 });
 
-test("in any other text nothing is found", () => {
+test("finds no key in other text", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: "binary", maxLength: 200 }), fc.base64String(), fc.json()), (text) => {
       expect(canary.find("here", text)).toEqual([]);
@@ -88,7 +88,7 @@ test("in any other text nothing is found", () => {
   expect(canary.find("here", canary.key.slice(0, PART - 1))).toEqual([]);
 });
 
-test("it is told where it was found, and how it was written", () => {
+test("reports the place and encoding of a found key", () => {
   const content = gzipSync(JSON.stringify({ key: Buffer.from(canary.key).toString("base64") }));
   expect(canary.find("report.gz", content)).toEqual([{ place: "report.gz", written: "compressed, base64" }]);
 });

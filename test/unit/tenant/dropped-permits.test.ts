@@ -11,7 +11,7 @@ import {
   RATE_LIMIT_SOCKET_VARIABLE,
 } from "../../../provider/tenant/rate-limit-client";
 
-it("ends the connections of one tenant's permits, and of no other's", async () => {
+it("closes the rate limit connections of one tenant only", async () => {
   const folder = mkdtempSync(join(tmpdir(), "email-security-permits-"));
   const server = createServer();
   const path = join(folder, "permits");

@@ -33,7 +33,7 @@ const anyQuery = fc.record({
   verdictScope: fc.constantFrom("global", "graymail"),
 });
 
-it("finds an entry by what it is about, and by its id only among those", () => {
+it("finds an entry by value, and by id only among its duplicates", () => {
   fc.assert(
     fc.property(anyRows, anyQuery, (all, query) => {
       const lists = ENTRY_LISTS.map((list) => {
@@ -58,7 +58,7 @@ it("finds an entry by what it is about, and by its id only among those", () => {
   );
 });
 
-it("takes of the rows of a mailbox one that is stored, then the one that is written so, whatever their order", () => {
+it("prefers a stored row, then the exact spelling of a mailbox", () => {
   const rows: VipEmployeeRow[] = [
     { email: "jane@acme.example", source: "auto" },
     { email: "JANE@acme.example", source: "manual", added_by: "Dana" },

@@ -16,7 +16,7 @@ function controlled(log: string[], name: string): { work: () => Promise<void>; e
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-it("lets writes go on together, and a reading alone", async () => {
+it("runs writes concurrently and reads exclusively", async () => {
   const log: string[] = [];
   const turns = new ReadWriteLock();
   const a = controlled(log, "a");
@@ -38,7 +38,7 @@ it("lets writes go on together, and a reading alone", async () => {
   expect(log.slice(5)).toEqual(["reading ends", "late begins", "late ends"]);
 });
 
-it("goes on after what failed", async () => {
+it("continues after a failed operation", async () => {
   const turns = new ReadWriteLock();
   const fails = () => Promise.reject(new Error("no"));
   await expect(turns.write(fails)).rejects.toThrow("no");

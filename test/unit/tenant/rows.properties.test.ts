@@ -16,7 +16,7 @@ const step = fc.oneof(
   fc.record({ does: fc.constant("named" as const), name }),
 );
 
-test("rows are found by key and by name, in the order they came in, whenever a name is asked for first", () => {
+test("finds rows by key and by name in insertion order", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       const rows = new Rows<Row>((row) => row.name);
@@ -54,7 +54,7 @@ test("rows are found by key and by name, in the order they came in, whenever a n
   );
 });
 
-test("no name is worked out before one is asked for, and then each once", () => {
+test("computes names lazily and once per row", () => {
   let asked = 0;
   const rows = new Rows<Row>((row) => {
     asked += 1;

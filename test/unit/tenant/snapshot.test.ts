@@ -60,14 +60,14 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
 
 const misses = (id: string) => (rows: Rows<Row>) => rows.get(id) === undefined;
 
-it("shares one reading among all who ask, at the same time and after each other", async () => {
+it("shares one fetch among concurrent and consecutive callers", async () => {
   const { snapshot, readings } = harness();
   await Promise.all([snapshot.getRows(), snapshot.getRows(), snapshot.getRows()]);
   await snapshot.getRows();
   expect(readings()).toBe(1);
 });
 
-it("reads anew after a pause, and after a minute however busy it is", async () => {
+it("refetches after an idle pause or a minute of constant use", async () => {
   const { snapshot, readings, wait } = harness();
   await snapshot.getRows();
   wait(4_000);
@@ -83,7 +83,7 @@ it("reads anew after a pause, and after a minute however busy it is", async () =
   expect(readings()).toBe(3);
 });
 
-it("lays own writes over the reading", async () => {
+it("applies own writes to the snapshot", async () => {
   const { snapshot } = harness();
   await snapshot.getRows();
   snapshot.put({ id: "2", value: "b" });
@@ -96,7 +96,7 @@ it("lays own writes over the reading", async () => {
   expect(snapshot.getCached("1")).toEqual({ id: "1", value: "b" });
 });
 
-it("lays a write over a reading that was under way, which may not have seen it", async () => {
+it("applies a write to a fetch already in progress", async () => {
   const { snapshot, hold } = harness();
   const release = hold();
   const reading = snapshot.getRows();
@@ -109,7 +109,7 @@ it("lays a write over a reading that was under way, which may not have seen it",
   expect(rows.get("1")).toBeUndefined();
 });
 
-it("answers a fresh reading that began after it was asked for, shared by all who ask meanwhile", async () => {
+it("shares a refetch that starts after it was requested", async () => {
   const { snapshot, hold, serviceHolds, readings } = harness();
   const release = hold();
   const old = snapshot.getRows();
@@ -122,7 +122,7 @@ it("answers a fresh reading that began after it was asked for, shared by all who
   expect(readings()).toBe(2);
 });
 
-it("makes one fresh reading for all who ask for one in the same moment", async () => {
+it("makes one refetch for all simultaneous requests", async () => {
   const { snapshot, readings } = harness();
   const ask = async (_: unknown, at: number) => {
     // Those who wait for the same thing go on one after another, some steps apart.
@@ -135,7 +135,7 @@ it("makes one fresh reading for all who ask for one in the same moment", async (
   expect(readings()).toBe(2);
 });
 
-it("asks a second reading about what one of several pages misses, once for all who miss something", async () => {
+it("confirms missing rows of a multi-page list with one refetch", async () => {
   const { snapshot, serviceHolds, readings } = harness();
   await snapshot.getRows();
   expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeDefined();
@@ -154,7 +154,7 @@ it("asks a second reading about what one of several pages misses, once for all w
   expect(readings()).toBe(2);
 });
 
-it("takes a reading under way for the second opinion", async () => {
+it("confirms missing rows with a refetch already in progress", async () => {
   const { snapshot, hold, readings } = harness();
   await snapshot.getRows();
   const release = hold();
@@ -169,7 +169,7 @@ it("takes a reading under way for the second opinion", async () => {
   expect(readings()).toBe(2);
 });
 
-it("asks a third reading about what the newest misses and the one before it held", async () => {
+it("refetches again when the last two fetches disagree", async () => {
   const { snapshot, serviceHolds, readings } = harness();
   await snapshot.getRows();
   serviceHolds([]);
@@ -179,7 +179,7 @@ it("asks a third reading about what the newest misses and the one before it held
   expect(readings()).toBe(3);
 });
 
-it("needs no second opinion about a list of one page, nor about what it removed itself", async () => {
+it("skips confirmation for a single-page list and for own removals", async () => {
   const { snapshot, inOnePage, readings } = harness();
   await snapshot.getRows();
   await snapshot.refetch();
@@ -192,7 +192,7 @@ it("needs no second opinion about a list of one page, nor about what it removed 
   expect(readings()).toBe(3);
 });
 
-it("does not take a reading of another time for a second opinion", async () => {
+it("does not confirm missing rows with an expired snapshot", async () => {
   const { snapshot, wait, readings } = harness();
   await snapshot.getRows();
   wait(5_001);
@@ -200,7 +200,7 @@ it("does not take a reading of another time for a second opinion", async () => {
   expect(readings()).toBe(3);
 });
 
-it("counts the age of a reading from its end: one that takes long is used all the same", async () => {
+it("measures a snapshot's age from the end of its fetch", async () => {
   const { snapshot, hold, wait, readings } = harness();
   const release = hold();
   const long = snapshot.getRows();
@@ -212,7 +212,7 @@ it("counts the age of a reading from its end: one that takes long is used all th
   expect(readings()).toBe(1);
 });
 
-it("lays an own write over the reading before, too", async () => {
+it("applies an own write to the previous snapshot too", async () => {
   const { snapshot, readings, wait } = harness();
   await snapshot.getRows();
   await snapshot.refetch();
@@ -225,8 +225,8 @@ it("lays an own write over the reading before, too", async () => {
   expect(readings()).toBe(4);
 });
 
-describe("own writes that the service's list shows late", () => {
-  it("are laid over later readings for three seconds", async () => {
+describe("own write that the list shows late", () => {
+  it("overrides later fetches for three seconds", async () => {
     const { snapshot, wait } = harness();
     await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
@@ -238,7 +238,7 @@ describe("own writes that the service's list shows late", () => {
     expect((await snapshot.refetch()).getAll()).toEqual([{ id: "1", value: "a" }]);
   });
 
-  it("give way to the list once it has shown them", async () => {
+  it("gives way to the list once the list has shown it", async () => {
     const { snapshot, serviceHolds } = harness();
     await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
@@ -248,7 +248,7 @@ describe("own writes that the service's list shows late", () => {
     expect((await snapshot.refetch()).getAll()).toEqual([]);
   });
 
-  it("are laid over in the state of the last write of a key", async () => {
+  it("overrides the list by the last write of its key", async () => {
     const { snapshot, serviceHolds } = harness([]);
     await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
@@ -257,7 +257,7 @@ describe("own writes that the service's list shows late", () => {
     expect((await snapshot.refetch()).getAll()).toEqual([]);
   });
 
-  it("of a name don't hide what is added under it again", async () => {
+  it("hides no row that is added again after a removal by name", async () => {
     const { snapshot } = harness();
     await snapshot.getRows();
     snapshot.dropByName("a");
@@ -267,8 +267,8 @@ describe("own writes that the service's list shows late", () => {
   });
 });
 
-describe("a row that the service doesn't know", () => {
-  it("is missing once a later reading misses it too", async () => {
+describe("row that the service doesn't know", () => {
+  it("is missing until a later fetch contains it", async () => {
     const { snapshot, inOnePage, readings } = harness();
     inOnePage();
     await snapshot.getRows();
@@ -279,7 +279,7 @@ describe("a row that the service doesn't know", () => {
     expect(readings()).toBe(2);
   });
 
-  it("isn't missing by a reading that was asked for before, and began after", async () => {
+  it("is present when a refetch requested earlier starts later", async () => {
     const { snapshot } = harness();
     await snapshot.getRows();
     const fresh = snapshot.refetch();
@@ -287,7 +287,7 @@ describe("a row that the service doesn't know", () => {
     expect((await fresh).get("1")).toBeDefined();
   });
 
-  it("isn't missing by a reading that was under way", async () => {
+  it("is not confirmed missing by a fetch already in progress", async () => {
     const { snapshot, hold, readings } = harness();
     await snapshot.getRows();
     const release = hold();
@@ -301,8 +301,8 @@ describe("a row that the service doesn't know", () => {
   });
 });
 
-describe("a list that may hide what an earlier run wrote", () => {
-  it("is read again with growing pauses, until 3 s after the first reading", async () => {
+describe("list that may lag behind an earlier run's writes", () => {
+  it("is refetched with backoff until 3 s after the first fetch", async () => {
     const { snapshot, readings, now } = harness();
     await snapshot.getRows();
     const times: number[] = [];
@@ -311,14 +311,14 @@ describe("a list that may hide what an earlier run wrote", () => {
     expect(readings()).toBe(6);
   });
 
-  it("is read once for all who ask at about the same time", async () => {
+  it("is refetched once for concurrent callers", async () => {
     const { snapshot, readings } = harness();
     await snapshot.getRows();
     await Promise.all([snapshot.refetchIfLagging(), snapshot.refetchIfLagging()]);
     expect(readings()).toBe(2);
   });
 
-  it("is read fewer times where a reading takes long", async () => {
+  it("is refetched fewer times when fetches are slow", async () => {
     const { snapshot, hold, wait, readings } = harness();
     await snapshot.getRows();
     const release = hold();
@@ -333,7 +333,7 @@ describe("a list that may hide what an earlier run wrote", () => {
   });
 });
 
-it("passes a failure on to all who wait, and reads anew for the next", async () => {
+it("rejects every waiting caller on failure and fetches again afterwards", async () => {
   let down = true;
   const snapshot = new Snapshot<Row>({
     read: async () => {

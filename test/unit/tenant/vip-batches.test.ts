@@ -62,7 +62,7 @@ it("sends 2,500 additions of one comment in three requests", async () => {
   expect(results[1_234]).toEqual({ added: [person(1_234)], already_vip: [], not_in_org: [] });
 });
 
-it("sends nothing before the gathering time is over, and all that came until then", async () => {
+it("waits for the batch window before sending", async () => {
   const { batches, time, sent } = harness();
   const first = batches.add(person(1), "Board");
   await turn();
@@ -74,7 +74,7 @@ it("sends nothing before the gathering time is over, and all that came until the
   expect(sent).toEqual(["add 2 Board"]);
 });
 
-it("groups additions by comment exactly as it is sent, and apart from removals", async () => {
+it("batches additions by exact comment and separately from removals", async () => {
   const { batches, time, sent } = harness();
   const all = Promise.all([
     ...["Board", "board", "Board ", "", undefined, "undefined", "Board"].map((comment, at) =>
@@ -96,7 +96,7 @@ it("groups additions by comment exactly as it is sent, and apart from removals",
   ]);
 });
 
-it("gathers those who come while a batch is on its way for the next one", async () => {
+it("collects additions for the next batch while one is in flight", async () => {
   let answer = () => {};
   const held = new Promise<void>((resolve) => {
     answer = resolve;
@@ -118,7 +118,7 @@ it("gathers those who come while a batch is on its way for the next one", async 
   expect(sent).toEqual(["add 1 Board", "add 1 Other", "add 2 Board"]);
 });
 
-it("sends one mailbox once, and answers all who asked for it", async () => {
+it("sends a mailbox once and answers every caller", async () => {
   const { batches, time, sent } = harness(async () => ({
     added: [],
     already_vip: ["Ruth@ACME.example"],
@@ -131,7 +131,7 @@ it("sends one mailbox once, and answers all who asked for it", async () => {
   expect(sent).toEqual(["add 1 CEO"]);
 });
 
-it("rejects outsiders each with its own address, and sends the rest once again", async () => {
+it("rejects each outsider by its address and resends the rest once", async () => {
   const { batches, time, sent } = harness(refusing([person(1), person(3)]));
   const all = Promise.allSettled(["Person-1@acme.example", ...people(5)].map((email) => batches.add(email, "Board")));
   await time.endGathering();
@@ -158,7 +158,7 @@ it("rejects outsiders each with its own address, and sends the rest once again",
   expect(error.cause).toBeUndefined();
 });
 
-it("sends nothing again when all are outsiders", async () => {
+it("resends nothing when all mailboxes are outsiders", async () => {
   const { batches, time, sent } = harness(refusing(people(3)));
   const all = Promise.allSettled(people(3).map((email) => batches.add(email, undefined)));
   await time.endGathering();
@@ -166,7 +166,7 @@ it("sends nothing again when all are outsiders", async () => {
   expect(sent).toEqual(["add 3 undefined"]);
 });
 
-it("goes on with a service that names one outsider a time, five rounds at most", async () => {
+it("sends at most five requests when outsiders are named singly", async () => {
   const four = harness(refusing(people(4), 1));
   const settled = Promise.allSettled(people(10).map((email) => four.batches.add(email, "x")));
   await four.time.endGathering();
@@ -185,7 +185,7 @@ it("goes on with a service that names one outsider a time, five rounds at most",
   expect(six.sent).toHaveLength(5);
 });
 
-it("fails all with a refusal that names nobody of the batch", async () => {
+it("rejects the whole batch when an error names none of its mailboxes", async () => {
   const refusal = outside(["somebody.else@acme.example"]);
   const { batches, time, sent } = harness(() => Promise.reject(refusal));
   const all = Promise.allSettled(people(3).map((email) => batches.add(email, "x")));
@@ -194,7 +194,7 @@ it("fails all with a refusal that names nobody of the batch", async () => {
   expect(sent).toHaveLength(1);
 });
 
-it("finds the one address that the service refuses without naming it, by halves", async () => {
+it("bisects a batch to find the one rejected address", async () => {
   const bad = new BadRequestError("ERR_BAD_REQUEST", "bad", { request });
   const { batches, time, sent } = harness(async (emails) => {
     if (emails.includes(person(700))) throw bad;
@@ -207,7 +207,7 @@ it("finds the one address that the service refuses without naming it, by halves"
   expect(sent.length).toBeLessThanOrEqual(21);
 });
 
-it("gives up on halving where the service refuses whatever it is sent", async () => {
+it("stops bisecting when the service rejects everything", async () => {
   const bad = new BadRequestError("ERR_BAD_REQUEST", "the comment is too long", { request });
   const { batches, time, sent } = harness(() => Promise.reject(bad));
   const all = Promise.allSettled(people(1_000).map((email) => batches.add(email, "x")));
@@ -216,7 +216,7 @@ it("gives up on halving where the service refuses whatever it is sent", async ()
   expect(sent.length).toBeLessThanOrEqual(26);
 });
 
-it("passes any other failure to every caller of its batch alone", async () => {
+it("rejects only the callers of the failed batch", async () => {
   const broken = new ServerError("ERR_SERVER", "boom", { request });
   const { batches, time, sent } = harness(async (emails) => {
     if (emails.includes(person(1_500))) throw broken;

@@ -57,7 +57,7 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, string[]]>([
   expect(read(options)).toEqual(outputs);
 });
 
-it("takes a name with an equals sign for a file when a path begins it", () => {
+it("treats ./name=value as a file name", () => {
   expect(parseOutputs({ format: "json", output: ["./json=a"] }, FORMATS)[0]).toEqual({
     format: "json",
     to: { file: "./json=a" },
@@ -84,7 +84,7 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
   expect(() => parseOutputs({ ...options, ...(output && { output }) }, FORMATS)).toThrow(message);
 });
 
-it("refuses a directory and a read-only file before any work is done", () => {
+it("refuses a directory and a read-only file up front", () => {
   mkdirSync(file("there.md"));
   writeFileSync(file("kept.md"), "kept", { mode: 0o400 });
   for (const [name, why] of [
@@ -95,7 +95,7 @@ it("refuses a directory and a read-only file before any work is done", () => {
   }
 });
 
-it("moves text to stderr where an option uses stdout, and refuses anything else there", () => {
+it("moves text to stderr when another option uses stdout", () => {
   expect(read({}, "--events")).toEqual(["text:stderr"]);
   expect(read({ output: ["a.md"] }, "--events")).toEqual(["markdown:a.md", "text:stderr"]);
   for (const options of [{ format: "json" as const }, { output: ["-"] }, { output: ["json=-"] }]) {
@@ -105,7 +105,7 @@ it("moves text to stderr where an option uses stdout, and refuses anything else 
   }
 });
 
-it("prints no text of a command that has none", () => {
+it("prints no text for a command without a text format", () => {
   expect(parseOutputs({}, ["csv"])).toEqual([{ format: "csv", to: "stdout" }]);
   const to = { file: file("a.dat") };
   expect(parseOutputs({ output: [to.file] }, ["csv"])).toEqual([{ format: "csv", to }]);
@@ -122,7 +122,7 @@ async function write(outputs: readonly Output<keyof typeof RENDERERS>[]): Promis
   return told;
 }
 
-it("writes each output in its format, and names the files on stderr", async () => {
+it("writes each output in its format and names files on stderr", async () => {
   const json = { format: "json", to: { file: file("a.json") } } as const;
   const told = await write([json, { format: "text", to: "stdout" }]);
   expect(told).toEqual(["stdout: text\n", `stderr: Wrote ${json.to.file}.`]);
@@ -130,7 +130,7 @@ it("writes each output in its format, and names the files on stderr", async () =
   expect(statSync(json.to.file).mode & 0o777).toBe(0o600);
 });
 
-it("keeps a file's mode, and what a link points to", async () => {
+it("keeps a file's mode and its symbolic link", async () => {
   writeFileSync(file("real.md"), "before");
   chmodSync(file("real.md"), 0o644);
   symlinkSync("real.md", file("link.md"));
@@ -139,7 +139,7 @@ it("keeps a file's mode, and what a link points to", async () => {
   expect(statSync(file("real.md")).mode & 0o777).toBe(0o644);
 });
 
-it("writes no file when one can't be rendered", async () => {
+it("writes no file when one of them fails to render", async () => {
   const outputs: Output<Format>[] = [
     { format: "markdown", to: { file: file("a.md") } },
     { format: "json", to: { file: file("a.json") } },

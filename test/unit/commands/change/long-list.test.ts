@@ -5,7 +5,7 @@ import { prepareListChange } from "../../../../provider/commands/change/prepare-
 import { refang } from "../../../../provider/settings/refang";
 import { settingsFolder } from "../../../support/settings-folder";
 
-it("of thousands of entries, the parser of YAML reads those alone that need it", () => {
+it("runs the YAML parser only on entries that need it", () => {
   const plain = Array.from(
     { length: 3_000 },
     (_, at) => `  - value: host-${at}.example\n    comment: seen in campaign ${at}\n    expires: 2027-01-31\n`,

@@ -34,7 +34,7 @@ const CASES = Object.keys(LAYOUTS).flatMap((layout) =>
     .map(([name, change]) => ({ name, layout, change })),
 );
 
-it.each(CASES)("$name of many values in $layout takes steps in proportion to them", ({ layout, change }) => {
+it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout, change }) => {
   const stepsOf = (scale: number): number => {
     const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
     const some = hosts.filter((_host, at) => at % 4 === 0);

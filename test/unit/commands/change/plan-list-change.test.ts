@@ -59,7 +59,7 @@ function difference({ edits }: ListChangePlan): { added: string[]; gone: string[
   return { added, gone: old.filter((line) => !now.includes(line)) };
 }
 
-it("adds what is new, once, and says what stands above it", () => {
+it("adds a new value once and notes the entry that covers it", () => {
   const metadata = { ticket: "INC-2", expires: "2026-12-23" };
   const planned = plan({
     do: "add",
@@ -82,14 +82,14 @@ it("adds what is new, once, and says what stands above it", () => {
   });
 });
 
-it("says of a mailbox that its domain's entry covers it", () => {
+it("notes that a domain's entry covers a mailbox", () => {
   const planned = plan({ do: "add", section: "deny", values: values("x@bad.example"), metadata: {} });
   expect(planned.steps[0]?.notes).toEqual([
     "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already.",
   ]);
 });
 
-it("leaves what is there, in an included file too, and says when it ends sooner", () => {
+it("leaves existing entries unchanged, in included files too", () => {
   const given = values("bad.example", "base.example");
   const planned = plan({ do: "add", section: "deny", values: given, metadata: { expires: "never" } });
   expect(planned.edits).toEqual([]);
@@ -99,7 +99,7 @@ it("leaves what is there, in an included file too, and says when it ends sooner"
   ]);
 });
 
-it("replaces what ended", () => {
+it("replaces an expired entry", () => {
   const metadata = { ticket: "INC-3", expires: "2027-03-03" };
   const planned = plan({ do: "add", section: "deny", values: values("old.example"), metadata });
   expect(difference(planned)).toEqual({
@@ -108,7 +108,7 @@ it("replaces what ended", () => {
   });
 });
 
-it("puts on the other list what ended on the one", () => {
+it("replaces an expired deny with an allow", () => {
   const metadata = { expires: "2027-03-03" };
   const planned = plan({ do: "add", section: "allow", values: values("old.example"), metadata });
   expect(planned.refusals).toEqual([]);
@@ -121,7 +121,7 @@ it("puts on the other list what ended on the one", () => {
   });
 });
 
-it("moves with owner and end, and leaves what was said of the old place", () => {
+it("moves an entry with its owner and expiry, dropping other metadata", () => {
   const metadata = { ticket: "INC-4" };
   const planned = plan({ do: "move", to: "deny", values: values("partner.example"), metadata });
   expect(difference(planned)).toEqual({
@@ -131,7 +131,7 @@ it("moves with owner and end, and leaves what was said of the old place", () => 
   expect(planned.steps[0]?.notes[1]).toBe("Said of its old place, and left behind: comment, approvedBy, reviewed.");
 });
 
-it("sets an end, and says when that is earlier", () => {
+it("sets a new expiry and notes that it is earlier", () => {
   const planned = plan({ do: "extend", values: values("bad.example"), metadata: { expires: "2026-12-01" } });
   expect(difference(planned)).toEqual({
     added: ["    expires: 2026-12-01"],
@@ -140,7 +140,7 @@ it("sets an end, and says when that is earlier", () => {
   expect(planned.steps[0]?.notes[1]).toBe("Its new end is earlier than it was.");
 });
 
-it("says what else changes where the end stays", () => {
+it("applies other metadata when the expiry stays the same", () => {
   const given = values("bad.example");
   const metadata = { expires: "2027-01-01", ticket: "INC-9" };
   const planned = plan({ do: "extend", values: given, metadata });
@@ -153,7 +153,7 @@ it("says what else changes where the end stays", () => {
   expect(same.edits).toEqual([]);
 });
 
-it("keeps something as it is, with who decided and what else is said of it", () => {
+it("records a keep decision along with changed metadata", () => {
   const reviewed = { on: "2026-11-23", by: "lena@acme.example", reason: "in use" };
   const metadata = { owner: "Ruth" };
   const planned = plan({ do: "keep", values: values("partner.example"), metadata, reviewed });
@@ -166,7 +166,7 @@ it("keeps something as it is, with who decided and what else is said of it", () 
   });
 });
 
-it("removes an element with its comment, and one that ended", () => {
+it("removes an entry with its comment, even an expired one", () => {
   const planned = plan({ do: "remove", values: values("bad.example", "old.example"), metadata: {} });
   expect(difference(planned)).toEqual({
     added: [],
@@ -234,7 +234,7 @@ it.each<[string, ListChange, RegExp]>([
   expect(planned.edits).toEqual([]);
 });
 
-it("takes the one of several that is said", () => {
+it("removes the entry in the given scope", () => {
   const planned = plan({ do: "remove", scope: "graymail", values: values("two.example"), metadata: {} });
   expect(difference(planned)).toEqual({
     added: [],

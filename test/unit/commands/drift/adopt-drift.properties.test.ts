@@ -42,7 +42,7 @@ const worlds = fc.record({
   ),
 });
 
-it("leaves nothing to say of what was adopted, whatever the console did, and touches nothing else", () => {
+it("leaves no drift in adopted values and changes nothing else", () => {
   fc.assert(
     fc.property(worlds, ({ isFlow, isPart, values }) => {
       // Something stays as it was: else it would be another tenant, as it seems.

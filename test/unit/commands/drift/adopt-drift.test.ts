@@ -83,7 +83,7 @@ const said = ({ steps, unadopted }: Adoption): string[] => [
   ...unadopted.map(({ item, reason }) => `left ${item.key}: ${reason}`),
 ];
 
-describe("adopting what was changed", () => {
+describe("adopting changed entries", () => {
   const SETTINGS = `version: 1
 deny:
   # the first
@@ -99,7 +99,7 @@ deny:
   - short.example   # as it was
 `;
 
-  it("takes the comment, leaves all else byte for byte, and drops who agreed to what stood before", () => {
+  it("takes the comment, drops the approval and keeps everything else", () => {
     const acme = world({
       files: { "acme/settings.yaml": SETTINGS },
       rows: [
@@ -132,7 +132,7 @@ deny:
     expect(acme.planned(after)).toEqual([]);
   });
 
-  it("moves to the list where the tenant has it, without what was said of the old one", () => {
+  it("moves an entry to the other list without its ticket, approval and review", () => {
     const acme = world({
       files: { "acme/settings.yaml": `${SETTINGS}allow: [fine.example]\n` },
       rows: [
@@ -153,7 +153,7 @@ deny:
     expect(acme.planned(after)).toEqual([]);
   });
 
-  it("says what the team's policy asks for of it, and of nothing else", () => {
+  it("reports policy violations of adopted entries only", () => {
     const acme = world({
       files: {
         "acme/settings.yaml":
@@ -172,7 +172,7 @@ deny:
     ]);
   });
 
-  it("does not move what would be refused as risky there", () => {
+  it("doesn't move an entry to a list where it is refused as risky", () => {
     const acme = world({
       files: {
         "acme/settings.yaml": 'version: 1\ndeny: [{ value: gmail.com, acceptRisk: "meant" }, b.example]\n',
@@ -184,7 +184,7 @@ deny:
     ]);
   });
 
-  it("takes an entry that stands there in another scope for one whose scope was changed", () => {
+  it("treats an entry in another scope as a scope change", () => {
     const acme = world({
       files: {
         "acme/settings.yaml":
@@ -213,7 +213,7 @@ deny:
     expect(said(acme.adopt("added", "removed"))).toHaveLength(4);
   });
 
-  it("declares it for the tenant alone where an included file has it", () => {
+  it("overrides an included file's entry for the tenant alone", () => {
     const BASELINE =
       "version: 1\ndeny:\n  - { value: bulk.example, comment: ours, ticket: INC-1, expires: 2027-01-01 }\n  - moved.example\n";
     const acme = world({
@@ -245,13 +245,13 @@ deny:
   });
 });
 
-describe("adopting what was removed", () => {
+describe("adopting removed entries", () => {
   const list = (count: number): string =>
     Array.from({ length: count }, (_, at) => `  - n${at}.example # ${at}\n`).join("");
   const rows = (from: number, until: number) =>
     Array.from({ length: until - from }, (_, at) => row("deny", `n${from + at}.example`));
 
-  it("takes entries and VIPs out with their comments, and nothing else", () => {
+  it("removes entries and VIPs with their comments and nothing else", () => {
     const acme = world({
       files: {
         "acme/settings.yaml": `version: 1\nvips: [ceo@acme.example, cfo@acme.example]\ndeny:\n${list(4)}  # why\n  - gone.example\n`,
@@ -272,7 +272,7 @@ describe("adopting what was removed", () => {
     });
   });
 
-  it("never removes what the files declare and no run has brought there, nor what others declare", () => {
+  it("keeps entries that are protected, included or never applied", () => {
     const files = {
       "acme/settings.yaml":
         "version: 1\ninclude: [../baseline.yaml]\nlists: { entries: { protect: [safe.example] } }\ndeny: [kept.example, new.example, safe.example, both.example, over.example]\n",
@@ -300,7 +300,7 @@ describe("adopting what was removed", () => {
     expect(unread.adopt(...ALL).unadopted).toHaveLength(5);
   });
 
-  it("does not follow a list that lost much, unless the file says that it is meant", () => {
+  it("refuses mass removal unless the file confirms it", () => {
     const texts = (options: string) => ({
       "acme/settings.yaml": `version: 1\n${options}deny:\n${list(30)}`,
     });
@@ -321,7 +321,7 @@ describe("adopting what was removed", () => {
   });
 });
 
-describe("what the stack's last run left", () => {
+describe("the stack's last applied state", () => {
   const files = {
     "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }, b.example]\n",
   };
@@ -332,7 +332,7 @@ describe("what the stack's last run left", () => {
     ["the files moved", "deny: before", "the files declare it otherwise since the stack's last run", 0],
     ["both moved", "deny: once", "changed at the tenant since the stack's last run", 0],
     ["it was never the stack's", "(unmanaged) deny: before", "this stack has never declared it", 0],
-  ])("is told, and decides, where %s", (_case, text, told, adopted) => {
+  ])("decides what is adopted where %s", (_case, text, told, adopted) => {
     const acme = world({
       files,
       rows: there,
@@ -346,7 +346,7 @@ describe("what the stack's last run left", () => {
   });
 });
 
-it("without the stack's state, it is told that it is not known whether the tenant moved at all", () => {
+it("leaves the cause of drift open without the stack's state", () => {
   const acme = world({
     files: { "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }]\n" },
     rows: [row("deny", "bad.example", { comment: "before" })],
@@ -358,7 +358,7 @@ it("without the stack's state, it is told that it is not known whether the tenan
 });
 
 describe("hostile text", () => {
-  it.each(Object.entries(HOSTILE))("is adopted as text or left, of %s", (_what, text) => {
+  it.each(Object.entries(HOSTILE))("is adopted as plain text or skipped: %s", (_what, text) => {
     const comment = text.toWellFormed();
     const acme = world({
       files: { "acme/settings.yaml": "version: 1\ndeny: [bad.example, b.example]\n" },
@@ -377,7 +377,7 @@ describe("hostile text", () => {
   });
 });
 
-it("takes steps in proportion to what it adopts", () => {
+it("adopts drift in linear time", () => {
   const stepsOf = (scale: number): number => {
     const hosts = (name: string): string[] => Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
     const [kept, gone] = [hosts("kept"), hosts("gone")];

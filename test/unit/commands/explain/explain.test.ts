@@ -26,7 +26,7 @@ function codesInSource(): string[] {
   return [...new Set(codes)].filter((code) => !NOT_OURS.test(code)).sort();
 }
 
-it("explains every code that occurs in the package, and no other", () => {
+it("explains exactly the codes that occur in the package", () => {
   expect(Object.keys(EXPLANATIONS).sort()).toEqual(codesInSource());
 });
 
@@ -37,7 +37,7 @@ it("lists every code once", () => {
 
 const ALL = CODE_GROUPS.flatMap(({ codes }) => codes.map((code) => [code, getExplanation(code)] as const));
 
-it.each(ALL)("%s: says in sentences what happened, of what, what to do, and what is next", (_code, one) => {
+it.each(ALL)("explains the meaning, causes, remedies and next step of %s", (_code, one) => {
   expect(one.means).toMatch(/^[A-Z`].*\.$/s);
   expect(one.example).not.toBe("");
   expect(one.causes.length).toBeGreaterThan(0);
@@ -47,7 +47,7 @@ it.each(ALL)("%s: says in sentences what happened, of what, what to do, and what
   expect(one.next).toMatch(/^(?:email-security|pulumi|npx|ls) \S/);
 });
 
-it.each(Object.keys(RISKS))("%s: its example is an entry that is refused for it", (code) => {
+it.each(Object.keys(RISKS))("shows a refused entry as the example of %s", (code) => {
   expect(getExplanation(code as ExplainableCode).example).toMatch(
     new RegExp(`^value is "\\S+", which is refused \\(${code}[,)]`),
   );
@@ -61,7 +61,7 @@ it.each<[written: string, code: ExplainableCode]>([
   ["rollout-not-allowed", "ERR_ROLLOUT_NOT_ALLOWED"],
   ["allow-free-mail", "allow-free-mail"],
   ["(ALLOW_FREE_MAIL)", "allow-free-mail"],
-])("takes %s for %s", (written, code) => expect(parseCode(written)).toBe(code));
+])("parses %s as %s", (written, code) => expect(parseCode(written)).toBe(code));
 
 it.each<[written: string, code: ExplainableCode | undefined]>([
   ["ERR_EXSITS", "ERR_EXISTS"],
@@ -70,7 +70,7 @@ it.each<[written: string, code: ExplainableCode | undefined]>([
   ["allow-freemail", "allow-free-mail"],
   ["toString", undefined],
   ["", undefined],
-])("%s is none; the nearest is %s", (written, code) => {
+])("rejects %s and suggests %s", (written, code) => {
   expect(parseCode(written)).toBeUndefined();
   expect(findNearestCode(written)).toBe(code);
 });

@@ -41,7 +41,7 @@ const report = (tenants: readonly TenantMatches[]): FindReport => ({
   isComplete: tenants.every(({ unread }) => unread.length === 0),
 });
 
-it("tells once what is the same in many tenants, and counts those that are not named", () => {
+it("groups identical matches and counts the tenants it doesn't name", () => {
   const many = Array.from({ length: 120 }, (_, at) => tenant(`t${at}`));
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
   expect(renderFindText(report([...many, tenant("without", { found: [] })])).replaceAll(/\s+/g, " ")).toBe(
@@ -49,7 +49,7 @@ it("tells once what is the same in many tenants, and counts those that are not n
   );
 });
 
-it("tells of makers that differ that they do, and puts nobody's name on all", () => {
+it("names no author where authors differ", () => {
   const by = (name: string, maker: string): TenantMatches =>
     tenant(name, { found: [found({ there: [{ id: "1", list: "deny", by: maker }] })] });
   const text = renderFindText(report([by("a", "Dana"), by("b", "Tomas")]));
@@ -57,7 +57,7 @@ it("tells of makers that differ that they do, and puts nobody's name on all", ()
   expect(text).not.toContain("Dana");
 });
 
-it("tells a VIP as one, an IDN in its own script, and what could not be read", () => {
+it("shows a VIP's internationalized domain in its own script", () => {
   const vip = found({
     kind: "vip",
     value: "ceo@xn--mnchen-3ya.example",
@@ -77,7 +77,7 @@ Not all could be read, so there may be more:
 `);
 });
 
-it("does nothing in a terminal, whatever names and texts come from outside, and keeps to its columns", () => {
+it("prints hostile text as plain text within the terminal width", () => {
   const declared = {
     list: "deny",
     file: `settings/${HOSTILE}.yaml`,
@@ -120,7 +120,7 @@ it("does nothing in a terminal, whatever names and texts come from outside, and 
   expect(findSchema.parse(all)).toEqual(all);
 });
 
-it("counts a tenant that could not be read as none that was searched", () => {
+it("doesn't count an unreadable tenant as searched", () => {
   const failed: TenantMatches["unread"] = [{ where: "tenant", code: "ERR_AUTH", message: "refused" }];
   const unread = tenant("b", { found: [], unread: failed });
   const headline = (tenants: readonly TenantMatches[]): string => renderFindText(report(tenants)).split("\n")[0] ?? "";
@@ -130,7 +130,7 @@ it("counts a tenant that could not be read as none that was searched", () => {
   );
 });
 
-it("cuts a long reason between words, so that no variable's name is cut", () => {
+it("truncates a long reason between words", () => {
   const message = `${"x".repeat(10)} ${"word ".repeat(195)}EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=acme`;
   const text = renderFindText(
     report([tenant("b", { found: [], unread: [{ where: "tenant", code: "ERR_AUTH", message }] })]),

@@ -8,7 +8,7 @@ import { type SettingsHistory, settingsHistory } from "../../../support/settings
 
 /* What check-approvals.test.ts has a sample of. */
 
-describe("an entry that a change adds", () => {
+describe("an added entry", () => {
   it.each<[string, string, Given[] | "head", string]>([
     [
       "nobody approved",
@@ -46,7 +46,7 @@ describe("an entry that a change adds", () => {
       [{ login: "mei", commit: "0".repeat(40) }],
       'and "mei" approved commit 0000000000, which is not in this clone; let them approve the change as it is now, or fetch its whole history (`fetch-depth: 0`)',
     ],
-  ])("is not proven where %s", async (_name, name, given, why) => {
+  ])("is unproven where %s", async (_name, name, given, why) => {
     using made = change(by(name));
     const approvals = (given as Given[]).map((one) => ({
       ...one,
@@ -57,7 +57,7 @@ describe("an entry that a change adds", () => {
     ]);
   });
 
-  it("is not proven by who wrote one of its commits, whoever proposes it", async () => {
+  it("is unproven when its approver wrote a commit of the change", async () => {
     using made = change(by("Mei Chen"));
     made.history.git(
       "-c",
@@ -76,7 +76,7 @@ describe("an entry that a change adds", () => {
   });
 });
 
-describe("who wrote a commit", () => {
+describe("authorship of a commit", () => {
   const merged = (own: string, more?: (history: SettingsHistory) => void) => {
     const made = change(by("Mei Chen"));
     const { git, commit } = made.history;
@@ -97,7 +97,7 @@ describe("who wrote a commit", () => {
     ["a login in place of the name", "Mei <m@x.example>"],
     ["the mailbox that GitHub gives to it", "M. C. <123+mei@users.noreply.github.com>"],
     ["the mailbox that GitLab gives to it", "M. C. <123-mei@users.noreply.gitlab.com>"],
-  ])("is known by %s", async (_, own) => {
+  ])("is recognized by %s", async (_, own) => {
     using made = change(by("Mei Chen"));
     made.history.git("commit", "--quiet", "--amend", `--author=${own}`, "--no-edit");
     expect((await check(made.history, headOf(made.history))).told).toEqual([
@@ -105,7 +105,7 @@ describe("who wrote a commit", () => {
     ]);
   });
 
-  it("is who merged, where the merge says more than the two that it brings together", async () => {
+  it("includes whoever merged only if the merge adds changes", async () => {
     using plain = merged("Mei Chen <m@x.example>");
     expect((await check(plain.history, headOf(plain.history))).told).toEqual([]);
     using more = merged("Mei Chen <m@x.example>", (history) => {
@@ -119,10 +119,10 @@ describe("who wrote a commit", () => {
   });
 });
 
-describe("what was approved is what stands there now", () => {
+describe("an approval", () => {
   const given = (commit: string): Given[] => [{ login: "tomas-l", commit }];
 
-  it("an entry that stood so in the approved commit stays proven, whatever came beside it and from main", async () => {
+  it("stays valid for an unchanged entry after later commits and merges", async () => {
     using made = change(by("Tomas Lindqvist"));
     const { history, head } = made;
     history.commit("Another file", { "README.md": "Words\n" });
@@ -133,7 +133,7 @@ describe("what was approved is what stands there now", () => {
     expect(await check(history, given(head))).toMatchObject({ told: [], checked: 1, unchanged: 1 });
   });
 
-  it("what main took out meanwhile, and a merge brings back, is new", async () => {
+  it("is required for a removed entry that a merge restores", async () => {
     using made = change({ "README.md": "Words\n" });
     const { history } = made;
     history.git("switch", "--quiet", "main");
@@ -146,13 +146,13 @@ describe("what was approved is what stands there now", () => {
   });
 });
 
-describe("an entry that stood there before", () => {
+describe("an existing entry", () => {
   it.each([
     ["its end", { approvedBy: "Somebody Gone", expires: "2027-01-01" }],
     ["its owner", { approvedBy: "Somebody Gone", owner: "Mo" }],
     ["its comment", { approvedBy: "Somebody Gone", comment: "Else" }],
     ["who approved", { approvedBy: "Tomas Lindqvist" }],
-  ])("is asked again where a change alters %s", async (_name, fields) => {
+  ])("needs approval again when a change alters %s", async (_name, fields) => {
     using made = change({ "settings/acme.yaml": tenant(entry(fields, "old.example")) });
     expect(await check(made.history, [])).toMatchObject({
       told: [expect.any(String)],
@@ -161,13 +161,13 @@ describe("an entry that stood there before", () => {
     });
   });
 
-  it("is not where it is written otherwise, moved within its file, or only looked at", async () => {
+  it("needs no approval when reformatted, moved within its file or reviewed", async () => {
     const written = `version: 1\ninclude: [baseline.yaml]\ndeny: [evil.example]\nallow:\n  - value: OLD.example\n    comment: Contract\n    acceptRisk: all of it\n    approvedBy: Somebody Gone\n    reviewed: { on: 2026-11-20, by: Mei Chen }\n`;
     using made = change({ "settings/acme.yaml": written });
     expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notAsked: 1 });
   });
 
-  it("is not where it moves into another file of the tenant, and is where it comes to other tenants so", async () => {
+  it("needs approval when a moved entry reaches other tenants", async () => {
     const part = "version: 1\nallow:\n";
     const files = {
       "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml, acme/allow.yaml]\n",
@@ -183,7 +183,7 @@ describe("an entry that stood there before", () => {
     ]);
   });
 
-  it("is asked where a change brings it back into a tenant, by an include or without its removal", async () => {
+  it("needs approval when a change restores it in a tenant", async () => {
     const history = settingsHistory();
     const removing = "version: 1\ninclude: [baseline.yaml]\nremove: { allow: [old.example] }\n";
     history.commit("Begin", {
@@ -206,7 +206,7 @@ describe("an entry that stood there before", () => {
     history[Symbol.dispose]();
   });
 
-  it("is asked in another tenant's file into which it is copied", async () => {
+  it("needs approval when copied into another tenant's file", async () => {
     using made = change({ "settings/other.yaml": tenant(old) });
     expect((await check(made.history, [])).told).toEqual([
       expect.stringMatching(
@@ -216,10 +216,10 @@ describe("an entry that stood there before", () => {
   });
 });
 
-describe("a file that another one includes is still what somebody may apply", () => {
+describe("a file that another file includes", () => {
   const hiding = "version: 1\ninclude: [acme.yaml]\nremove: { allow: [partner.example] }\n";
 
-  it("so what a new file takes out of a tenant's is asked all the same", async () => {
+  it("needs approval for entries that a new including file removes", async () => {
     using made = change({ ...by("Tomas Lindqvist"), "settings/zzz.yaml": hiding });
     const unapproved = await check(made.history, []);
     expect(unapproved.told).toEqual([
@@ -229,7 +229,7 @@ describe("a file that another one includes is still what somebody may apply", ()
     expect((await check(made.history, [{ login: "tomas-l", commit: made.head }])).told).toEqual([]);
   });
 
-  it("be that file there since long, or what it declares declared by that one before", async () => {
+  it("needs approval for entries that an existing including file removes", async () => {
     using history = settingsHistory();
     history.commit("Begin", {
       "settings/baseline.yaml": BASELINE,
@@ -252,7 +252,7 @@ describe("a file that another one includes is still what somebody may apply", ()
   });
 });
 
-describe("a change can't make its own rules", () => {
+describe("approval rules in a change", () => {
   const sock = "policy: { approvers: { Sock Puppet: sock } }\n";
 
   it.each<[string, Record<string, string | undefined>]>([
@@ -279,7 +279,7 @@ describe("a change can't make its own rules", () => {
         "settings/acme2.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}`,
       },
     ],
-  ])("%s", async (_name, files) => {
+  ])("reject approvers that the change introduces: %s", async (_name, files) => {
     using made = change(files);
     const { told } = await check(made.history, [{ login: "sock", commit: made.head }]);
     expect(told.filter((one) => one.includes('"partner.example" says that'))).toHaveLength(1);
@@ -288,20 +288,20 @@ describe("a change can't make its own rules", () => {
   it.each<[string, Record<string, string | undefined>]>([
     ["demand no more", { "settings/baseline.yaml": "version: 1\n", "settings/acme.yaml": tenant(old, entry({})) }],
     ["demand no more, in a new file", { "settings/new.yaml": `version: 1\nallow:\n${entry({})}` }],
-  ])("%s", async (_name, files) => {
+  ])("keep the approval requirement: %s", async (_name, files) => {
     using made = change(files);
     const { told } = await check(made.history, []);
     expect(told).toEqual([expect.stringContaining('error approval-missing: "partner.example" is added')]);
   });
 
-  it("a new tenant's file in a folder of its own, which includes nothing, is held to what stands elsewhere", async () => {
+  it("cover a new directory that includes nothing", async () => {
     using made = change({ "settings/new/sub.yaml": `version: 1\nallow:\n${entry({})}` });
     expect((await check(made.history, [])).told).toEqual([
       expect.stringContaining('settings/new/sub.yaml:3 error approval-missing: "partner.example"'),
     ]);
   });
 
-  it("a demand that it brings holds for it, and for it nobody may approve yet", async () => {
+  it("accept no approver from a policy that the change adds", async () => {
     const history = settingsHistory();
     history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
     history.git("switch", "--quiet", "--create", "change");
@@ -313,7 +313,7 @@ describe("a change can't make its own rules", () => {
   });
 });
 
-it("what is in no policy is not asked: no approvers, no demand", async () => {
+it("requires no approval without a policy", async () => {
   const history = settingsHistory();
   history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
   history.git("switch", "--quiet", "--create", "change");
@@ -322,7 +322,7 @@ it("what is in no policy is not asked: no approvers, no demand", async () => {
   history[Symbol.dispose]();
 });
 
-it("VIPs are asked where the policy names them", async () => {
+it("requires approval for VIPs when the policy names them", async () => {
   const history = settingsHistory();
   const policy = "policy: { requireApproval: [vips], approvers: { Tomas: tomas-l } }\n";
   history.commit("Begin", { "settings/acme.yaml": `version: 1\n${policy}vips: [ceo@acme.example]\n` });
@@ -336,7 +336,7 @@ it("VIPs are asked where the policy names them", async () => {
   history[Symbol.dispose]();
 });
 
-describe("what stood before can't be told", () => {
+describe("an unavailable base revision", () => {
   it.each([
     [
       "of a revision that is not there",
@@ -345,12 +345,12 @@ describe("what stood before can't be told", () => {
     ],
     ["of an option in its place", "--output=/tmp/x", /^--base "--output=\/tmp\/x" is no commit that is here/],
     ["of nothing", "", /^--base "" is no commit that is here/],
-  ])("%s", async (_name, base, message) => {
+  ])("is rejected: %s", async (_name, base, message) => {
     using made = change(by("Mei Chen"));
     await expect(check(made.history, [], { base })).rejects.toThrow(message);
   });
 
-  it("in a clone that ends before", async () => {
+  it("is reported in a shallow clone", async () => {
     using made = change(by("Mei Chen"));
     const { history } = made;
     history.git("switch", "--quiet", "main");

@@ -3,8 +3,8 @@ import { BASELINE, by, change, check, entry, old, tenant } from "../../../suppor
 
 /* A sample; the rest is in check-approvals.slow.test.ts. */
 
-describe("an entry that a change adds", () => {
-  it("is proven by whom it names, however that is written, and older ones are not asked", async () => {
+describe("an added entry", () => {
+  it("is proven by the approver it names, in any spelling", async () => {
     using made = change(by("lindqvist, tomas"));
     expect(await check(made.history, [{ login: "Tomas-L", commit: made.head }])).toEqual({
       told: [],
@@ -14,7 +14,7 @@ describe("an entry that a change adds", () => {
     });
   });
 
-  it("names somebody, where the policy demands it, and need not where it does not", async () => {
+  it("must name an approver when the policy requires one", async () => {
     using made = change({ "settings/acme.yaml": `${tenant(old, entry({}))}deny: [evil.example]\n` });
     expect(await check(made.history, [])).toEqual({
       told: [
@@ -26,14 +26,14 @@ describe("an entry that a change adds", () => {
     });
   });
 
-  it("is not proven where whom it names has not approved, and another has", async () => {
+  it("is unproven when only somebody else approved", async () => {
     using made = change(by("Tomas Lindqvist"));
     expect((await check(made.history, [{ login: "mei", commit: made.head }])).told).toEqual([
       'settings/acme.yaml:5 error approval-unproven: "partner.example" says that "Tomas Lindqvist" approved it, and the last word of "tomas-l" on this change is no approval; let them approve it',
     ]);
   });
 
-  it("is not proven by an approver whom the change itself brings", async () => {
+  it("is unproven by an approver that the change adds", async () => {
     const baseline = BASELINE.replace("{ Tomas", "{ Sock Puppet: sock, Tomas");
     using made = change({ "settings/baseline.yaml": baseline, ...by("Sock Puppet") });
     expect((await check(made.history, [{ login: "sock", commit: made.head }])).told).toEqual([
@@ -43,7 +43,7 @@ describe("an entry that a change adds", () => {
     ]);
   });
 
-  it("that is altered after the approval is not proven by it", async () => {
+  it("is unproven when altered after the approval", async () => {
     using made = change(by("Tomas Lindqvist"));
     made.history.commit("And more", {
       "settings/acme.yaml": tenant(old, entry({ approvedBy: "Tomas Lindqvist", expires: "never" })),

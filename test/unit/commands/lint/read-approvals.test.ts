@@ -56,21 +56,21 @@ describe("GitHub's reviews", () => {
       ["dana", "mo"],
     ],
     ["of none", [], []],
-  ])("%s", (_name, reviews, logins) => {
+  ])("yield the current approvals: %s", (_name, reviews, logins) => {
     const wanted = logins.map((login) => ({ login, commit: COMMIT }));
     expect(read(reviews)).toEqual(wanted);
     // As `gh api --paginate --slurp` has them.
     expect(read([reviews, []])).toEqual(wanted);
   });
 
-  it("tell of which commit they are: the last one's; one that is gone is in no repository", () => {
+  it("yield the commit of each person's last approval", () => {
     const again = [review("dana", "APPROVED", 1), review("dana", "APPROVED", 2, LATER)];
     expect(read(again)).toEqual([{ login: "dana", commit: LATER }]);
     expect(read([review("dana", "APPROVED", 1, null)])).toEqual([{ login: "dana", commit: "0".repeat(40) }]);
   });
 });
 
-it("GitLab's approvals are of no commit that is told", () => {
+it("reads GitLab's approvals without a commit", () => {
   const user = { id: 7, name: "Dana Reyes", username: "Dana.Reyes", state: "active" };
   expect(read({ iid: 3, approvals_required: 1, approvals_left: 0, approved_by: [{ user }] })).toEqual([
     { login: "dana.reyes" },
@@ -83,13 +83,13 @@ it.each([
   [Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])), 'an object of "a", "b", "c", "d", "e" and more.'],
   ["s3cret", "what came is a string."],
   [["s3cret"], "what came is a list of 1."],
-])("of another file than was meant, nothing is shown but what it is: %j", (answer, said) => {
+])("describes an unexpected file without showing its values: %j", (answer, said) => {
   const told = refused(JSON.stringify(answer));
   expect(told).toContain(said);
   expect(told).not.toContain("s3cret");
 });
 
-describe("what is no such answer is refused, and shown harmless", () => {
+describe("an invalid approvals file", () => {
   const how =
     "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
   it.each([
@@ -110,13 +110,13 @@ describe("what is no such answer is refused, and shown harmless", () => {
       JSON.stringify([{ ...review("dana", "APPROVED", 1), submitted_at: "soon" }]),
       expect.stringContaining('at "0.submitted_at"'),
     ],
-  ])("%j", (text, said) => {
+  ])("is rejected with sanitized text: %j", (text, said) => {
     const told = refused(text);
     expect(told).toEqual(typeof said === "string" ? `ERR_APPROVALS: ${said} ${how}` : said);
     expect(told.startsWith("ERR_APPROVALS: ")).toBe(true);
   });
 
-  it("a file that is not there, one that waits for a writer, and one without end", () => {
+  it("is rejected when missing, a pipe or too large", () => {
     using folder = settingsFolder({ "long.json": "[]" });
     expect(() => readApprovals(folder.at("no.json"))).toThrow(
       /no\.json" can't be read: there is no such file\. The pipeline/,

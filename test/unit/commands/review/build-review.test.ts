@@ -46,18 +46,18 @@ const malicious = (day: string): ThreatFields => ({
   time: `2026-11-${day}T10:00:00Z`,
 });
 
-describe("what is to be looked at", () => {
+describe("a review", () => {
   const own = (about: string) => ({
     "acme.yaml": `version: 1\nallow:\n  - { value: bad.example${about} }\n`,
   });
 
-  it("is an allow that was found malicious, until somebody keeps it, and again once there is more such mail", () => {
+  it("lists a kept malicious allow again after further malicious mail", () => {
     expect(review(own(""), [malicious("10")]).told).toEqual(["allow bad.example: malicious"]);
     expect(review(own(`, ${KEPT}`), [malicious("10")]).told).toEqual([]);
     expect(review(own(`, ${KEPT}`), [malicious("10"), malicious("16")]).told).toEqual(["allow bad.example: malicious"]);
   });
 
-  it("is one whose decision stands in a file that others share: it says nothing of this tenant's mail", () => {
+  it("doesn't apply a shared file's decision to the tenant's mail", () => {
     const files = {
       "acme.yaml": "version: 1\ninclude: [base.yaml]\n",
       "base.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,
@@ -65,7 +65,7 @@ describe("what is to be looked at", () => {
     expect(review(files, [malicious("10")]).told).toEqual(["allow bad.example: malicious"]);
   });
 
-  it("is what the policy refuses, however often it was kept, what ends and ended, and what no mail came under", () => {
+  it("lists entries that are expiring, expired, unused or violate the policy", () => {
     const files = {
       "acme.yaml": `version: 1\npolicy: { requireOwner: [allow] }\nallow:\n  - { value: a.example, expires: never, ${KEPT} }\n  - { value: b.example, owner: Dana, expires: 2026-11-30 }\n  - { value: c.example, owner: Dana, expires: 2026-11-20, ${KEPT} }\ndeny:\n  - old.example\n  - { value: kept.example, ${KEPT} }\n`,
     };
@@ -81,7 +81,7 @@ describe("what is to be looked at", () => {
     expect(offline.found.notAsked[0]).toContain("The tenant was not asked");
   });
 
-  it("tells every rule that is broken", () => {
+  it("reports every broken policy rule", () => {
     const { found } = review(
       {
         "acme.yaml": "version: 1\npolicy: { requireOwner: [deny], requireTicket: [deny] }\ndeny: [a.example]\n",
@@ -93,7 +93,7 @@ describe("what is to be looked at", () => {
     ]);
   });
 
-  it("is what is due: by its last decision, else by the day on which the service got it", () => {
+  it("lists entries due by last decision or creation date", () => {
     const files = {
       "acme.yaml":
         "version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: a.example, reviewed: { on: 2026-10-01, by: Dana } }\n  - { value: b.example, reviewed: { on: 2026-11-01, by: Dana } }\n  - c.example\n",
@@ -104,7 +104,7 @@ describe("what is to be looked at", () => {
   });
 });
 
-describe("what a review knows of people and of what no file declares", () => {
+describe("a review of people and undeclared entries", () => {
   const settings = (about: string) =>
     readSettings("acme.yaml", { today: TODAY, readFile: () => `version: 1\n${about}` });
   const row = (over: Partial<AllowDenyEntryRow>): AllowDenyEntryRow => ({
@@ -144,7 +144,7 @@ describe("what a review knows of people and of what no file declares", () => {
     );
   };
 
-  it("is an allow of the console's, with what its mail says; not what the files ignore, declare, or let end", () => {
+  it("lists undeclared allows with their mail, except ignored ones", () => {
     const rows = [
       row({ value: "Console.example" }),
       row({ value: "bad.example", verdict_scope: "graymail" }),
@@ -168,7 +168,7 @@ describe("what a review knows of people and of what no file declares", () => {
     ]);
   });
 
-  it("is an allow whose line is of the other list and has ended, and one that has ended and is still there, kept or not", () => {
+  it("lists expired allows still at the tenant, even if kept", () => {
     const kept = "expires: 2026-11-01, reviewed: { on: 2026-11-15, by: Dana }";
     const rows = [row({ value: "turned.example" }), row({ value: "bad.example" })];
     const about = `allow:\n  - { value: bad.example, ${kept} }\n  - { value: gone.example, ${kept} }\ndeny:\n  - { value: turned.example, ${kept} }\n`;
@@ -178,7 +178,7 @@ describe("what a review knows of people and of what no file declares", () => {
     ]);
   });
 
-  it("is an owner or VIP outside the own domains, and a VIP of whom the service knows nothing as it does of others", () => {
+  it("lists owners and VIPs outside the own domains", () => {
     const about =
       "ownDomains: [acme.example]\nvips: [here@acme.example, gone@acme.example, kept@eu.acme.example, out@else.example]\ndeny:\n  - { value: a.example, owner: x@gone.example }\n  - { value: b.example, owner: x@eu.acme.example }\n  - { value: c.example, owner: The team }\n";
     const rows = ["a", "b", "c"].map((name) => row({ value: `${name}.example`, list: "deny", created_at: `${TODAY}` }));
@@ -197,7 +197,7 @@ describe("what a review knows of people and of what no file declares", () => {
     expect(told(about.replace("ownDomains: [acme.example]\n", ""), rows, nobody)).toEqual([]);
   });
 
-  it("is a targeted person, but for those whom the files leave out", () => {
+  it("lists targeted people except those the files ignore", () => {
     const threats = ["ceo", "cfo"].flatMap((name) =>
       Array.from(
         { length: 5 },
@@ -210,7 +210,7 @@ describe("what a review knows of people and of what no file declares", () => {
     ]);
   });
 
-  it("tells of an allow without mail that it is unused, however soon it ends, of an address never, of half a window never", () => {
+  it("calls no allow unused for IP addresses or incomplete mail data", () => {
     const about =
       "allow:\n  - { value: quiet.example, expires: 2027-01-15 }\n  - 192.0.2.7\n  - new.example\n  - { value: soon.example, expires: 2026-12-05 }\n";
     const rows = [
@@ -224,7 +224,7 @@ describe("what a review knows of people and of what no file declares", () => {
     expect(told(about, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example ending"]);
   });
 
-  it("is settled by a decision in a part of the tenant's own file, for as long as it holds", () => {
+  it("respects a decision in the tenant's own include", () => {
     const files: Readonly<Record<string, string>> = {
       "acme.yaml": "version: 1\ninclude: [allow.yaml]\n",
       "allow.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,

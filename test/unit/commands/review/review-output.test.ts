@@ -15,8 +15,8 @@ const ALL = {
   reviewText: renderReviewText,
 };
 
-describe("a review, wherever it is written", () => {
-  it.each(Object.entries(ALL))("%s is nothing but text", (_name, textOf) => {
+describe("a rendered review", () => {
+  it.each(Object.entries(ALL))("contains only plain text in %s", (_name, textOf) => {
     for (const text of Object.values(HOSTILE)) {
       // A table's lines end as spreadsheets have it.
       const told = textOf(reviewOfText(text)).replaceAll(/\r\n/g, "\n");
@@ -24,7 +24,7 @@ describe("a review, wherever it is written", () => {
     }
   });
 
-  it("has the same tags as a page, whatever comes from outside", () => {
+  it("has the same HTML tags for hostile text", () => {
     const tags = (text: string): string[] =>
       [...renderReviewHtml(reviewOfText(text)).matchAll(/<[^>]*>/g)]
         .map(([tag]) => tag)
@@ -32,7 +32,7 @@ describe("a review, wherever it is written", () => {
     for (const text of Object.values(HOSTILE)) expect(tags(text)).toEqual(tags("evil"));
   });
 
-  it("needs nothing else as a page, asks nobody for anything, and runs nothing", () => {
+  it("loads nothing and runs no scripts as HTML", () => {
     for (const report of [emptyReview, mixedReview, hugeReview(300)]) {
       const page = renderReviewHtml(report);
       expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
@@ -40,20 +40,20 @@ describe("a review, wherever it is written", () => {
     }
   });
 
-  it("is no formula in a table", () => {
+  it("escapes formulas in CSV", () => {
     const cells = renderReviewCsv(reviewOfText("=1+1")).split(/\r\n|,/);
     expect(cells.filter((cell) => /^"?[=+@-]/.test(cell))).toEqual([]);
     expect(cells.filter((cell) => cell === `"'=1+1"`)).toHaveLength(8);
   });
 
-  it("reads back as it was", () => {
+  it("reads back unchanged from JSON", () => {
     for (const text of Object.values(HOSTILE).filter((one) => one.isWellFormed())) {
       const report = reviewOfText(text);
       expect(reviewSchema.parse(JSON.parse(formatReviewJson(report)))).toEqual(report);
     }
   });
 
-  it("is bounded where it is an issue or a page, and says how much is left out", () => {
+  it("limits Markdown and HTML size and counts omitted items", () => {
     const huge = hugeReview(20_000);
     const markdown = renderReviewMarkdown(huge);
     expect(markdown.length).toBeLessThan(65_536);
@@ -67,8 +67,8 @@ describe("a review, wherever it is written", () => {
   });
 });
 
-describe("a review in a terminal", () => {
-  it("has no line that is longer than the terminal, but for a value that is", () => {
+describe("a review as text", () => {
+  it("wraps lines to the terminal width", () => {
     const lines = renderReviewText(mixedReview, 80).split("\n");
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines.slice(0, 9)).toEqual([

@@ -10,8 +10,8 @@ import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 
 const TODAY = "2026-11-21";
 
-describe("VIPs", () => {
-  it("are suggested from the most targeted people of the own domains who are none", () => {
+describe("suggested VIPs", () => {
+  it("are the most targeted people of the own domains", () => {
     const { told, edited } = suggestions({
       files: { "acme.yaml": "version: 1\nownDomains: [own.example]\nvips:\n  - cfo@own.example\n" },
       threats: [
@@ -41,7 +41,7 @@ vips:
 `);
   });
 
-  it("are not suggested where the files took them out, and no more than are asked for", () => {
+  it("exclude people whose VIP status was removed or expired", () => {
     const threats = ["a", "b", "c", "d"].flatMap((name) =>
       times(5, { recipient_email: `${name}@own.example`, verdict: "malicious" }),
     );
@@ -59,8 +59,8 @@ vips:
   });
 });
 
-describe("denies", () => {
-  it("are suggested where an allow has ended, in the place of its line, and not where somebody took it out", () => {
+describe("suggested denies", () => {
+  it("replace expired allows but not expired denies", () => {
     const bad = (mailbox: string) => ({
       sender: mailbox,
       reporter: "jo@acme.example",
@@ -100,7 +100,7 @@ deny:
 `);
   });
 
-  it("are not suggested where a wildcard at the tenant denies it already", () => {
+  it("skip senders that a wildcard already denies", () => {
     const report = (sender: string) => ({
       sender,
       reporter: "jo@acme.example",
@@ -118,7 +118,7 @@ deny:
     expect(told).toEqual([expect.stringMatching(/^deny Deny x@wild\.example: /)]);
   });
 
-  it("are suggested of confirmed phishing: a mailbox, or a domain that was made for it", () => {
+  it("cover confirmed phishing, by mailbox or purpose-made domain", () => {
     const bad = (sender: string, reporter = "jo@acme.example") => ({
       sender,
       reporter,
@@ -178,7 +178,7 @@ deny:
     );
   });
 
-  it("are suggested of malicious mail that stayed in a mailbox, and not of what was put back, or is let in on purpose", () => {
+  it("cover delivered malicious mail, except restored or allowed mail", () => {
     const left = (sender_email: string, more: ThreatFields = {}): ThreatFields => ({
       sender_email,
       recipient_email: `${sender_email[0]}@own.example`,
@@ -209,7 +209,7 @@ deny:
     );
   });
 
-  it("come as text and as nothing else, whatever a sender wrote", () => {
+  it("contain hostile sender text only as plain text", () => {
     const senders = [
       ...Object.values(HOSTILE),
       "a: b@evil.example",
@@ -242,7 +242,7 @@ deny:
   });
 });
 
-describe("allows", () => {
+describe("suggestions for allows", () => {
   const files = {
     "acme.yaml": `version: 1
 allow:
@@ -273,7 +273,7 @@ allow:
   ].map((value) => ({ list: "allow", entry_type: "domain", value, created_at: "2026-01-01T00:00:00Z" }));
   const recent = { list: "allow", entry_type: "domain", value: "new.example", created_at: "2026-11-20" };
 
-  it("that end soon, or that nothing detected came under, are told with what is known and what is not", () => {
+  it("cover expiring and unused allows with their evidence", () => {
     const { told, edited } = suggestions({ files, threats, rows: [...rows, recent] });
     const notTold =
       "No mail that the service detected came from it in the last 30 days; whether other mail did is not told.";
@@ -300,7 +300,7 @@ allow:
 `);
   });
 
-  it("are not called unused where a part of the mail could not be read", () => {
+  it("call no allow unused when mail data is incomplete", () => {
     const { told } = suggestions({
       files,
       threats,
@@ -311,7 +311,7 @@ allow:
     expect(told[0]).toContain("in what could be read of the last 30 days, since 2026-10-22");
   });
 
-  it("go on no longer than the policy lets them, and stay where they are protected", () => {
+  it("respect the policy's maximum duration and protected entries", () => {
     const policy = "policy: { maxDays: 40 }\nlists: { entries: { protect: [quiet.example, bad.example] } }\n";
     const { told, edited } = suggestions({
       files: { "acme.yaml": files["acme.yaml"].replace("allow:", `${policy}allow:`) },
@@ -324,7 +324,7 @@ allow:
     expect(edited("acme.yaml")).toContain("bad.example, expires: 2026-12-02");
   });
 
-  it("of an included file are changed there, and it is said that others may have it", () => {
+  it("edit the included file and note that others may include it", () => {
     const { told, edited } = suggestions({
       files: {
         "acme.yaml": "version: 1\ninclude: [base/all.yaml]\n",
@@ -338,8 +338,8 @@ allow:
   });
 });
 
-describe("entries that another one makes needless", () => {
-  it("are removed where the wider one says the same, with nothing in between", () => {
+describe("redundant entries", () => {
+  it("are removed when a wider entry has the same effect", () => {
     const { told, edited } = suggestions({
       files: {
         "acme.yaml": `version: 1
@@ -375,7 +375,7 @@ deny:
 `);
   });
 
-  it("stay in an included file that other tenants have without the wider one, and go from all files that have them", () => {
+  it("stay in an included file that lacks the wider entry", () => {
     const { told, edited } = suggestions({
       files: {
         "acme.yaml": "version: 1\ninclude: [base.yaml]\ndeny:\n  - evil.example\n  - www.bad.example\n",

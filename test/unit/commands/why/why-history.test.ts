@@ -26,7 +26,7 @@ function told({ commit, before: old, after }: HistoryEvent): string {
   return `${commit?.subject ?? "(not committed)"}: ${shown(old)} → ${shown(after)}`;
 }
 
-it("follows an element that is written otherwise, moved to another file, renamed, put on the other list, and taken out", async () => {
+it("follows a value through reformatting, moves, renames and removal", async () => {
   folder.commit("add", {
     "a.yaml": "version: 1\ndeny:\n  - value: MÜNCHEN.example\n    comment: |\n      - value: no\n    owner: x\n",
   });
@@ -54,7 +54,7 @@ it("follows an element that is written otherwise, moved to another file, renamed
   expect(isFromOtherFiles).toBe(false);
 });
 
-it("says that a version could not be read, by which a value seems to go and come", async () => {
+it("warns that an unreadable version may explain a removal", async () => {
   const good = "version: 1\nallow:\n  - value: evil.example\n    ticket: T1\n";
   folder.commit("add", { "a.yaml": good });
   folder.commit("slip", { "a.yaml": good.replace("T1", "[T1") });
@@ -67,7 +67,7 @@ it("says that a version could not be read, by which a value seems to go and come
   expect((await readValueHistory(["a.yaml"], "other.example")).missing).toEqual([]);
 });
 
-it("tells the merge and the pull request that brought a commit, and what is not committed yet", async () => {
+it("reports the merge and pull request behind a commit", async () => {
   folder.git("remote", "add", "origin", "https://user:hunter2@github.com/acme/mail.git");
   folder.commit("begin", { "a.yaml": "version: 1\n" });
   folder.git("checkout", "--quiet", "-b", "topic");
@@ -86,7 +86,7 @@ it("tells the merge and the pull request that brought a commit, and what is not 
   });
 });
 
-it("says where a shallow clone's history ends", async () => {
+it("reports where a shallow clone's history ends", async () => {
   folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
   folder.commit("next", { "b.yaml": "version: 1\n" });
   using other = settingsFolder({});
@@ -98,7 +98,7 @@ it("says where a shallow clone's history ends", async () => {
   process.chdir(folder.path);
 });
 
-it("says what was not read of a history that is too long, and that there is no git", async () => {
+it("reports versions skipped in a long history, or missing git", async () => {
   folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
   folder.commit("one", { "a.yaml": "version: 1\ndeny: [evil.example, b.example]\n" });
   folder.commit("two", { "a.yaml": "version: 1\ndeny: [evil.example, c.example]\n" });
@@ -110,7 +110,7 @@ it("says what was not read of a history that is too long, and that there is no g
   ]);
 });
 
-it("tells the past of a value that these files never had, and says that", async () => {
+it("finds a value's history in other files and says so", async () => {
   folder.commit("add", {
     "a.yaml": "version: 1\n",
     "old.yaml": "version: 1\nremove:\n  deny:\n    - EVIL.example\n",
@@ -120,7 +120,7 @@ it("tells the past of a value that these files never had, and says that", async 
   expect(isFromOtherFiles).toBe(true);
 });
 
-it("runs nothing that a repository names", async () => {
+it("runs no program that the repository configures", async () => {
   const ran = folder.at("ran");
   const program = folder.at("program");
   writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\ncat\n`, { mode: 0o755 });
@@ -144,7 +144,7 @@ it("runs nothing that a repository names", async () => {
   expect(existsSync(ran)).toBe(false);
 });
 
-it("tells that a value came and went with a line of include, and the past of the file that is included no more", async () => {
+it("reports changes made by adding or removing an include", async () => {
   folder.commit("allow", { "lists/base.yaml": "version: 1\nallow: [{ value: evil.example, owner: x }]\n" });
   folder.commit("over another", { "lists/mid.yaml": "version: 1\ninclude:\n  - base.yaml\n" });
   folder.commit("begin", { "a.yaml": "version: 1\ninclude: [other.yaml]\n", "other.yaml": "version: 1\n" });
@@ -162,7 +162,7 @@ it("tells that a value came and went with a line of include, and the past of the
   expect(isFromOtherFiles).toBe(false);
 });
 
-it("tells of an include that is taken out and not committed, and of one whose file takes the value in itself", async () => {
+it("attributes an uncommitted removal to its include", async () => {
   folder.commit("begin", {
     "a.yaml": "version: 1\ninclude: [base.yaml]\n",
     "base.yaml": "version: 1\ndeny: [evil.example]\n",
@@ -185,7 +185,7 @@ it("tells of an include that is taken out and not committed, and of one whose fi
   expect(newest).not.toHaveProperty("commit");
 });
 
-it("tells nothing of an include beside which the file is included on another way, and what is included only now", async () => {
+it("ignores a removed include while another path includes the file", async () => {
   folder.commit("begin", {
     "a.yaml": "version: 1\ninclude: [base.yaml, mid.yaml]\n",
     "mid.yaml": "version: 1\ninclude: [base.yaml]\n",
@@ -202,7 +202,7 @@ it("tells nothing of an include beside which the file is included on another way
   ]);
 });
 
-it("tells a merge that took nothing of what a branch had, and no other merge", async () => {
+it("reports only the merge that discarded a branch's change", async () => {
   const deny = "version: 1\ndeny: [evil.example]\n";
   folder.commit("begin", { "a.yaml": "version: 1\n" });
   for (const [branch, how] of [

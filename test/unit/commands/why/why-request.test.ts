@@ -25,7 +25,7 @@ it.each([
   ["Merged in a (pull request #5)", BITBUCKET, "#5", "https://bitbucket.org/acme/mail/pull-requests/5"],
   ["Pull request #5: Deny it", "https://bitbucket.acme.example/scm/acme/mail.git", "#5", undefined],
   ["Merged PR 7: Deny it", AZURE, "#7", "https://dev.azure.com/acme/mail/_git/mail/pullrequest/7"],
-])("reads the request in the form of the remote's host: %j at %j", (message, remote, name, url) => {
+])("parses requests in the format of the remote's host: %j at %j", (message, remote, name, url) => {
   expect(parseChangeRequests(message, parseRemoteUrl(remote), true)).toEqual([
     { name, ...(url === undefined ? {} : { url }) },
   ]);
@@ -39,7 +39,7 @@ it.each([
   ["Merged PR 7: Deny it", GITHUB, "#7"],
   ["Deny it (pull request #5)", GITHUB, "#5"],
   ["Merge pull request #5 from acme/topic", BITBUCKET, "#5"],
-])("marks what only a message claims: %j at %j", (message, remote, name) => {
+])("flags requests that only the message claims: %j at %j", (message, remote, name) => {
   const place = remote === undefined ? undefined : parseRemoteUrl(remote);
   expect(parseChangeRequests(message, place, true)).toEqual([{ name, isClaimed: true }]);
 });
@@ -47,11 +47,11 @@ it.each([
 it.each([
   ["Merge pull request #12 from acme/topic", GITHUB, "#12"],
   ["Deny it\n\nSee merge request team/mail!34", GITLAB, "!34"],
-])("takes the form of a merge in a commit that is none for a claim: %j", (message, remote, name) => {
+])("flags a merge message on an ordinary commit as a claim: %j", (message, remote, name) => {
   expect(parseChangeRequests(message, parseRemoteUrl(remote), false)).toEqual([{ name, isClaimed: true }]);
 });
 
-it("puts the host's request before one that the author typed below it", () => {
+it("lists the host's request before one the author typed", () => {
   const message = "Deny it (#34)\n\n* Deny it\n\nSee merge request evil/other!99\n";
   expect(parseChangeRequests(message, parseRemoteUrl(GITHUB), false)).toEqual([
     { name: "#34", url: "https://github.com/acme/mail/pull/34" },
@@ -59,7 +59,7 @@ it("puts the host's request before one that the author typed below it", () => {
   ]);
 });
 
-it("takes the last line in GitLab's form for the host's", () => {
+it("takes GitLab's last merge request line as the host's", () => {
   const message = "Merge branch 'a'\n\nSee merge request team/mail!99\n\nSee merge request team/mail!34";
   expect(parseChangeRequests(message, parseRemoteUrl(GITLAB), true)).toEqual([
     { name: "!34", url: "https://gitlab.acme.example/team/mail/-/merge_requests/34" },
@@ -67,10 +67,13 @@ it("takes the last line in GitLab's form for the host's", () => {
   ]);
 });
 
-it.each(["Deny it", "Deny (#12) it", "Fixes #12", "Merge pull request #x from a/b"])("reads none in %j", (message) => {
-  expect(parseChangeRequests(message, parseRemoteUrl(GITHUB), false)).toEqual([]);
-});
+it.each(["Deny it", "Deny (#12) it", "Fixes #12", "Merge pull request #x from a/b"])(
+  "finds no request in %j",
+  (message) => {
+    expect(parseChangeRequests(message, parseRemoteUrl(GITHUB), false)).toEqual([]);
+  },
+);
 
-it.each([GITLAB, BITBUCKET, AZURE])("takes an issue for no request, at %s", (remote) => {
+it.each([GITLAB, BITBUCKET, AZURE])("doesn't take an issue for a request at %s", (remote) => {
   expect(parseChangeRequests("Deny it (#12)", parseRemoteUrl(remote), false)).toEqual([]);
 });

@@ -85,7 +85,7 @@ const standing = story({
   ],
 });
 
-it("tells each list and scope, and a VIP, under headings of their own; a move is told of both lists", () => {
+it("groups each list, scope and VIP under its own heading", () => {
   const { sections } = buildWhyView(standing);
   const told = sections.map(({ title, lines }) => [
     plain(title),
@@ -115,7 +115,7 @@ it("tells each list and scope, and a VIP, under headings of their own; a move is
   expect(all.filter((line) => line.startsWith("journal"))).toHaveLength(2);
 });
 
-it("tells a value that stands once under one heading, and no end of a VIP where there is none", () => {
+it("uses plain headings for a value with no current entry", () => {
   const { sections } = buildWhyView(story({ held: [], history: standing.history }));
   expect(sections.map(({ title, lines }) => [plain(title), lines.length])).toEqual([
     ["Now", 2],
@@ -123,12 +123,12 @@ it("tells a value that stands once under one heading, and no end of a VIP where 
   ]);
 });
 
-it("says of a VIP that its settings keep that it stays one", () => {
+it("says that a VIP stays when its settings keep it", () => {
   const { sections } = buildWhyView(story({ files: standing.files.slice(1), vipEnd: "kept" }));
   expect(sections[0]?.lines.map(({ text }) => plain(text)).join("\n")).toContain("it stays a VIP at the tenant");
 });
 
-it("does nothing in a terminal or a page, whatever stands in a file, a commit or the service's answers", () => {
+it("sanitizes hostile text in every output format", () => {
   const said = {
     comment: HOSTILE,
     ticket: HOSTILE,

@@ -8,7 +8,7 @@ const matching = (values: readonly string[], options?: { below: boolean }) => {
     matcher.match(entryType, value).map(({ query, matchType }) => `${matchType} ${query.value}`);
 };
 
-it("finds a value itself, what stands above it, and nothing that only looks alike", () => {
+it("matches the value itself and its parent domains only", () => {
   const of = matching(["ceo@mail.partner.example", "partner.example", "192.0.2.7"]);
   expect(of("email_address", "ceo@mail.partner.example")).toEqual(["exact ceo@mail.partner.example"]);
   expect(of("domain", "mail.partner.example")).toEqual(["domain ceo@mail.partner.example"]);
@@ -26,7 +26,7 @@ it("finds a value itself, what stands above it, and nothing that only looks alik
     expect([value, of(entryType, value)]).toEqual([value, []]);
 });
 
-it("finds what stands below a domain where that is asked for, and nothing below a mailbox or an address", () => {
+it("matches subdomains and mailboxes when below is set", () => {
   const of = matching(["partner.example", "10.0.0.1", "a@other.example"], { below: true });
   expect(of("domain", "partner.example")).toEqual(["exact partner.example"]);
   expect(of("domain", "a.b.partner.example")).toEqual(["below partner.example"]);
@@ -37,7 +37,7 @@ it("finds what stands below a domain where that is asked for, and nothing below 
   expect(of("ip", "10.0.0.1")).toEqual(["exact 10.0.0.1"]);
 });
 
-it("knows whether a mailbox can be meant, so that no list of people is read for nothing", () => {
+it("reports whether any query can match a mailbox", () => {
   const means = (values: readonly string[], below = false) =>
     new Matcher(parseQueries(values), { below }).canMatchMailbox;
   expect(means(["partner.example", "192.0.2.7"])).toBe(false);

@@ -11,7 +11,7 @@ function declared(kind: string, props: Record<string, unknown>) {
   });
 }
 
-it("reads each entry of a list, with its scope, its risk and its comment", () => {
+it("reads each list entry with scope, accepted risk and comment", () => {
   expect(
     declared("AllowDenyList", {
       mode: "exclusive",
@@ -52,7 +52,7 @@ it("reads each entry of a list, with its scope, its risk and its comment", () =>
   ]);
 });
 
-it("reads the native plugin's resources alike", () => {
+it("reads resources of the native provider plugin alike", () => {
   const props = { entries: { "192.0.2.7": "deny" } };
   const urn = "urn:pulumi:dev::settings::email-security:index:AllowDenyList::it";
   const native = declaredBy({ type: "email-security:index:AllowDenyList", urn, props });
@@ -60,7 +60,7 @@ it("reads the native plugin's resources alike", () => {
   expect(native).toHaveLength(1);
 });
 
-it("reads a single entry as one of a list", () => {
+it("reads a single entry like one of a list", () => {
   const props = { list: "allow", value: "Partner.EXAMPLE.", comment: " Contract ", acceptRisk: "All write" };
   expect(declared("AllowDenyEntry", { ...props, verdictScope: "graymail" })).toEqual(
     declared("AllowDenyList", {
@@ -70,7 +70,7 @@ it("reads a single entry as one of a list", () => {
   expect(declared("AllowDenyEntry", { ...props, value: "https://partner.example" })).toEqual([]);
 });
 
-it("reads VIPs, of a list and alone", () => {
+it("reads VIPs from a list and from single resources", () => {
   const vip = { kind: "vip", key: "ceo@acme.example", email: "ceo@acme.example", comment: "Board" };
   expect(declared("VipList", { members: { "ceo@acme.example": "Board", "cfo@acme.example": "" } })).toEqual([
     vip,
@@ -79,13 +79,13 @@ it("reads VIPs, of a list and alone", () => {
   expect(declared("VipEmployee", { email: "CEO@acme.example", comment: "Board" })).toEqual([vip]);
 });
 
-it("finds nothing in what is no resource of ours", () => {
+it("ignores resources of other packages and kinds", () => {
   expect(declared("Other", { entries: { "evil.example": "deny" } })).toEqual([]);
   const type = "aws:s3/bucket:AllowDenyList";
   expect(declaredBy({ type, urn: `urn:pulumi:dev::settings::${type}::it`, props: { entries: {} } })).toEqual([]);
 });
 
-it("tells what settings files declare from what only lies in a component, or is named after one", () => {
+it("recognizes resources of TenantSettings by their parent type only", () => {
   const list = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
   const isFrom = (types: string, name = "it"): boolean =>
     isFromSettingsFiles({ urn: `urn:pulumi:dev::settings::${types}::${name}` });

@@ -27,24 +27,24 @@ function inEveryFormat(plan: Plan): [name: string, text: string][] {
   ]);
 }
 
-describe.each(Object.keys(FORMATS))("a plan as %s", (name) => {
+describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
   const rendered = (plan: Plan): string => inEveryFormat(plan).find(([one]) => one === name)?.[1] ?? "";
 
-  it("tells a domain in punycode in its own script too", () => {
+  it("shows a punycode domain in its own script too", () => {
     const change: PlanChange = { ...first, value: "xn--mnchen-3ya.example", unicode: "münchen.example" };
     const text = rendered({ ...emptyPlan, changes: [change] });
     expect(text).toContain("xn--mnchen-3ya.example");
     expect(text).toContain("münchen.example");
   });
 
-  it("tells an accepted risk as one, with its reason", () => {
+  it("shows an accepted risk with its reason", () => {
     const change: PlanChange = { ...first, alarm: "accepted", accepted: "Their incident is over" };
     const text = rendered({ ...emptyPlan, changes: [change] });
     expect(text).toMatch(name === "json" ? /"alarm": "accepted"/ : /risk accepted/i);
     expect(text).toContain("Their incident is over");
   });
 
-  it("tells what is loosened, before what changes", () => {
+  it("shows a policy override before the changes", () => {
     const finding = {
       code: "loosened",
       level: "note",
@@ -56,14 +56,14 @@ describe.each(Object.keys(FORMATS))("a plan as %s", (name) => {
     if (name !== "json") expect(text.indexOf("is 90 here")).toBeLessThan(text.indexOf(first.value));
   });
 
-  it("tells what an addition may take the place of", () => {
+  it("shows which entries an addition may replace", () => {
     const mayReplace = [{ key: "partner.example (graymail)", before: { list: "allow", by: "Dana Reyes" } }] as const;
     const text = rendered({ ...emptyPlan, changes: [{ ...first, alarm: "none", findings: [], mayReplace }] });
     expect(text).toContain("partner.example (graymail)");
     expect(text).toContain("Dana Reyes");
   });
 
-  it("says nothing of denies that matched no threat where no threat was read", () => {
+  it("omits unmatched denies when no threat was read", () => {
     const backtest = { threats: 0, allows: [], denies: [], unmatchedDenies: ["evil.example"], denyCount: 19 };
     const text = rendered({ ...emptyPlan, backtest });
     expect(text).not.toContain("matched no threat");

@@ -26,8 +26,8 @@ function read(page: string): string {
     .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
 }
 
-describe("a plan as a page", () => {
-  test("tells refusals, then dangers, then the rest", () => {
+describe("plan as HTML", () => {
+  test("shows blockers, then dangers, then the rest", () => {
     const page = read(renderPlanHtml(dangerousPlan));
     const order = [
       "This run would be refused, by the guard against mass removal and what is protected.",
@@ -46,7 +46,7 @@ describe("a plan as a page", () => {
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });
 
-  test("needs nothing else, asks nobody for anything, and runs nothing", () => {
+  test("is self-contained and runs no script", () => {
     for (const plan of [emptyPlan, calmPlan, dangerousPlan, hugePlan(300)]) {
       const page = renderPlanHtml(plan);
       expect(page).toContain(
@@ -56,14 +56,14 @@ describe("a plan as a page", () => {
     }
   });
 
-  test("every change is in it, and unfolds", () => {
+  test("contains every change as an expandable item", () => {
     const page = renderPlanHtml(hugePlan(1_000));
     expect(page.match(/<li class="change /g)).toHaveLength(1_000);
     expect(page.match(/<li class="change is-danger [^>]*><details open>/g)).toHaveLength(10);
     expect(page.match(/<li class="change is-none [^>]*><details>/g)).toHaveLength(960);
   });
 
-  test("is bounded, and says what it leaves out", () => {
+  test("limits its size and counts what it omits", () => {
     const page = renderPlanHtml(hugePlan(20_000));
     expect(Buffer.byteLength(page)).toBeLessThan(12_000_000);
     expect(read(page)).toMatch(
@@ -74,7 +74,7 @@ describe("a plan as a page", () => {
     expect(page).toMatch(/<li class="change is-none [^>]*><p class="line">/);
   });
 
-  test("a folded change tells its evidence, who asked for it, and until when", () => {
+  test("shows evidence, owner and expiry in a collapsed change", () => {
     const [, folded = ""] =
       /<summary>((?:(?!<\/summary>).)*acme-login\.example.*?)<\/summary>/s.exec(renderPlanHtml(realisticPlan)) ?? [];
     expect(read(folded)).toContain("INC-1042: look-alike of the login page");
@@ -84,12 +84,12 @@ describe("a plan as a page", () => {
     expect(read(folded)).toContain("ticket INC-1042, owner Dana Reyes, never expires");
   });
 
-  test("a table names its cells where it has no room for columns", () => {
+  test("labels table cells for narrow screens", () => {
     const labels = [...renderPlanHtml(realisticPlan).matchAll(/<td data-label="(\w+)">/g)].map(([, label]) => label);
     expect(labels.slice(0, 5)).toEqual(["When", "From", "To", "Subject", "Verdict"]);
   });
 
-  test("filters what there is, by how bad it is and by list", () => {
+  test("offers filters by severity and list", () => {
     const labels = [...renderPlanHtml(realisticPlan).matchAll(/<label>.*?> (.*?)<\/label>/g)].map(([, label]) => label);
     expect(labels).toEqual([
       "All 7",
@@ -104,7 +104,7 @@ describe("a plan as a page", () => {
     expect(renderPlanHtml(emptyPlan)).not.toContain("<label>");
   });
 
-  test("has the same tags, whatever comes from outside", () => {
+  test("renders the same tags for any external text", () => {
     // What the service calls a verdict may be known; a text of several lines has breaks.
     const tags = (text: string) =>
       tagsOf(renderPlanHtml(planOf(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
@@ -118,7 +118,7 @@ describe("a plan as a page", () => {
     );
   });
 
-  test("is nothing but text where it is printed", () => {
+  test("contains no pipeline command when printed", () => {
     fc.assert(
       fc.property(markupText, (text) => {
         expect(commandsIn(renderPlanHtml(planOf(text)))).toEqual([]);

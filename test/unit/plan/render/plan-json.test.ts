@@ -9,7 +9,7 @@ import * as plans from "../../../support/plans";
 
 const published = buildPublishedSchemas()["plan.schema.json"] ?? {};
 
-describe("a plan as JSON", () => {
+describe("plan as JSON", () => {
   const validate = new Ajv2020({ strict: true, allErrors: true }).compile(published);
 
   test.each([
@@ -20,13 +20,13 @@ describe("a plan as JSON", () => {
     ["without evidence", plans.blindPlan],
     ["hostile", plans.hostilePlan],
     ["huge", plans.hugePlan(1_000)],
-  ])("of the %s plan is valid by the published schema, and reads back as it was", (_, plan) => {
+  ])("round-trips the %s plan and matches the published schema", (_, plan) => {
     const read = JSON.parse(formatPlanJson(plan));
     expect(validate(read), JSON.stringify(validate.errors)).toBe(true);
     expect(planSchema.parse(read)).toEqual(JSON.parse(JSON.stringify(plan)));
   });
 
-  test("is not valid with something else in it", () => {
+  test("fails validation with an unknown, invalid or missing property", () => {
     expect(validate({ ...plans.emptyPlan, format: 2 })).toBe(false);
     expect(validate({ ...plans.emptyPlan, note: "x" })).toBe(false);
     expect(validate({ ...plans.emptyPlan, counts: { ...plans.emptyPlan.counts, added: -1 } })).toBe(false);
@@ -34,7 +34,7 @@ describe("a plan as JSON", () => {
     expect(validate(without)).toBe(false);
   });
 
-  test("the schema has a name, and says of every part what it is", () => {
+  test("publishes its schema with an id and a title", () => {
     expect(published).toMatchObject({
       $id: "urn:pulumi-email-security:plan:1",
       $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -43,7 +43,7 @@ describe("a plan as JSON", () => {
     });
   });
 
-  test("is nothing but text when it is printed, and reads back as it was", () => {
+  test("sanitizes external text and round-trips it", () => {
     fc.assert(
       fc.property(plans.markupText, (text) => {
         const json = formatPlanJson(plans.planOf(text));

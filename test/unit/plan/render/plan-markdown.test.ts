@@ -17,8 +17,8 @@ import {
   realisticPlan,
 } from "../../../support/plans";
 
-describe("a plan as Markdown", () => {
-  test("begins with the mark by which a bot finds it, and ends with the digest", () => {
+describe("plan as Markdown", () => {
+  test("starts with the comment marker and ends with the digest", () => {
     for (const plan of [emptyPlan, calmPlan, realisticPlan, dangerousPlan, hostilePlan]) {
       const lines = renderPlanMarkdown(plan).trimEnd().split("\n");
       expect(lines[0]).toBe("<!-- email-security-plan -->");
@@ -28,7 +28,7 @@ describe("a plan as Markdown", () => {
     expect(renderPlanMarkdown(emptyPlan)).toContain(`\nDigest: \`${emptyPlan.digest}\`\n`);
   });
 
-  test("tells refusals, then dangers, then the rest", () => {
+  test("shows blockers, then dangers, then the rest", () => {
     const text = renderPlanMarkdown(dangerousPlan);
     const order = [
       "> [!CAUTION]\n> **Refused.** This run would be refused, by the guard against mass removal and what is protected.",
@@ -44,7 +44,7 @@ describe("a plan as Markdown", () => {
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });
 
-  test("without danger, without changes, without evidence", () => {
+  test("summarizes plans without danger, changes or evidence", () => {
     expect(renderPlanMarkdown(calmPlan)).toContain(
       "> [!TIP]\n> **Looks fine.** 5 changes, and nothing speaks against them.",
     );
@@ -54,7 +54,7 @@ describe("a plan as Markdown", () => {
     );
   });
 
-  test("of 10,000 changes holds the most important, and says what is in the artifact", () => {
+  test("shows the most important of 10,000 changes and links the artifact", () => {
     const text = renderPlanMarkdown(hugePlan(10_000), { artifact: "https://ci.example/jobs/7?a=1&b=2" });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
     expect(Buffer.byteLength(text)).toBeGreaterThan(50_000);
@@ -69,12 +69,12 @@ describe("a plan as Markdown", () => {
     expect(text).toMatch(/^… and [\d,]+ more, in \[the artifact\]/m);
   });
 
-  test("takes only a limit in which something can be said", () => {
+  test("rejects a limit that is too small", () => {
     expect(() => renderPlanMarkdown(emptyPlan, { limit: 1_000 })).toThrow(RangeError);
     expect(() => renderPlanMarkdown(emptyPlan, { limit: Number.NaN })).toThrow(RangeError);
   });
 
-  test("an artifact that is no https address is a name", () => {
+  test("shows an artifact without an https URL as plain text", () => {
     for (const artifact of ["javascript:alert(1)", "http://evil.example", "plan.html", "](x) @all"]) {
       const text = renderPlanMarkdown(hugePlan(2_000), { artifact });
       expect(text).toContain(`in the artifact \`${artifact}\``);
@@ -82,7 +82,7 @@ describe("a plan as Markdown", () => {
     }
   });
 
-  test("is never over its limit, whatever comes from outside", () => {
+  test("stays within its limit for any external text", () => {
     const costly = fc.constantFrom("\u2028", "`", "``` ", "\u{e0001}", "日", "a b@c ", "|", "\n", "x", '"', "@");
     const long = fc.tuple(costly, fc.integer({ min: 1, max: 5_000 })).map(([text, times]) => text.repeat(times));
     fc.assert(
@@ -106,7 +106,7 @@ describe("a plan as Markdown", () => {
     );
   });
 
-  test("is no markup, link, mention or command, whatever comes from outside", () => {
+  test("neutralizes markup, links, mentions and commands in external text", () => {
     fc.assert(
       fc.property(markupText, (text) => {
         const shown = renderPlanMarkdown(planOf(text));
@@ -117,7 +117,7 @@ describe("a plan as Markdown", () => {
     );
   });
 
-  test("has the same parts, whatever comes from outside", () => {
+  test("keeps the same structure for any external text", () => {
     const parts = (text: string) =>
       renderPlanMarkdown(planOf(text))
         .replace(/^(`{3,})text\n.*?\n\1$/gms, "")
@@ -151,7 +151,7 @@ function repeated(plan: Plan, times: number): Plan {
   };
 }
 
-describe("Markdown of what came from outside", () => {
+describe("Markdown escaping", () => {
   test.each([
     ["evil.example", "`evil.example`"],
     ["a`b", "``a`b``"],
@@ -161,11 +161,11 @@ describe("Markdown of what came from outside", () => {
     ["a\u200bb", "`a\\u{200b}b`"],
     ["", "(empty)"],
     ["  ", "(blank)"],
-  ])("%o as the code span %s", (text, shown) => {
+  ])("formats %o as the code span %s", (text, shown) => {
     expect(formatMarkdownCode(text)).toBe(shown);
   });
 
-  test("is cut where it is too long", () => {
+  test("truncates a long code span", () => {
     expect(formatMarkdownCode("abcdef", 3)).toBe("`abc…`");
   });
 
@@ -179,11 +179,11 @@ describe("Markdown of what came from outside", () => {
     ["<b>bold</b> *it*", "`<b>bold</b>` `*it*`"],
     ["commit deadbeef", "commit `deadbeef`"],
     ["begins with www. or with mailto: alone", "begins with `www`. or with `mailto`: alone"],
-  ])("the sentence %o as %s", (text, shown) => {
+  ])("escapes the sentence %o as %s", (text, shown) => {
     expect(escapeMarkdown(text)).toBe(shown);
   });
 
-  test("a sentence breaks out of nothing", () => {
+  test("escapes any markup in a sentence", () => {
     fc.assert(
       fc.property(markupText, (text) => {
         expect(breakoutsIn(`- Said: ${escapeMarkdown(text)}`)).toEqual([]);
@@ -191,7 +191,7 @@ describe("Markdown of what came from outside", () => {
     );
   });
 
-  test("lines as a block that nothing in them ends", () => {
+  test("fences a block so that its lines can't close it", () => {
     expect(formatMarkdownBlock("a\n```\n::add-mask::x\n", 100)).toBe("````text\na\n```\n\\u{3a}:add-mask::x\n````\n");
   });
 });

@@ -19,8 +19,8 @@ function read(text: string): string {
   return text.replace(/\s+/g, " ");
 }
 
-describe("a plan as text", () => {
-  test("tells the dangerous allow first, with what the tenant's mail says of it", () => {
+describe("plan as text", () => {
+  test("shows the dangerous allow first with its mail evidence", () => {
     const text = renderPlanText(realisticPlan);
     expect(text).toMatch(/^Plan for acme.*\n.*\n.*\n\nDANGER {2}Of 7 changes, 1 is dangerous and 1 needs a look\.\n/);
     expect(text.indexOf("+ add allow supplier-portal.test (domain)")).toBeLessThan(text.indexOf("Needs a look ("));
@@ -29,14 +29,14 @@ describe("a plan as text", () => {
     );
   });
 
-  test("tells refusals before everything else", () => {
+  test("shows blockers before everything else", () => {
     const text = renderPlanText(dangerousPlan);
     expect(text).toMatch(/^REFUSED {2}This run would be refused, by the guard against mass removal/m);
     expect(text.indexOf("Refused by removal-guard")).toBeLessThan(text.indexOf("Danger (1)"));
     expect(text).toContain("\n    If that is meant, say so for one run:\n      confirmRemovals: 120\n");
   });
 
-  test("tells of a change what it was, who asked for it, and which line says so", () => {
+  test("shows the previous state, requester and source line of changes", () => {
     const text = read(renderPlanText(realisticPlan));
     for (const told of [
       "~ change deny → allow news.example.com (domain, scope graymail)",
@@ -58,12 +58,12 @@ describe("a plan as text", () => {
     }
   });
 
-  test("of what is calm, and of nothing at all", () => {
+  test("summarizes a plan without danger and an empty plan", () => {
     expect(renderPlanText(calmPlan)).toContain("LOOKS FINE  5 changes, and nothing speaks against them.");
     expect(renderPlanText(emptyPlan)).toContain("NOTHING TO DO  acme holds what is declared.");
   });
 
-  test("does not call fine what it knows nothing of", () => {
+  test("does not claim that a plan is fine without evidence", () => {
     const text = read(renderPlanText(blindPlan));
     expect(text).toContain(
       "NO FINDING 5 changes, with no finding; but what the tenant's mail says of it is not known in full.",
@@ -72,13 +72,13 @@ describe("a plan as text", () => {
     expect(text).not.toMatch(/looks fine/i);
   });
 
-  test("says without colour all that it says with it", () => {
+  test("contains the same text with and without color", () => {
     const coloured = renderPlanText(realisticPlan, { color: true });
     expect(coloured).toContain("\u001b[");
     expect(stripVTControlCharacters(coloured)).toBe(renderPlanText(realisticPlan));
   });
 
-  test("keeps to the width, and breaks no value", () => {
+  test("wraps at the given width without breaking values", () => {
     for (const width of [80, 100, 132]) {
       const lines = renderPlanText(realisticPlan, { width }).split("\n");
       expect(lines.filter((line) => line.length > width)).toEqual([]);
@@ -87,7 +87,7 @@ describe("a plan as text", () => {
     expect(narrow).toContain("\n  ~ change deny → allow\n    news.example.com (domain, scope\n    graymail)\n");
   });
 
-  test("of 5,000 changes shows all dangers and warnings, and counts the rest", () => {
+  test("shows the most dangerous of 5,000 changes and counts the rest", () => {
     const plan = hugePlan(5_000);
     const lines = renderPlanText(plan).split("\n");
     const heads = lines.filter((line) => /^ {2}[+~-] (?:add|change|remove) /.test(line));
@@ -101,7 +101,7 @@ describe("a plan as text", () => {
     expect(all).not.toContain("… and");
   });
 
-  test("is nothing but text, whatever comes from outside", () => {
+  test("sanitizes external text", () => {
     fc.assert(
       fc.property(markupText, fc.integer({ min: 0, max: 200 }), (text, width) => {
         const shown = renderPlanText(planOf(text), { width });

@@ -40,17 +40,17 @@ test.each([
   ["?ssl=true", { PGSSLMODE: "prefer" }, ENCRYPTED],
   ["?sslrootcert=system", {}, VERIFIED],
   ["?sslmode=verify-full&uselibpqcompat=false", {}, VERIFIED],
-])("%s with %j is encrypted as by libpq", (query, environment, expected) => {
+])("encrypts as libpq does for %s with %j", (query, environment, expected) => {
   expect(tlsOf(query, environment)).toEqual(expected);
 });
 
-test("verifies the server by the authority in ~/.postgresql with sslmode=require", () => {
+test("verifies the server against ~/.postgresql/root.crt with sslmode=require", () => {
   mkdirSync(join(home, ".postgresql"));
   writeFileSync(join(home, ".postgresql/root.crt"), "an authority");
   expect(tlsOf("?sslmode=require")).toEqual({ ...VERIFIED, ca: "an authority" });
 });
 
-test("keeps the other parameters, also in plain text", () => {
+test("keeps other parameters when TLS is disabled", () => {
   const url = `${URL}?options=-c+search_path%3Dacme&sslmode=verify-full&sslrootcert=/no/such.crt`;
   expect(disableTls(url)).toBe(`${URL}?options=-c+search_path%3Dacme&sslmode=disable`);
 });

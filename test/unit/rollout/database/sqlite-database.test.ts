@@ -35,7 +35,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("a SQLite file", () => {
-  it("is made with its folder, for this user alone", async () => {
+  it("is created with its directory and private permissions", async () => {
     const database = await openSqlite(file);
     await database.query("CREATE TABLE a (x INTEGER)");
     for (const one of [file, `${file}-wal`, `${file}-shm`]) expect(statSync(one).mode & 0o777).toBe(0o600);
@@ -44,7 +44,7 @@ describe("a SQLite file", () => {
     await database.close();
   });
 
-  it("keeps what was written, in the types it came in", async () => {
+  it("stores values in their original types", async () => {
     const first = await openSqlite(file);
     await first.query("CREATE TABLE a (id INTEGER PRIMARY KEY, t TEXT, r REAL, b BLOB, n TEXT)");
     const atMs = 1_763_769_600_123;
@@ -66,7 +66,7 @@ describe("a SQLite file", () => {
     await expect(second.query("SELECT 1 AS one")).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
   });
 
-  it("takes no statement whose parameters or whose end it would leave out in silence", async () => {
+  it("rejects wrong parameter counts and multiple statements", async () => {
     const database = await openSqlite(file);
     await expect(database.query("SELECT $1 AS a, $2 AS b", ["x"])).rejects.toThrow("1 values for the 2");
     await expect(database.query("SELECT $1 AS a", ["x", "y"])).rejects.toThrow("2 values for the 1");
@@ -77,7 +77,7 @@ describe("a SQLite file", () => {
 });
 
 describe("a transaction", () => {
-  it("is all or nothing, and nobody else's statement comes between", async () => {
+  it("is atomic and isolated from other statements", async () => {
     const database = await openSqlite(file);
     await database.query("CREATE TABLE a (x TEXT)");
     const failing = database.transaction(async (within) => {
@@ -102,7 +102,7 @@ describe("a transaction", () => {
     await database.close();
   });
 
-  it("waits for one of another connection, and lets this process go on meanwhile", async () => {
+  it("waits for another connection without blocking the process", async () => {
     const [one, other] = [await openSqlite(file), await openSqlite(file)];
     await one.query("CREATE TABLE a (x TEXT)");
     let finish = () => {};
@@ -120,10 +120,10 @@ describe("a transaction", () => {
   });
 });
 
-describe("a name", () => {
+describe("a named lock", () => {
   const never = () => {};
 
-  it("is held by one, until it lets go", async () => {
+  it("is held by one connection until released", async () => {
     const [one, other] = [await openSqlite(file), await openSqlite(file)];
     const hold = await one.lock("rollout", never);
     expect(hold).toBeDefined();
@@ -141,7 +141,7 @@ describe("a name", () => {
     await one.close();
   });
 
-  it("is another one whatever differs, and may be anything", async () => {
+  it("is distinct for every name", async () => {
     const database = await openSqlite(file);
     const names = ["a", "A", "a b", "a/b", "../a", "a:b", "", "é", "x".repeat(400), "x".repeat(401)];
     for (const name of names) expect(await database.lock(name, never), name).toBeDefined();
@@ -149,7 +149,7 @@ describe("a name", () => {
     await database.close();
   });
 
-  it("is free once the process that held it was killed", async () => {
+  it("is freed when its process is killed", async () => {
     const child = spawn(
       process.execPath,
       [
@@ -183,8 +183,8 @@ describe("a name", () => {
   });
 });
 
-describe("what can't be used says why and what to do:", () => {
-  it("a file that is no database, which stays as it is", async () => {
+describe("an unusable database file", () => {
+  it("is reported and left unchanged when it isn't a database", async () => {
     const path = join(folder, "notes.txt");
     const text = "not a database, but somebody's notes\n".repeat(100);
     writeFileSync(path, text);
@@ -195,7 +195,7 @@ describe("what can't be used says why and what to do:", () => {
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 
-  it("a folder, and a path through a file", async () => {
+  it("is reported when it is a directory or below a file", async () => {
     mkdirSync(join(folder, "folder"));
     writeFileSync(join(folder, "plain"), "");
     await expect(openSqlite(join(folder, "folder"))).rejects.toThrow(
@@ -204,7 +204,7 @@ describe("what can't be used says why and what to do:", () => {
     await expect(openSqlite(join(folder, "plain", "journal.db"))).rejects.toThrow(/no folder\. Give another/);
   });
 
-  it("a full disk, which leaves what was committed, and goes on when there is room", async () => {
+  it("is reported on a full disk, keeping committed rows", async () => {
     const database = await openSqlite(file);
     await database.query("CREATE TABLE a (x TEXT)");
     await database.query("INSERT INTO a VALUES ('kept')");
@@ -226,7 +226,7 @@ describe("what can't be used says why and what to do:", () => {
     await database.close();
   });
 
-  it("a file that may not be written", async () => {
+  it("is reported when it isn't writable", async () => {
     const database = await openSqlite(file);
     await database.query("CREATE TABLE a (x TEXT)");
     // As root, who may write to a file whatever its mode is, and hears the same from SQLite.
@@ -239,7 +239,7 @@ describe("what can't be used says why and what to do:", () => {
   });
 });
 
-it("tells of what SQLite, or the operating system, says no more than that it fails", () => {
+it("explains every SQLite and system error with a remedy", () => {
   for (let errcode = 1; errcode <= 255; errcode += 1) {
     const raw = Object.assign(new Error("raw"), { code: "ERR_SQLITE_ERROR", errcode });
     // What went wrong, and what to do.
@@ -251,14 +251,14 @@ it("tells of what SQLite, or the operating system, says no more than that it fai
   }
 });
 
-describe("what is no journal is not taken for a new one:", () => {
+describe("a file that isn't a journal", () => {
   const refused = async (path: string, why: RegExp) =>
     await expect(openSqlite(path)).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
       message: expect.stringMatching(why),
     });
 
-  it("an empty file, which stays with what is beside it", async () => {
+  it("is rejected and left unchanged when empty", async () => {
     const path = join(folder, "empty.db");
     writeFileSync(path, "");
     writeFileSync(`${path}-wal`, "the last of it");
@@ -270,7 +270,7 @@ describe("what is no journal is not taken for a new one:", () => {
     expect(readFileSync(`${path}-wal`, "utf8")).toBe("the last of it");
   });
 
-  it("a database of somebody else's, and a link to nothing", async () => {
+  it("is rejected when it is another database or a dangling link", async () => {
     const path = join(folder, "other.db");
     const other = new DatabaseSync(path);
     other.exec("CREATE TABLE theirs (x)");
@@ -285,8 +285,8 @@ describe("what is no journal is not taken for a new one:", () => {
   });
 });
 
-describe("a new file", () => {
-  it("is there whole or not at all, wherever the process that made it was killed", async () => {
+describe("a new journal file", () => {
+  it("is complete or absent after its creator is killed", async () => {
     const killed = await inProcess(
       `import fs from "node:fs";
       import { syncBuiltinESMExports } from "node:module";
@@ -303,7 +303,7 @@ describe("a new file", () => {
     expect(readdirSync(made).sort()).toEqual(["journal.db", "journal.db.new.lock"]);
   });
 
-  it("is made once by several processes that start at once", async () => {
+  it("is created once by concurrent processes", async () => {
     const write = `await database.query("INSERT INTO rollout_files VALUES ($1, 'path', x'00')", [String(process.pid)]);`;
     const all = await Promise.all(Array.from({ length: 4 }, () => inProcess("", write)));
     for (const one of all) expect(one).toMatchObject({ code: 0 });
@@ -313,7 +313,7 @@ describe("a new file", () => {
   });
 });
 
-describe("a file that is not the one any more that was opened", () => {
+describe("an open journal file that is lost or replaced", () => {
   const CHANGES: Readonly<Record<string, [() => void, RegExp]>> = {
     "it is deleted": [() => rmSync(file), /journal\.db" is gone: it, or its folder, was deleted or moved/],
     "its folder is deleted": [() => rmSync(join(folder, "made"), { recursive: true }), /journal\.db" is gone/],
@@ -329,22 +329,19 @@ describe("a file that is not the one any more that was opened", () => {
     ],
   };
 
-  it.each(Object.entries(CHANGES))(
-    "is told when %s, and nothing is said to be written to it",
-    async (_, [change, why]) => {
-      const database = await openSqlite(file);
-      await database.query("CREATE TABLE a (x TEXT)");
-      change();
-      const gone = { code: "ERR_ROLLOUT_JOURNAL", isFileLost: true, message: expect.stringMatching(why) };
-      await expect(database.query("INSERT INTO a VALUES ('lost')")).rejects.toMatchObject(gone);
-      await expect(database.query("SELECT x FROM a")).rejects.toMatchObject(gone);
-      await expect(database.transaction(async () => {})).rejects.toMatchObject(gone);
-      await expect(database.lock("rollout", () => {})).rejects.toMatchObject(gone);
-      await database.close();
-    },
-  );
+  it.each(Object.entries(CHANGES))("fails all operations when %s", async (_, [change, why]) => {
+    const database = await openSqlite(file);
+    await database.query("CREATE TABLE a (x TEXT)");
+    change();
+    const gone = { code: "ERR_ROLLOUT_JOURNAL", isFileLost: true, message: expect.stringMatching(why) };
+    await expect(database.query("INSERT INTO a VALUES ('lost')")).rejects.toMatchObject(gone);
+    await expect(database.query("SELECT x FROM a")).rejects.toMatchObject(gone);
+    await expect(database.transaction(async () => {})).rejects.toMatchObject(gone);
+    await expect(database.lock("rollout", () => {})).rejects.toMatchObject(gone);
+    await database.close();
+  });
 
-  it("ends what is held where it is that of the lock", async () => {
+  it("ends the held lock when its lock file is deleted", async () => {
     const database = await openSqlite(file);
     const lost: string[] = [];
     const hold = await database.lock("rollout", (why) => lost.push(why));
@@ -360,8 +357,8 @@ describe("a file that is not the one any more that was opened", () => {
   });
 });
 
-describe("a lock of another process", () => {
-  it("is waited for and told, and by who is in a hurry no more", async () => {
+describe("another process's lock", () => {
+  it("is reported and awaited until the busy timeout", async () => {
     const lines: string[] = [];
     let heard = () => {};
     const log = (line: string) => {
@@ -411,7 +408,7 @@ async function inProcess(before: string, after: string): Promise<{ code: number 
   return { code, signal };
 }
 
-it("tells what SQLite says of a statement", async () => {
+it("reports SQLite's own error for a statement", async () => {
   const database = await openSqlite(file);
   await database.query("CREATE TABLE a (x TEXT PRIMARY KEY)");
   await database.query("INSERT INTO a VALUES ('one')");

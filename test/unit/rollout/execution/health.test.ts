@@ -35,7 +35,7 @@ const context: HealthContext = {
   now: () => 0,
 };
 
-it("ends the command when the rollout is to end at once, and never takes that for well", async () => {
+it("reports unhealthy when the rollout is aborted during the command", async () => {
   const aborted = new AbortController();
   const checked = checkHealth(wave, [], {
     ...allowing(wave.health?.command ?? []),
@@ -45,7 +45,7 @@ it("ends the command when the rollout is to end at once, and never takes that fo
   expect(await checked).toMatchObject({ isWell: false });
 });
 
-it("kills a command that takes too long with all that it has started, and takes an end that comes after that for no answer", async () => {
+it("kills a hanging command with its children and reports unhealthy", async () => {
   // A shell that hears no request to end, and whose own child holds its output open.
   const command = ["sh", "-c", "trap '' TERM; echo begun; sleep 600 & wait; exit 0"];
   const health = { command, timeoutMs: 300 };
@@ -55,7 +55,7 @@ it("kills a command that takes too long with all that it has started, and takes 
   });
 });
 
-it("runs no command that this run does not allow, and takes that for no answer", async () => {
+it("doesn't run a command that isn't allowed and reports unhealthy", async () => {
   using folder = new LintedFolder({});
   const command = ["touch", folder.path("was-run")];
   const health = { command, timeoutMs: 10_000 };

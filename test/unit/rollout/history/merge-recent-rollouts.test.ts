@@ -26,7 +26,7 @@ test("merges the rollouts of two journals, newest first", () => {
   expect(merged.older).toBe(3);
 });
 
-test("has a rollout once that two journals have", () => {
+test("lists a rollout once that is in both journals", () => {
   const merged = mergeRecentRollouts([journal("a", "08", 0), journal("a", "08", 0)]);
   expect(merged.rollouts).toHaveLength(1);
   expect(merged.stacks.get("acme")).toHaveLength(1);

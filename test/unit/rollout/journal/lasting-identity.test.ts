@@ -45,7 +45,7 @@ async function isRefused(changes: Changes, before: ObservedState, now: ObservedS
   );
 }
 
-describe("a tenant that was changed in part", () => {
+describe("a partially changed tenant", () => {
   const OTHER = observed(rows("other", 0, 1, 2));
 
   it.each<[about: string, changes: Changes]>([
@@ -53,7 +53,7 @@ describe("a tenant that was changed in part", () => {
     ["removes some entries", [change("remove", "evil0.example"), change("remove", "evil1.example")]],
     ["replaces all entries", [0, 1, 2].map((number) => change("change", `evil${number}.example`))],
     ["removes the only VIP", [change("remove", "ceo@acme.example", "vip")]],
-  ])("isn't another one if the plan %s", async (_about, changes) => {
+  ])("is still recognized if the plan %s", async (_about, changes) => {
     expect(await isRefused(changes, BEFORE, OTHER)).toBe(true);
     expect(await isRefused(changes, BEFORE, BEFORE)).toBe(false);
     const gone = new Set(changes.filter(({ sign }) => sign !== "add").map(({ value }) => value));
@@ -63,13 +63,13 @@ describe("a tenant that was changed in part", () => {
     expect(await isRefused(changes, BEFORE, observed(replaced, ...vips))).toBe(false);
   });
 
-  it("may be any if the plan removes or replaces all that identified it", async () => {
+  it("accepts any tenant if the plan touches all identifying rows", async () => {
     const changes = [change("remove", "evil0.example"), change("change", "evil1.example")];
     expect(await isRefused(changes, observed(rows("own", 0, 1)), OTHER)).toBe(false);
   });
 });
 
-it("keeps less than 600 bytes of what a plan doesn't touch", () => {
+it("keeps under 600 bytes of the rows a plan doesn't touch", () => {
   const many = Array.from({ length: 500 }, (_, number) => row("own", number));
   const lasting = readLastingIdentity(AT, observed(many, CEO), [change("remove", "evil0.example")]);
   expect(JSON.stringify(lasting).length).toBeLessThan(600);

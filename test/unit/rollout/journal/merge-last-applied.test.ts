@@ -44,7 +44,7 @@ function journal(stacks: Readonly<Record<string, StackRollouts>>): LastAppliedRo
   };
 }
 
-test("keeps the stacks of each journal, and finds the files of their rollouts", async () => {
+test("keeps each journal's stacks and finds their rollouts' files", async () => {
   const merged = mergeLastApplied([
     journal({ acme: { applied: reachedBy("in-eu", 1) } }),
     journal({ globex: { applied: reachedBy("in-us", 1) } }),
@@ -57,7 +57,7 @@ test("keeps the stacks of each journal, and finds the files of their rollouts", 
   expect([...(await merged.readFiles("in-us")).bundle.keys()]).toEqual(["in-us"]);
 });
 
-test("takes the later rollout of a stack that two journals have changed, by sequence", () => {
+test("takes the rollout with the higher sequence for a shared stack", () => {
   const older = journal({ acme: { applied: reachedBy("z-older", 3), pending: notReachedBy("z-failed", 4) } });
   const newer = journal({ acme: { applied: reachedBy("a-newer", 5), pending: notReachedBy("a-failed", 6) } });
   for (const journals of [

@@ -27,7 +27,7 @@ const spec: RolloutSpec = {
   backend: "one",
 };
 
-it("takes stacks of one name in another project, or another backend, for other stacks", async () => {
+it("doesn't conflict with same-named stacks of other projects or backends", async () => {
   const folder = mkdtempSync(join(tmpdir(), "email-security-"));
   const journal = await Journal.open(await openJournalDatabase(join(folder, "rollouts.db")));
   try {

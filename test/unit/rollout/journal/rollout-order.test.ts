@@ -13,7 +13,7 @@ const rollout = (id: string, seq: number | undefined, startedAtMs: number): Roll
 });
 
 describe("the order of two rollouts", () => {
-  it("follows sequence numbers, whatever the clocks say", () => {
+  it("follows sequence numbers regardless of clocks", () => {
     const hotfix = rollout("a", 2, 0);
     const earlier = rollout("b", 1, 3_600_000);
     expect([hotfix, earlier].sort(compareRollouts)).toEqual([earlier, hotfix]);
@@ -21,7 +21,7 @@ describe("the order of two rollouts", () => {
     expect(isPossiblyLater(earlier, hotfix)).toBe(false);
   });
 
-  it("follows start times and then ids where the numbers are equal", () => {
+  it("follows start times, then ids, for equal numbers", () => {
     const all = [rollout("b", 1, 5), rollout("c", 1, 4), rollout("a", 1, 5)];
     expect(all.sort(compareRollouts).map(({ id }) => id)).toEqual(["c", "a", "b"]);
   });
@@ -39,14 +39,14 @@ describe("the order of two rollouts", () => {
     expect(isPossiblyLater(other, one)).toBe(true);
   });
 
-  it("puts rollouts of earlier releases before all that have a number", () => {
+  it("puts rollouts without a number before all numbered ones", () => {
     const [old, fresh] = [rollout("a", undefined, 9), rollout("b", 1, 1)];
     expect([fresh, old].sort(compareRollouts)).toEqual([old, fresh]);
     expect(isPossiblyLater(fresh, old)).toBe(true);
     expect(isPossiblyLater(old, fresh)).toBe(false);
   });
 
-  it("is total and the same in every permutation", () => {
+  it("is total and independent of input order", () => {
     const any = fc.record({
       id: fc.constantFrom("a", "b", "c", "d"),
       seq: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),

@@ -63,7 +63,7 @@ let folder = "";
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it("lets nothing past a gate that nobody opened, whichever clone runs and whatever its journal remembers", async () => {
+it("never passes an unapproved gate, whichever clone or journal runs", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 14 }), async (deeds) => {
       folder = mkdtempSync(join(tmpdir(), "email-security-marks-"));
@@ -79,7 +79,7 @@ it("lets nothing past a gate that nobody opened, whichever clone runs and whatev
   );
 }, 120_000);
 
-it("stands open for a new rollout once what was left was looked at", async () => {
+it("allows a new rollout after a foreign one is abandoned", async () => {
   folder = mkdtempSync(join(tmpdir(), "email-security-marks-"));
   const story = new Story(folder);
   const at = (kind: Deed["kind"], clone: 0 | 1 = 0): Deed => ({

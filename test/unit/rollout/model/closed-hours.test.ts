@@ -32,15 +32,15 @@ describe("closed hours", () => {
     ["2026-11-23T05:00:00Z", undefined],
     ["2026-07-03T13:59:00Z", undefined],
     ["2026-07-03T14:00:00Z", "2026-07-06T04:00"],
-  ])("over a week's end, by the clocks of the place: %s", (at, expected) => expect(until(at, WEEKEND)).toBe(expected));
+  ])("cover a weekend in local time: %s", (at, expected) => expect(until(at, WEEKEND)).toBe(expected));
 
-  it("of every day, over midnight, and several one after the other", () => {
+  it("cover nights across midnight and join adjacent ranges", () => {
     expect(until("2026-11-23T23:10:00Z", "18:00-07:00")).toBe("2026-11-24T07:00");
     expect(until("2026-11-23T17:59:00Z", "18:00-07:00")).toBeUndefined();
     expect(until("2026-11-20T19:00:00Z", "18:00-07:00", "Sat 07:00-Sun 20:00")).toBe("2026-11-23T07:00");
   });
 
-  it("keep just the minutes that they say, whatever they are", () => {
+  it("cover exactly the declared minutes", () => {
     const day = fc.constantFrom("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun");
     const clock = fc.tuple(fc.nat(23), fc.nat(59));
     const two = (n: number): string => String(n).padStart(2, "0");
@@ -60,7 +60,7 @@ describe("closed hours", () => {
     );
   });
 
-  it("that leave no hour are known", () => {
+  it("are detected when they leave no open time", () => {
     expect(isAlwaysClosed(read("Mon 00:00–Sun 23:00", "Sun 22:00–Mon 00:00"))).toBe(true);
     expect(isAlwaysClosed(read("00:00-12:00", "12:00-24:00"))).toBe(true);
     expect(isAlwaysClosed(read("00:00-12:00", "12:01-24:00"))).toBe(false);
@@ -74,7 +74,7 @@ describe("closed hours", () => {
     ["Fri 16:00–Mon 06:00 Europe/Zuerich", /name a time zone that is none/],
     ["Fri 16:00–Fri 16:00", /end when they begin/],
     ["00:00-24:00", /end when they begin/],
-  ])("that are none are told what they are to be: %s", (text, message) =>
+  ])("are rejected with an explanation when invalid: %s", (text, message) =>
     expect(parseClosedHours(text)).toMatch(message),
   );
 });

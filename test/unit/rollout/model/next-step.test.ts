@@ -13,8 +13,8 @@ const NOW = 1_000;
 const WELL = { isWell: true, message: "well" };
 const UNWELL = { isWell: false, message: "the command ended with 1" };
 
-describe("what a rollout does next", () => {
-  it("begins the first wave that is not done", () => {
+describe("chooseNextStep", () => {
+  it("begins the first unfinished wave", () => {
     expect(chooseNextStep(view([wave("canary", { pending: 2 })]), NOW)).toEqual({ kind: "begin", wave: 0 });
     expect(chooseNextStep(view([done("canary"), wave("rest", { pending: 2 })]), NOW)).toEqual({
       kind: "begin",
@@ -22,7 +22,7 @@ describe("what a rollout does next", () => {
     });
   });
 
-  it("releases as many tenants as the wave has places, in their order", () => {
+  it("releases as many tenants as the wave has free slots, in order", () => {
     const running = wave("canary", { pending: 3, running: 1 }, { state: "running", maxConcurrent: 3 });
     const pending = tenants("a", "b", "c");
     expect(chooseNextStep(view([running], { pending }), NOW)).toEqual({
@@ -34,7 +34,7 @@ describe("what a rollout does next", () => {
     expect(chooseNextStep(view([running], { pending, capacity: 0 }), NOW)).toEqual({ kind: "wait" });
   });
 
-  it("pauses before a wave that is closed, and in its midst, once those under way are through", () => {
+  it("pauses a closed wave once running tenants have finished", () => {
     const closed = [{ text: "Mon 00:00–Tue 06:00", from: 0, to: 30 * 60, timeZone: "UTC" }];
     const [openMs, closedMs] = [Date.UTC(2026, 10, 22, 23, 59), Date.UTC(2026, 10, 23)];
     const pause = {
@@ -59,7 +59,7 @@ describe("what a rollout does next", () => {
     });
   });
 
-  it("lets those of a service without room wait, and goes on with the others", () => {
+  it("holds back tenants of a saturated service and releases others", () => {
     const running = wave("canary", { pending: 3 }, { state: "running", maxConcurrent: 3 });
     const pending = [...tenants("a", "b"), { name: "c", address: "https://other.example" }];
     const step = chooseNextStep(view([running], { pending, freeSlotsByAddress: new Map([[ADDRESS, 1]]) }), NOW);
@@ -70,7 +70,7 @@ describe("what a rollout does next", () => {
     });
   });
 
-  it("waits for those under way before it stops, whatever the reason", () => {
+  it("waits for running tenants before it stops", () => {
     const failing = wave("canary", { pending: 5, running: 1, failed: 1 }, { state: "running" });
     expect(chooseNextStep(view([failing]), NOW)).toEqual({ kind: "wait" });
     const failed = wave("canary", { pending: 5, failed: 1 }, { state: "running" });
@@ -87,7 +87,7 @@ describe("what a rollout does next", () => {
     });
   });
 
-  it("counts failures over all waves that began", () => {
+  it("counts failures across all started waves", () => {
     const first = done("first", { done: 3, failed: 2 });
     const second = wave("second", { pending: 4, failed: 1 }, { state: "running", tolerated: 2 });
     expect(chooseNextStep(view([first, second], { tolerated: 2 }), NOW)).toEqual({
@@ -97,7 +97,7 @@ describe("what a rollout does next", () => {
     expect(chooseNextStep(view([first, second], { tolerated: 3 }), NOW)).toEqual({ kind: "wait" });
   });
 
-  it("soaks, then checks, then waits at the gate, then settles", () => {
+  it("soaks, checks health, waits at the gate, then settles", () => {
     const rest = wave("rest", { pending: 1 });
     const canary = (more: Partial<WaveRunState>): WaveRunState => ({
       ...wave("canary", { done: 2 }, { soakMs: 500, gate: true, health: { timeoutMs: 1 } }),
@@ -116,7 +116,7 @@ describe("what a rollout does next", () => {
     expect(stepAt({ state: "gated", health: WELL, isApproved: true })).toEqual({ kind: "settle", wave: 0 });
   });
 
-  it("waits after the wave that --until names, though it has no gate", () => {
+  it("waits after the wave named by --until, even without a gate", () => {
     const waves = [wave("canary", { done: 1 }, { state: "running" }), wave("rest", { pending: 1 })];
     expect(chooseNextStep(view(waves, { until: "canary" }), NOW)).toMatchObject({
       kind: "hand-over",
@@ -125,7 +125,7 @@ describe("what a rollout does next", () => {
     expect(chooseNextStep(view(waves), NOW)).toEqual({ kind: "settle", wave: 0 });
   });
 
-  it("asks nobody where nothing was changed, or nothing is left to change", () => {
+  it("skips the gate when nothing changed or nothing is left", () => {
     const looked = { soakMs: 500, gate: true, health: { timeoutMs: 1 }, state: "running" } as const;
     const unchanged = wave("canary", { unchanged: 3 }, looked);
     expect(chooseNextStep(view([unchanged, wave("rest", { pending: 1 })]), NOW)).toEqual({
@@ -139,7 +139,7 @@ describe("what a rollout does next", () => {
     });
   });
 
-  it("finishes when all waves are done, and does nothing where nobody began it", () => {
+  it("finishes when all waves are done", () => {
     expect(chooseNextStep(view([done("canary"), done("rest")]), NOW)).toEqual({ kind: "finish" });
     for (const state of ["planned", "waiting", "stopped", "done"] as const) {
       expect(chooseNextStep(view([wave("canary", { pending: 1 })], { state }), NOW)).toEqual({
@@ -149,8 +149,8 @@ describe("what a rollout does next", () => {
   });
 });
 
-describe("whole rollouts, whatever happens", () => {
-  it("keep every promise, and end", () => {
+describe("randomly generated rollouts", () => {
+  it("keep all guarantees and finish", () => {
     fc.assert(
       fc.property(scenario(), (given) => {
         const witness = new Witness(given);
@@ -167,7 +167,7 @@ describe("whole rollouts, whatever happens", () => {
     );
   });
 
-  it("of which no more failed in planning than is tolerated, or nothing is begun", () => {
+  it("start no tenant when more plans failed than tolerated", () => {
     const failedPlans = scenario({ plans: ["pending", "failed"], tolerated: 1 });
     let stopped = 0;
     fc.assert(
@@ -181,7 +181,7 @@ describe("whole rollouts, whatever happens", () => {
     expect(stopped).toBeGreaterThan(0);
   });
 
-  it("reach their bounds: tolerated + 1 one at a time, tolerated + maxConcurrent otherwise", () => {
+  it("reach exactly tolerated + maxConcurrent failures", () => {
     for (const [maxConcurrent, tolerated] of [
       [1, 0],
       [1, 2],

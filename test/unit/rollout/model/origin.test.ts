@@ -7,13 +7,13 @@ import { settingsHistory } from "../../../support/settings-history";
 const here = process.cwd();
 afterEach(() => process.chdir(here));
 
-it("is the pipeline's account where there is one, else the machine's", () => {
+it("names the operator by pipeline account, else by machine user", () => {
   expect(getOperatorName({ GITHUB_ACTOR: "dana" })).toBe(`dana@${hostname()}`);
   expect(getOperatorName({ GITLAB_USER_LOGIN: "victor", GITHUB_ACTOR: "" })).toBe(`victor@${hostname()}`);
   expect(getOperatorName({})).toBe(`${userInfo().username}@${hostname()}`);
 });
 
-it("is of a commit, and says where what it reads was not committed; a journal, a site or a report is none of that", async () => {
+it("records the commit and uncommitted changes, ignoring generated files", async () => {
   using history = settingsHistory();
   const revision = history.commit("begin", { "settings/acme.yaml": "version: 1\n", "README.md": "ours" });
   process.chdir(history.path);

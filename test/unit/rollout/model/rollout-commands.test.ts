@@ -8,7 +8,7 @@ function read(command: string): string[] {
   return execFileSync("sh", ["-c", program], { encoding: "utf8" }).split("\n").slice(0, -1);
 }
 
-it("are read by the shell as they were meant", () => {
+it("quotes arguments so that the shell reads them unchanged", () => {
   const plain = new RolloutCommands();
   expect(plain.resume("20261121-0800-abcdef")).toBe("email-security rollout resume 20261121-0800-abcdef");
   for (const file of ["my tenants.yaml", "it's $HOME;`id`.yaml", "a/b*.yaml"]) {
@@ -18,7 +18,7 @@ it("are read by the shell as they were meant", () => {
   expect(read(plain.rollback("r", "HEAD~1"))).toEqual(["rollout", "rollback", "r", "--to", "HEAD~1"]);
 });
 
-it("name the journal where it was named, and no password", () => {
+it("repeats the given journal but no password", () => {
   const file = new RolloutCommands("my journal.db");
   expect(read(file.abandon("r"))).toEqual(["rollout", "abandon", "r", "--database", "my journal.db"]);
   const open = "postgres://operator@db.example:5432/rollouts";

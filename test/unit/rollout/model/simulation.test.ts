@@ -16,7 +16,7 @@ describe("a simulated rollout", () => {
     { tenants: 1_000, concurrent: 8, requestsPerSecond: 100, addresses: 4 },
     { tenants: 1_000, concurrent: 64, cores: 32, requestsPerSecond: 100 },
     { tenants: 10_000, concurrent: 32, cores: 8 },
-  ])("takes what it takes on paper: %o", (some) => {
+  ])("matches the calculated durations: %o", (some) => {
     const given = { ...USUAL, ...some };
     const paper = onPaper(given);
     const simulated = simulate(chooseNextStep, given);
@@ -25,20 +25,20 @@ describe("a simulated rollout", () => {
     expect(apart(simulated.changingMs, paper.changingMs), "changing").toBeLessThan(APART);
   });
 
-  it("is the same for the same seed, and another for another", () => {
+  it("gives the same result only for the same seed", () => {
     const given = { ...USUAL, tenants: 200, failurePercent: 1, crashEveryMs: 20_000 };
     const once = simulate(chooseNextStep, given);
     expect(simulate(chooseNextStep, given)).toEqual(once);
     expect(simulate(chooseNextStep, { ...given, seed: 2 }).changingMs).not.toBe(once.changingMs);
   });
 
-  it("keeps the limit of requests", () => {
+  it("respects the request rate limit", () => {
     const given = { ...USUAL, tenants: 300, concurrent: 64, cores: 32, requestsPerSecond: 20 };
     const { planningMs, changingMs, requests } = simulate(chooseNextStep, given);
     expect(requests / ((planningMs + changingMs) / 1_000)).toBeLessThanOrEqual(20);
   });
 
-  it("stops where more fail than is tolerated, and loses no tenant when workers die", () => {
+  it("stops beyond tolerated failures and loses no tenant in crashes", () => {
     const stopped = simulate(chooseNextStep, { ...USUAL, failurePercent: 5 });
     expect(stopped.state).toBe("stopped");
     expect(stopped.failed).toBeLessThan(USUAL.tenants / 20);

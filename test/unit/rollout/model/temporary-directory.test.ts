@@ -24,7 +24,7 @@ it.each([
     /nowhere", can't be used: it, or its folder, is not there\. .*TMPDIR names another\./,
   ],
   ["that is no folder", "file", /file", can't be used: a part of its path is no folder\. .*TMPDIR names another\./],
-])("says of a folder for temporary files %s what to do", (_, name, why) => {
+])("reports a temporary directory %s with a remedy", (_, name, why) => {
   writeFileSync(join(folder, "file"), "");
   process.env["TMPDIR"] = join(folder, name);
   expect(() => extractBundle({ bundle: new Map(), folder: "." }, "project", undefined)).toThrow(

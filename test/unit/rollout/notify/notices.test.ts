@@ -56,8 +56,8 @@ const WAITING = event(7, { kind: "waiting", wave: "canary", reason: "Its gate wa
 const STOPPED = event(9, { kind: "stopped", reason: "2 tenants failed." });
 const FINISHED = event(9, { kind: "finished", done: 4, unchanged: 1, failed: 1 });
 
-describe("notices of a rollout", () => {
-  it("tell each receiver of all that matters, and of nothing else, where no file says otherwise", async () => {
+describe("rollout notices", () => {
+  it("go to every receiver for important events only, by default", async () => {
     const { events } = playRollout({ tenants: 6 });
     const bystanders = events.filter(({ kind }) => !/waiting|stopped|finished|interrupted/.test(kind));
     expect(await told(bystanders)).toEqual([]);
@@ -74,14 +74,14 @@ describe("notices of a rollout", () => {
     expect(sent[0]?.headers["webhook-id"]).toBe("20261121-0800-7f3a91-7");
   });
 
-  it("hold what changes only where a receiver asks for it, and then some of it", async () => {
+  it("contain changes only for receivers that ask, up to 20", async () => {
     const sent = await told([FINISHED], { webhook: { changes: true } });
     const holding = sent.filter(({ body }) => /"value"|\.example/.test(JSON.stringify(body)));
     expect(holding.map(({ to }) => to)).toEqual(["webhook"]);
     expect(noticeSchema.parse(holding[0]?.body).changes).toHaveLength(20);
   });
 
-  it("hold the most dangerous changes first, whichever tenant has them, and count them by kind", async () => {
+  it("list the most dangerous changes first", async () => {
     await using hook = await startHook();
     const { after } = playRollout({ tenants: 6, changes: 30 });
     const turned = { sign: "change", kind: "entry", list: "deny → allow", value: "turned.example" } as const;
@@ -101,7 +101,7 @@ describe("notices of a rollout", () => {
     expect(notice.summary).toMatch(/ Among the changes: at least 1 deny turned into an allow[^.]*\.$/);
   });
 
-  it("go to whom the file says, of what it says; what stopped for a health check is told to who hears of stops", async () => {
+  it("go to the receivers configured for their events", async () => {
     const unwell = event(8, { kind: "wave-health", wave: "canary", isWell: false, message: "no mail" });
     const of = {
       slack: { events: ["stopped"] },
@@ -113,11 +113,11 @@ describe("notices of a rollout", () => {
     expect(JSON.stringify(sent)).toContain("a wave is unhealthy");
   });
 
-  it("tell nobody of a rollout that found everything as declared", async () => {
+  it("aren't sent for a rollout without changes", async () => {
     expect(await told([event(3, { kind: "finished", done: 0, unchanged: 6, failed: 0 })])).toEqual([]);
   });
 
-  it("are text, whatever tenants are called and wherever it is shown", async () => {
+  it("contain hostile text only as plain text", async () => {
     const text = Object.values(HOSTILE).join(" ");
     const reason = `${text} <!channel> *b* [l](http://evil.example)`.slice(-900);
     const all = await told([event(9, { kind: "stopped", reason })], { webhook: { changes: true } }, { text });
@@ -138,10 +138,10 @@ function textsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-describe("sending", () => {
+describe("notice delivery", () => {
   const notice = JSON.stringify({ test: 2_432_232_314 });
 
-  it("signs as Standard Webhooks says", async () => {
+  it("signs requests as Standard Webhooks specifies", async () => {
     await using hook = await startHook();
     vi.useFakeTimers({ toFake: ["Date"], now: 1_614_265_330_000 });
     const [receiver] = getReceivers(undefined, {
@@ -166,7 +166,7 @@ describe("sending", () => {
     ["one that fails again and again", [500, 500, 500, 500, 500, 200], 5, "slack answered 500"],
     ["one that refuses it", [404, 200], 1, "slack answered 404"],
     ["one that sends it elsewhere", [302, 200], 1, "slack answered 302"],
-  ])("tries again where that may help: %s", async (_what, statuses, requests, problem) => {
+  ])("retries only where that may help: %s", async (_what, statuses, requests, problem) => {
     await using hook = await startHook(statuses);
     const [receiver] = getReceivers(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: `${hook.url}/T0/s3cret` });
     const options = { signal: never, attemptTimeoutMs: 200, time: new VirtualTime() };
@@ -174,7 +174,7 @@ describe("sending", () => {
     expect(hook.received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(requests).fill("1"));
   });
 
-  it("gives up in time, says so without the address, and tells the others", async () => {
+  it("gives up on a silent receiver without delaying the others", async () => {
     await using silent = await startHook([undefined, undefined]);
     await using hook = await startHook();
     const notifier = new Notifier(
@@ -202,14 +202,14 @@ describe("sending", () => {
     ["EMAIL_SECURITY_NOTIFY_SLACK", "http://hooks.example/s3cret", /SLACK holds no address to send to/],
     ["EMAIL_SECURITY_NOTIFY_MAIL", "s3cret", /MAIL holds no address to send to/],
     ["EMAIL_SECURITY_NOTIFY_SECRET", "s3cret", /SECRET holds no secret/],
-  ])("refuses what is no address or no secret, without showing it: %s", (variable, value, message) => {
+  ])("rejects an invalid address or secret without showing it: %s", (variable, value, message) => {
     const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: "https://hooks.example", [variable]: value };
     const read = () => getReceivers(undefined, environment);
     expect(read).toThrow(message);
     expect(read).not.toThrow(/s3cret/);
   });
 
-  it("has a body for each receiver that says what to do next", () => {
+  it("says what to do next in every receiver's format", () => {
     const bodies = RECEIVERS.map((name) =>
       buildNoticeBody(name, {
         format: 1,

@@ -25,8 +25,8 @@ function tenantsToldIn(markdown: string): number {
 
 const SEVERAL = 9;
 
-describe("the plan of all tenants as Markdown", () => {
-  test("tells a change of many once, with whose it is, its line and its ticket", () => {
+describe("the combined plan as Markdown", () => {
+  test("lists a shared change once with its tenants, line and ticket", () => {
     const shared = denies("evil.example");
     const plans = [...Array.from({ length: 40 }, () => shared), denies("evil.example", "own.example"), emptyPlan];
     const text = renderCombinedPlanMarkdown(shownOf(plans));
@@ -46,7 +46,7 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text.endsWith("\nDigest: `sha256:5d3c0f6a`\n")).toBe(true);
   });
 
-  test("of what nobody attends says what it is for, and of no tenant that it is as declared", () => {
+  test("describes an only-expired rollout as such", () => {
     const { report, ...shown } = shownOf([denies("old.example"), emptyPlan]);
     const text = renderCombinedPlanMarkdown({ ...shown, report: { ...report, task: "only-expired" } });
     expect(text).toContain(
@@ -57,7 +57,7 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text).not.toContain("as declared");
   });
 
-  test("tells what tenants differ in of one change: two lines, and the risk that is one of some", () => {
+  test("shows where tenants differ in location and risk of one change", () => {
     const [change] = denies("evil.example").changes;
     if (change === undefined) throw new Error("no change");
     const risky: Plan = {
@@ -72,7 +72,7 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text).toContain("- **Declared:** `settings/t1.yaml:9` (in `t1`)\n");
   });
 
-  test("tells nothing of a tenant that the key seems not to be of, but that", () => {
+  test("shows only the refusal of a tenant with another tenant's key", () => {
     const stranger: Plan = {
       ...denies("secret.example"),
       guards: [{ code: "other-tenant", message: "The key of t1 is another tenant's." }],
@@ -88,7 +88,7 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text).toContain("- `!` `t1`: refused\n");
   });
 
-  test("tells what it is for, whom of the console it reverts what, and what it leaves", () => {
+  test("lists what a drift revert reverts and leaves", () => {
     const shown = shownOf([denies("evil.example"), emptyPlan, emptyPlan]);
     const left = ["1 other change that is pending"];
     const tenants = shown.report.tenants.map((tenant, at) =>
@@ -106,13 +106,13 @@ describe("the plan of all tenants as Markdown", () => {
     expect(breakoutsIn(text)).toEqual([]);
   });
 
-  test("tells the closed hours of a wave", () => {
+  test("shows a wave's closed hours", () => {
     const shown = shownOf([denies("evil.example")]);
     const waves = shown.report.waves.map((wave) => ({ ...wave, closed: ["18:00–07:00"] }));
     expect(renderCombinedPlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(", not 18:00–07:00");
   });
 
-  test("tells whom it leaves out, and why", () => {
+  test("lists skipped tenants with the reason", () => {
     const shown = shownOf([denies("evil.example")]);
     const skipped = [
       {
@@ -136,7 +136,7 @@ describe("the plan of all tenants as Markdown", () => {
     expect(renderCombinedPlanMarkdown(shown)).not.toContain("Skipped");
   });
 
-  test("says whose mail was asked, and whose says nothing", () => {
+  test("says whose mail was searched and whose is unavailable", () => {
     const mail: MailSearchResult = {
       days: 30,
       candidateCount: 3,
@@ -155,7 +155,7 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text).toContain("### What the mail does not tell\n\n- `t1`: It is down.\n- `t0`: No permission.\n\n");
   });
 
-  test("accounts for every change and every tenant within GitHub's limit, and cuts no fold", () => {
+  test("accounts for every change and tenant within GitHub's size limit", () => {
     const own = Array.from({ length: 300 }, (_, at) =>
       at % 100 === 99 ? undefined : denies("evil.example", ...(at % 3 === 0 ? [`own-${at}.example`] : [])),
     );
@@ -178,7 +178,7 @@ describe("the plan of all tenants as Markdown", () => {
     }
   });
 
-  test("is within its limit and no markup, link, mention or command, whatever comes from outside", () => {
+  test("stays within its limit as plain text for hostile input", () => {
     fc.assert(
       fc.property(
         markupText,
@@ -224,14 +224,14 @@ describe("the plan of all tenants as Markdown", () => {
     );
   });
 
-  test("takes tenants for alike in whatever order their changes come, and only a limit in which something can be said", () => {
+  test("groups equal tenants regardless of the order of changes", () => {
     const [one, other] = [denies("a.example", "b.example"), denies("b.example", "a.example")];
     expect(shownOf([one, other]).combinedPlan.tenantSets).toHaveLength(1);
     expect(() => renderCombinedPlanMarkdown(shownOf([one]), { limit: 1_000 })).toThrow(RangeError);
   });
 });
 
-test("the page has every tenant by name and every change, and nothing of it is markup", () => {
+test("lists every tenant and change as plain text on the HTML page", () => {
   const text = Object.values(HOSTILE).join(" ");
   const plans = [...Array.from({ length: 60 }, (_, at) => denies("evil.example", `own-${at}.example`)), planOf(text)];
   const page = renderCombinedPlanHtml(shownOf(plans, { text }));

@@ -48,7 +48,7 @@ const deny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
 
 const many = (count: number, what: string) => Array.from({ length: count }, (_, n) => deny(`${what}${n}.example`));
 
-test("counts a change in every tenant that gets it, where one has more changes than its report keeps", () => {
+test("counts a change in every tenant, beyond what a report keeps", () => {
   const shared = deny("evil.example");
   const plans = [...Array.from({ length: 6 }, () => [shared]), [...many(30, "own"), shared]];
   const text = overviewOf(plans);
@@ -60,24 +60,24 @@ test("counts a change in every tenant that gets it, where one has more changes t
   expect(text).toContain("    email-security rollout tenants.yaml --only t6\n");
 });
 
-test("counts a change once in a tenant where it is a risk, and says in how many it is one", () => {
+test("counts a change once and says in how many tenants it is risky", () => {
   const text = overviewOf([[deny("a.example", "danger")], [deny("a.example")], [deny("b.example", "warning")]]);
   expect(text).toContain("+ deny a.example in 2 tenants (a risk in 1 of them)\n");
   expect(text).toContain("+ deny b.example in t2 (a warning)\n");
 });
 
-test("two entries that read alike are two changes of one tenant, and not one in two", () => {
+test("counts two identical-looking entries of one tenant as two changes", () => {
   const text = overviewOf([[deny("a.example"), deny("a.example")], []]);
   expect(text.match(/\+ deny a\.example in t0$/gm)).toHaveLength(2);
 });
 
-test("of one tenant tells every change", () => {
+test("lists every change of a single tenant", () => {
   const text = overviewOf([many(500, "own")], 10);
   expect(text.match(/^ {2}\+ deny own\d+\.example in t0$/gm)).toHaveLength(500);
   expect(text).not.toMatch(/more/);
 });
 
-test("what it tells and what it leaves out are together all changes, and each count is true", () => {
+test("accounts for every change, listed or omitted", () => {
   const plan = fc.uniqueArray(fc.nat(60), { maxLength: 45 });
   fc.assert(
     fc.property(fc.array(plan, { minLength: 2, maxLength: 12 }), fc.integer({ min: 1, max: 80 }), (all, most) => {
@@ -96,7 +96,7 @@ test("what it tells and what it leaves out are together all changes, and each co
   );
 });
 
-test("tells which address is sent whose keys from where, and of those that are alike one line", () => {
+test("shows which address receives which keys, grouping similar ones", () => {
   expect(renderPlanOverviewText(rollouts.large.before, NO_PLAN, new RolloutCommands())).toContain(
     [
       "Keys",
@@ -127,7 +127,7 @@ test("tells which address is sent whose keys from where, and of those that are a
   );
 });
 
-test("of what nobody attends tells what is reverted and what stays, the same of several tenants once", () => {
+test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
   const { tenants, ...report } = rollouts.middle.before;
   const told = tenants.map((tenant, index) =>
     index < 8

@@ -25,7 +25,7 @@ function planned(plan: Plan) {
   );
 }
 
-it("a tenant's part of a rollout has nothing of another tenant, whatever the rollout is for", () => {
+it("stores only the refusal of a tenant with another tenant's key", () => {
   const { plannedTenant: own, changes } = planned(denies(SECRET));
   expect([changes.length, own.summary?.left]).toEqual([1, [SECRET]]);
   // What keeps many removals back names them.
@@ -37,7 +37,7 @@ it("a tenant's part of a rollout has nothing of another tenant, whatever the rol
   expect(JSON.parse(stranger.plannedTenant.plan ?? "").guards).toEqual([GUARD]);
 });
 
-it("where only the mail tells it, the report has nothing of it either", () => {
+it("hides a tenant's data when only its mail reveals another tenant", () => {
   const { report, plannedRollout: whole } = shownOf([denies(SECRET)]);
   const tenants = report.tenants.map((tenant) => ({ ...tenant, left: [SECRET], drift: [SECRET] }));
   const blockers = [{ tenant: "t0", guard: GUARD }];

@@ -37,11 +37,11 @@ function why(
   return getDriftRevertBlocker(settings, buildDesiredState(settings, lists), lists, isApplied, kept);
 }
 
-it("nothing, where the files say what the last run declared", () => {
+it("returns no blocker when the files match the last run", () => {
   expect(why({}, { isApplied: true })).toBeUndefined();
 });
 
-it("a baseline says it for all that include it, and each of them may say it is only told", () => {
+it("blocks unless the settings say onDrift: revert", () => {
   const own = `${FILES["acme.yaml"]}onDrift: report\n`;
   expect(why({}, { files: { "acme.yaml": own }, isApplied: true })).toBe("its settings do not say `onDrift: revert`");
   const silent = FILES["baseline.yaml"].replace("onDrift: revert\n", "");
@@ -51,7 +51,7 @@ it("a baseline says it for all that include it, and each of them may say it is o
   expect(canRevertDrift({})).toBe(false);
 });
 
-it("what has ended and a run of only that leaves, sends nobody there", () => {
+it("suggests a full rollout for expired entries that --only-expired leaves", () => {
   const gone = {
     key: "gone.example",
     kind: "entry",
@@ -98,6 +98,6 @@ it.each<[string, Parameters<typeof why>[0], string]>([
     { entries: {}, vips: {}, isThere: false },
     "no run has brought its settings yet; `rollout` first",
   ],
-])("%s", (_what, known, told) => {
+])("explains the blocker: %s", (_what, known, told) => {
   expect(why(known)).toBe(told);
 });

@@ -23,14 +23,14 @@ it.each([
   ["C:/x", "."],
   ["settings/a.yaml", `${"../".repeat(20)}${folder.slice(1)}`],
   ["settings/a.yaml", folder],
-])("lays no file out at %j in %j: what a journal holds is data", (path, working) => {
+])("extracts no file at %j in %j", (path, working) => {
   expect(() => extractBundle({ bundle: bundleOf(path), folder: working }, "fleet", undefined)).toThrow(
     expect.objectContaining({ code: "ERR_ROLLOUT_NOT_ALLOWED" }),
   );
   expect(existsSync(target)).toBe(false);
 });
 
-it("lays files out beside each other, whatever they are called otherwise", () => {
+it("extracts files with unusual but safe names", () => {
   const bundle = bundleOf("acme..eu/..settings/über ..yaml");
   const work = extractBundle({ bundle, folder: "acme..eu" }, "fleet", undefined);
   try {
@@ -40,7 +40,7 @@ it("lays files out beside each other, whatever they are called otherwise", () =>
   }
 });
 
-it("says what is missing under Yarn's Plug'n'Play, whose packages are in no folder", () => {
+it("explains missing node_modules under Yarn Plug'n'Play", () => {
   Object.defineProperty(process.versions, "pnp", { value: "3", configurable: true });
   try {
     expect(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
@@ -51,7 +51,7 @@ it("says what is missing under Yarn's Plug'n'Play, whose packages are in no fold
   }
 });
 
-it("says which @pulumi/pulumi is needed, where another is installed", () => {
+it("names the required @pulumi/pulumi version", () => {
   const sdk = createRequire(__filename)("@pulumi/pulumi/package.json") as { version: string };
   const { version } = sdk;
   sdk.version = "3.149.0";

@@ -6,7 +6,7 @@ const candidate = (name: string, changes: Readonly<Record<string, number>>) => (
   changeWeights: new Map(Object.entries(changes)),
 });
 
-test("takes those with what matters most and no other speaks of, then some from all over the list", () => {
+test("prefers tenants with unique weighty changes, then samples evenly", () => {
   const tenants = Array.from({ length: 100 }, (_, at) => candidate(`t${at}`, { shared: 1 }));
   tenants[41] = candidate("t41", { shared: 1, own: 1, other: 1 });
   tenants[77] = candidate("t77", { allow: 10 });
@@ -14,13 +14,13 @@ test("takes those with what matters most and no other speaks of, then some from 
   expect(chooseMailSample(tenants, 2)).toEqual(["t41", "t77"]);
 });
 
-test("takes all where they are no more, and none of whom mail can say nothing", () => {
+test("takes every tenant of a short list that mail can inform", () => {
   const tenants = [candidate("a", { x: 1 }), candidate("b", {}), candidate("c", { x: 1 })];
   expect(chooseMailSample(tenants, 5)).toEqual(["a", "c"]);
   expect(chooseMailSample([], 5)).toEqual([]);
 });
 
-test("weighs what lets mail in, and what looks bad; of an IP address the mail says nothing", () => {
+test("weighs allows and risky changes higher and IP addresses zero", () => {
   const weigh = (change: Partial<Parameters<typeof getMailWeight>[0]>) => getMailWeight({ alarm: "none", ...change });
   expect(weigh({ entryType: "domain", after: { list: "deny" } })).toBe(1);
   expect(weigh({ entryType: "domain", after: { list: "allow" } })).toBe(10);

@@ -27,13 +27,13 @@ async function asked(plans: Readonly<Record<string, Plan>>, again: (tenant: stri
   return { ...mail, read };
 }
 
-test("asks no tenant that its key seems not to be of, and none to which nothing changes", async () => {
+test("doesn't query tenants with another tenant's key or without changes", async () => {
   const plans = { a: denies("x.example"), b: { ...denies("x.example"), guards: [STRANGER] }, c: emptyPlan };
   const { read, candidateCount, evidenceByTenant, unavailable } = await asked(plans, () => plans.a);
   expect([read, candidateCount, [...evidenceByTenant.keys()], unavailable]).toEqual([["a"], 1, ["a"], []]);
 });
 
-test("refuses a tenant of which only its mail tells that it is another, and says nothing of its mail", async () => {
+test("blocks a tenant that only its mail identifies as another", async () => {
   const plan = denies("x.example");
   const { evidenceByTenant, unavailable, blockers } = await asked({ a: plan, b: plan }, (tenant) =>
     tenant === "b" ? { ...plan, guards: [STRANGER] } : plan,
@@ -43,7 +43,7 @@ test("refuses a tenant of which only its mail tells that it is another, and says
   expect(blockers).toEqual([{ tenant: "b", guard: STRANGER }]);
 });
 
-test("tells no mail of a plan that is not the one that was made, and why a tenant could not be asked", async () => {
+test("reports no mail for a stale plan or an unreachable tenant", async () => {
   const plan = denies("x.example");
   const { evidenceByTenant, unavailable } = await asked({ a: plan, b: plan }, (tenant) => {
     if (tenant === "a") return { ...plan, digest: "another" };
@@ -56,7 +56,7 @@ test("tells no mail of a plan that is not the one that was made, and why a tenan
   ]);
 });
 
-test("keeps of a plan what its mail says, and how bad it looks by it", async () => {
+test("keeps a plan's mail evidence and alarms", async () => {
   const plan = { ...dangerousPlan, guards: [] };
   const { evidenceByTenant, days } = await asked({ a: plan }, () => plan);
   const { alarms, changes } = evidenceByTenant.get("a") ?? {};

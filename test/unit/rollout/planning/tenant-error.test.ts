@@ -43,7 +43,7 @@ const codes = new Set(
     .filter((code) => !NODE.test(code) && !ELSEWHERE.includes(code)),
 );
 
-it("has a remedy for each code that can be a tenant's, and for no other", () => {
+it("has remedies for exactly the codes a tenant can fail with", () => {
   expect([...REMEDY_CODES].sort()).toEqual([...codes].sort());
 });
 
@@ -53,7 +53,7 @@ const IN_PROGRAM = "provider/resources/program-checks.ts";
 /** Commands of Pulumi that take a program, which a rollout's repository has not; a lock or a state can be taken away. */
 const PROGRAM = /pulumi (up|refresh|preview|destroy|import)|--refresh/;
 
-it.each([...codes])("leads with the cause of %s and ends with what to type", (code) => {
+it.each([...codes])("starts with the cause of %s and ends with a command", (code) => {
   const cause = "The service answered 500 to POST /entries.";
   const applied = buildTenantError(new EmailSecurityError(code, cause), "apply", [], NEXT);
   expect(applied).toMatchObject({ code, phase: "apply", message: cause });
@@ -63,7 +63,7 @@ it.each([...codes])("leads with the cause of %s and ends with what to type", (co
   for (const { advice } of [applied, planned]) expect(advice).not.toMatch(PROGRAM);
 });
 
-it("reaches a tenant with no text that names a command which takes a program", () => {
+it("never suggests a command that needs a Pulumi program", () => {
   const provider = sources.filter((file) => /provider\/(client|tenant|settings|resources)\//.test(file));
   const told = provider
     .filter((file) => file !== IN_PROGRAM)
@@ -76,7 +76,7 @@ it("reaches a tenant with no text that names a command which takes a program", (
   expect(told).toEqual([]);
 });
 
-it("turns a list's failure round: the cause, then what is done and not", () => {
+it("puts the cause of a list failure before its summary", () => {
   const told =
     "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_TRIED]\nupdate failed";
   const error = new EmailSecurityError("ERR_PULUMI", told);
@@ -89,7 +89,7 @@ it("turns a list's failure round: the cause, then what is done and not", () => {
   });
 });
 
-describe("a run of Pulumi that failed", () => {
+describe("a failed Pulumi run", () => {
   const PROGRESS = "Updating (t003):\n\n +  pulumi:pulumi:Stack fleet-t003 creating (0s)";
   const cli = (ended: number | string, stderr: string, errors: readonly string[] = []) =>
     buildUpFailure("t003", new CliError(["up"], ended, PROGRESS, stderr), errors);
@@ -196,7 +196,7 @@ describe("a run of Pulumi that failed", () => {
     ],
   ];
 
-  it.each(CASES)("is told by its cause: %s", (_what, message, lead, act) => {
+  it.each(CASES)("is reported by its cause: %s", (_what, message, lead, act) => {
     const told = buildTenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
     expect(told.message.split("\n")[0]).toBe(lead);
     expect(told.advice.startsWith(act)).toBe(true);

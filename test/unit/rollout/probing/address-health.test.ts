@@ -57,8 +57,8 @@ async function changed(
   return { became: [...became.values()], engines, looks, tookMs: time.now() };
 }
 
-describe("tenants that are changed at an address that goes silent", () => {
-  it.each([1, 8])("cost an engine for each that was under way, one look, and no more, %i at once", async (atOnce) => {
+describe("changing tenants at an unresponsive address", () => {
+  it.each([1, 8])("starts no further engines once it is down, with %i at once", async (atOnce) => {
     const tolerated = 60;
     const { became, engines, looks, tookMs } = await changed(300, atOnce, {
       tolerated,
@@ -72,7 +72,7 @@ describe("tenants that are changed at an address that goes silent", () => {
     expect(tookMs).toBeLessThanOrEqual(SILENT_ENGINE_MS + TIMEOUT_MS + 200 * (tolerated + 1));
   });
 
-  it("are changed again when it has come back", async () => {
+  it("resumes after the address recovers", async () => {
     const { became, engines } = await changed(600, 1, {
       isSilent: (atMs) => atMs > 50_000 && atMs < 200_000,
     });
@@ -85,14 +85,14 @@ describe("tenants that are changed at an address that goes silent", () => {
     expect(engines).toBe(became.filter((one) => one !== "not asked").length);
   });
 
-  it("are asked all the same where only one of them is in trouble", async () => {
+  it("continues when only single tenants fail", async () => {
     const { became } = await changed(20, 2, { isSilent: (_atMs, name) => name === "t3" || name === "t4" });
     expect(became.filter((one) => one === "failed")).toHaveLength(2);
     expect(became.filter((one) => one === "done")).toHaveLength(18);
   });
 });
 
-it("tells another tenant's failure with its code, and takes what is no failure of the address for none", async () => {
+it("fails other tenants only for address-wide failures, with their code", async () => {
   const health = new AddressHealth({ probe: () => Promise.reject(timeout()), now: () => 0 });
   health.recordOutcome(target("a"), new EmailSecurityError("ERR_PLAN_MOVED", "moved"));
   await health.assertReachable(target("b"));

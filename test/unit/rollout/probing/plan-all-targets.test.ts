@@ -134,8 +134,8 @@ function ended(signal: AbortSignal): Promise<never> {
 const all = (own: Own, count: number): Own[] => Array.from({ length: count }, () => own);
 const EVERYONE = Number.MAX_SAFE_INTEGER;
 
-describe("tenants of a service address", () => {
-  it("that is silent cost two time-outs together, however many there are", async () => {
+describe("planning tenants of one address", () => {
+  it("costs two timeouts in total when the address is silent", async () => {
     const addresses = [{ mood: "silent" as const, own: all("nothing", 300) }];
     const { outcomes, requests, tookMs } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
     expect(requests.get(addressOf(0))).toBe(LISTS + WITNESSES);
@@ -144,14 +144,14 @@ describe("tenants of a service address", () => {
     expect([...outcomes.values()].filter(({ isAsked }) => isAsked)).toHaveLength(1);
   });
 
-  it.each(["failing", "refusing"] as const)("that is %s cost a few requests together", async (mood) => {
+  it.each(["failing", "refusing"] as const)("costs a few requests in total when the address is %s", async (mood) => {
     const addresses = [{ mood, own: all("nothing", 300) }];
     const { outcomes, requests } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
     expect(requests.get(addressOf(0))).toBe(LISTS * TRIES + WITNESSES);
     expect(outcomes.size).toBe(300);
   });
 
-  it("are all told of when the planning ends at the first of them", async () => {
+  it("reports every tenant of a silent address when planning ends early", async () => {
     const addresses = [
       { mood: "silent" as const, own: all("nothing", 300) },
       { mood: "well" as const, own: all("nothing", 212) },
@@ -162,7 +162,7 @@ describe("tenants of a service address", () => {
     expect(outcomes.size).toBeLessThan(512);
   });
 
-  it("are planned where others of it are silent, those in front too", async () => {
+  it("plans responsive tenants even behind silent ones", async () => {
     const addresses = [{ mood: "well" as const, own: [...all("silent", 5), ...all("nothing", 5)] }];
     const { outcomes } = await planned({ addresses, concurrency: 1, tolerated: EVERYONE });
     const codes = [...outcomes].sort().map(([, { code }]) => code);
@@ -203,7 +203,7 @@ const OWN_CODE = {
 } as const;
 
 it(
-  "costs a down address no more than a few requests, fails nobody for another's address, and ends just when more have failed than is tolerated",
+  "limits requests to a down address and respects the failure tolerance",
   async () => {
     await fc.assert(
       fc.asyncProperty(fleets, async (fleet) => {
@@ -232,7 +232,7 @@ it(
 );
 
 it(
-  "does not slow down the tenants of living addresses",
+  "doesn't slow down tenants of responsive addresses",
   async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -38,7 +38,7 @@ function begun() {
   return { screen, live, play };
 }
 
-test("draws at most 5 times a second, however much happens", () => {
+test("draws at most 5 times per second", () => {
   const { screen, live, play } = begun();
   expect(screen.frames).toHaveLength(1);
   play(400);
@@ -50,7 +50,7 @@ test("draws at most 5 times a second, however much happens", () => {
   live.end();
 });
 
-test("no frame is higher than the terminal: its last line is the cursor's", () => {
+test("keeps every frame within the terminal height", () => {
   const { screen, live, play } = begun();
   play(400);
   screen.rows = 10;
@@ -62,7 +62,7 @@ test("no frame is higher than the terminal: its last line is the cursor's", () =
   live.end();
 });
 
-test("at the end nothing of it is left, and nothing more is drawn", () => {
+test("erases itself at the end and draws nothing more", () => {
   const { screen, live, play } = begun();
   play(100);
   live.end();

@@ -45,7 +45,7 @@ function drawn() {
   return { screen, picture: new LiveRegion(screen) };
 }
 
-it("is drawn over, whether it becomes longer or shorter, and what is said above it stays", () => {
+it("redraws in place and keeps the lines logged above", () => {
   const { screen, picture } = drawn();
   picture.draw("one line\nand another");
   expect(screen.rows).toEqual(["$ email-security rollout", "one line", "and another", ""]);
@@ -61,14 +61,14 @@ it("is drawn over, whether it becomes longer or shorter, and what is said above 
   expect(screen.isCursorSeen).toBe(true);
 });
 
-it("writes nothing where nothing has changed", () => {
+it("writes nothing when nothing changed", () => {
   const { screen, picture } = drawn();
   picture.draw("one");
   screen.write = () => expect.fail("it is drawn again");
   picture.draw("one");
 });
 
-it("is drawn anew, alone, where nobody knows any more where it was", () => {
+it("redraws on a cleared screen after losing its position", () => {
   const { screen, picture } = drawn();
   picture.draw("one\ntwo");
   screen.rows = ["on", "e", "tw", "o", ""];
@@ -80,7 +80,7 @@ it("is drawn anew, alone, where nobody knows any more where it was", () => {
   expect(screen.rows).toEqual([""]);
 });
 
-it("leaves nothing to do at the end of the process, and gives the cursor back where that comes first", () => {
+it("restores the cursor when the process exits first", () => {
   const before = process.listeners("exit");
   const { screen, picture } = drawn();
   picture.draw("one");

@@ -18,10 +18,10 @@ function screenAt(
   return renderLiveScreen(model, { columns, rows, now, color });
 }
 
-describe("a rollout on one screen", () => {
+describe("the live rollout screen", () => {
   const busy = rollouts.tolerated.events.findLastIndex(({ kind }) => kind === "tenant-started") - 60;
 
-  test("tells of 300 tenants in 24 lines how far all and each wave are, what runs for how long, what failed", () => {
+  test("shows progress, running and failed tenants of 300 in 24 lines", () => {
     const lines = screenAt(rollouts.tolerated, busy).split("\n");
     expect(lines).toHaveLength(23);
     expect(lines[0]).toMatch(/^Rollout of tenants\.yaml {2}r-20261121-7f3a +1\d min \d+ s$/);
@@ -39,7 +39,7 @@ describe("a rollout on one screen", () => {
     expect(lines.at(-1)).toBe("Ctrl-C lets what runs finish, and stops; twice stops at once");
   });
 
-  test("counts down the soaking, and tells why it stopped", () => {
+  test("counts down the soak time and shows the stop reason", () => {
     const soaking = rollouts.tolerated.events.findIndex(({ kind }) => kind === "wave-soaking") + 1;
     expect(screenAt(rollouts.tolerated, soaking)).toMatch(/⧖ early .* soaking, 9 min 58 s to go/);
     expect(screenAt(rollouts.tolerated, soaking, { laterMs: 599_000 })).toMatch(/soaking, 1 s to go/);
@@ -48,7 +48,7 @@ describe("a rollout on one screen", () => {
     expect(stopped).not.toMatch(/Ctrl-C|about/);
   });
 
-  test("of many waves shows those around the one that goes on, and counts the others", () => {
+  test("shows the waves around the current one and counts the others", () => {
     const { before, events } = rollouts.middle;
     const waves = Array.from({ length: 60 }, (_, n) => ({
       ...(before.waves[0] as (typeof before.waves)[number]),
@@ -61,7 +61,7 @@ describe("a rollout on one screen", () => {
     );
   });
 
-  test("never has more lines or wider ones than there is room for, and is nothing but text", () => {
+  test("stays within the terminal size as plain text", () => {
     const wide = fc.constantFrom(
       "日本語テナント",
       "👩‍👩‍👧‍👧",
@@ -97,7 +97,7 @@ describe("a rollout on one screen", () => {
     );
   });
 
-  test("fits whatever the number of tenants, and however many run", () => {
+  test("fits 1,000 running tenants into 24 lines", () => {
     const played = playRollout({ tenants: 1_000, unchangedEvery: 0, nameOf: (n) => `tenant-${n}` });
     const model = new ProgressModel(played.before);
     for (const [seq, { wave, name }] of played.before.tenants.entries()) {
@@ -120,7 +120,7 @@ describe("a rollout on one screen", () => {
   });
 });
 
-describe("the columns of a terminal", () => {
+describe("terminal width", () => {
   test.each([
     ["acme", 4],
     ["日本", 4],
@@ -131,11 +131,11 @@ describe("the columns of a terminal", () => {
     ["、。", 4],
     ["ａ", 2],
     ["█░✗", 3],
-  ])("%s takes %d", (text, columns) => {
+  ])("of %s is %d", (text, columns) => {
     expect(getTextWidth(text)).toBe(columns);
   });
 
-  test("a text is cut between characters, and never wider than it may be", () => {
+  test("is never exceeded by truncated text", () => {
     expect(truncateToWidth("日本語", 5)).toBe("日本…");
     expect(truncateToWidth("日本語", 6)).toBe("日本語");
     expect(truncateToWidth("acme corp", 6)).toBe("acme…");

@@ -13,8 +13,8 @@ function linesOf({ before, events }: PlayedRollout): string[] {
   return lines;
 }
 
-describe("a rollout as lines", () => {
-  test("tells when, how far, which wave and tenant, and what", () => {
+describe("rollout progress as lines", () => {
+  test("shows time, progress, wave, tenant and event", () => {
     const lines = linesOf(rollouts.stopped);
     expect(lines).toHaveLength(rollouts.stopped.events.length);
     expect(lines.slice(0, 5)).toEqual([
@@ -30,7 +30,7 @@ describe("a rollout as lines", () => {
     expect(lines.at(-1)).toBe('2026-11-21 08:03:25Z   95/300  STOPPED: 3 tenants of wave "early" failed, and 2 may.\n');
   });
 
-  test("is a line an event and nothing but text, whatever comes from outside", () => {
+  test("prints one plain-text line per event for hostile text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         for (const line of linesOf(rolloutOf(text))) {
@@ -44,7 +44,7 @@ describe("a rollout as lines", () => {
   });
 });
 
-test("an event as JSON is a line, nothing but text, and reads back as it was", () => {
+test("formats an event as one plain-text JSON line that reads back", () => {
   fc.assert(
     fc.property(hostileText, (text) => {
       for (const event of rolloutOf(text).events) {

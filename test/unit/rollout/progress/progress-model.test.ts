@@ -14,8 +14,8 @@ function modelOf({ before, events }: PlayedRollout, count = events.length): Prog
 const lastOf = ({ events }: PlayedRollout, kind: RolloutEvent["kind"]) =>
   events.findLastIndex((event) => event.kind === kind) + 1;
 
-describe("how far a rollout has come", () => {
-  test.each(Object.entries(rollouts))("of the %s rollout is at the end what its report says", (_, played) => {
+describe("the progress model", () => {
+  test.each(Object.entries(rollouts))("matches the final report of the %s rollout", (_, played) => {
     const model = modelOf(played);
     const { counts, waves, state, reason } = played.after;
     expect(model.state).toBe(state);
@@ -35,7 +35,7 @@ describe("how far a rollout has come", () => {
     expect(model.failures).toHaveLength(Math.min(MAX_FAILURES, counts.failed));
   });
 
-  test("is the same whether it is told by events or by the report that has them", () => {
+  test("is the same from events and from the report", () => {
     const told = modelOf(rollouts.tolerated);
     const read = new ProgressModel(rollouts.tolerated.after);
     expect(read.counts).toEqual(told.counts);
@@ -43,7 +43,7 @@ describe("how far a rollout has come", () => {
     expect(read.waves.map(({ counts }) => counts)).toEqual(told.waves.map(({ counts }) => counts));
   });
 
-  test("at any moment counts every tenant once, and as many running as it names, however often it is told", () => {
+  test("counts every tenant once at any time, even with repeated events", () => {
     const { before, events } = rollouts.middle;
     fc.assert(
       fc.property(fc.nat(events.length), fc.nat(20), (count, back) => {
@@ -62,7 +62,7 @@ describe("how far a rollout has come", () => {
     );
   });
 
-  test("a tenant that is taken over runs anew, with what was said of it forgotten", () => {
+  test("resets a tenant when another worker takes its job", () => {
     const model = modelOf(rollouts.middle, 4);
     const [[tenant, running] = []] = [...model.running];
     const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r", wave: "canary", tenant: tenant ?? "" };
@@ -78,7 +78,7 @@ describe("how far a rollout has come", () => {
     expect(model.counts.running).toBe(1);
   });
 
-  test("one that failed and is tried again is no failure any more, and a failure again when it fails again", () => {
+  test("updates the failures when a failed tenant is retried", () => {
     const { after } = rollouts.middle;
     const model = new ProgressModel(after);
     const [failed] = model.failures;
@@ -90,7 +90,7 @@ describe("how far a rollout has come", () => {
     expect([model.failures, model.counts.failed, model.counts.running]).toEqual([[{ name: tenant, wave }], 1, 0]);
   });
 
-  test("a gate is behind when the next wave begins", () => {
+  test("finishes a gated wave when the next one begins", () => {
     const model = modelOf(rollouts.stopped, lastOf(rollouts.stopped, "wave-finished"));
     const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r" };
     model.handleEvent({ ...at, kind: "waiting", wave: "canary", reason: "A person says when." });
@@ -101,13 +101,13 @@ describe("how far a rollout has come", () => {
   });
 });
 
-describe("a rollout that somebody goes on with", () => {
+describe("a resumed rollout", () => {
   const at = { seq: 9, at: "2026-11-22T09:00:00.000Z", rollout: "r" };
 
   test.each([
     ["running", { left: 3 }, "running"],
     ["checking", { left: 0 }, "checking"],
-  ] as const)("has no wave that stopped any more: one that was %s", (_, { left }, state) => {
+  ] as const)("clears the stop of a wave that was %s", (_, { left }, state) => {
     const { after } = rollouts.stopped;
     const [canary, early, rest] = after.waves;
     if (canary === undefined || early === undefined || rest === undefined) throw new Error("no waves");
@@ -120,7 +120,7 @@ describe("a rollout that somebody goes on with", () => {
     expect(model.waves[1]).not.toHaveProperty("health");
   });
 
-  test("took as long as tenants were being changed, and not the night between two runs", () => {
+  test("excludes the pause between runs from a wave's duration", () => {
     const { after } = rollouts.stopped;
     const model = new ProgressModel(after);
     const worked = model.waves[1]?.workMs ?? 0;
@@ -141,23 +141,23 @@ describe("a rollout that somebody goes on with", () => {
   });
 });
 
-describe("the time that is left", () => {
+describe("the remaining time", () => {
   const at = (model: ProgressModel, event: RolloutEvent | undefined) =>
     estimateRemainingTime(model, Date.parse(event?.at ?? ""));
 
-  test("is not told before a tenant is through, nor when nothing goes on", () => {
+  test("is unknown before a tenant finishes or while nothing runs", () => {
     const { events } = rollouts.tolerated;
     expect(at(modelOf(rollouts.tolerated, 4), events[3])).toBeUndefined();
     expect(at(modelOf(rollouts.stopped), rollouts.stopped.events.at(-1))).toBeUndefined();
     expect(at(modelOf(rollouts.tolerated), events.at(-1))).toBeUndefined();
   });
 
-  test("ends at the next gate", () => {
+  test("is counted up to the next gate", () => {
     const { events } = rollouts.tolerated;
     expect(at(modelOf(rollouts.tolerated, 7), events[6])?.gateAfterWave).toBe("canary");
   });
 
-  test("is about what it then takes, within a third, with the soaking", () => {
+  test("is accurate within a third, including soak time", () => {
     const played = playRollout({ tenants: 300 });
     const end = Date.parse(played.after.finishedAt ?? "");
     const first = played.events.findIndex((event) => event.kind === "wave-started" && event.wave === "early");

@@ -204,12 +204,12 @@ test.each<[string, Partial<Circumstances>]>([
   ["workers, of whom there are fewer than the wave allows", { maxConcurrent: 40, capacity: 3 }],
   ["other rollouts, that come later,", { places: [8], others: [30, 6] }],
   ["the machine's cores, after a canary", { capacity: 2, isCapacityKnown: true, canaries: 3 }],
-])("is within a factor of 2 where %s decide(s) how many run at once", (_, some) => {
+])("estimates the remaining time within a factor of 2, limited by %s", (_, some) => {
   expect(estimates({ ...USUAL, ...some }).told.length).toBeGreaterThan(50);
   expect(wrongIn({ ...USUAL, ...some })).toEqual([]);
 });
 
-test("is within a factor of 2 whatever decides how many run at once", () => {
+test("estimates the remaining time within a factor of 2 in any circumstances", () => {
   fc.assert(
     fc.property(circumstances, (given) => {
       expect(wrongIn(given)).toEqual([]);

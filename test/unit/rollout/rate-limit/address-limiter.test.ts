@@ -65,8 +65,8 @@ async function takeAll(time: ScheduledTime, permits: Permits, count: number): Pr
   return cameAt;
 }
 
-describe("a rate", () => {
-  it("is kept from the first permit on, evenly, and nothing is saved up in a rest", async () => {
+describe("a rate limit", () => {
+  it("spaces tokens evenly without saving them up", async () => {
     const time = new ScheduledTime(START);
     const permits = (await limiter(time, 10)).getTokens(ADDRESS);
     expect(await takeAll(time, permits, 4)).toEqual([0, 100, 200, 300]);
@@ -74,13 +74,13 @@ describe("a rate", () => {
     expect(await takeAll(time, permits, 3)).toEqual([60_000, 60_100, 60_200]);
   });
 
-  it("may be less than one a second", async () => {
+  it("may be below one per second", async () => {
     const time = new ScheduledTime(START);
     const permits = (await limiter(time, 0.5)).getTokens(ADDRESS);
     expect(await takeAll(time, permits, 3)).toEqual([0, 2_000, 4_000]);
   });
 
-  it("is of an address, however it is written, and of no other", async () => {
+  it("applies to one address in any spelling", async () => {
     const time = new ScheduledTime(START);
     const one = await limiter(time, 1);
     expect(await takeAll(time, one.getTokens("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
@@ -89,7 +89,7 @@ describe("a rate", () => {
     expect(() => one.getTokens("nowhere")).toThrow("is not a URL");
   });
 
-  it("costs few statements", async () => {
+  it("needs few database statements", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 100), await limiter(time, 100)];
     const both = Promise.all([
@@ -102,7 +102,7 @@ describe("a rate", () => {
     expect(statements.length).toBeLessThanOrEqual(20 + 16);
   });
 
-  it("reserves ahead for one who asks one by one, once it is seen to need many", async () => {
+  it("reserves tokens ahead for frequent sequential requests", async () => {
     const time = new ScheduledTime(START);
     const permits = (await limiter(time, 100)).getTokens(ADDRESS);
     const cameAt: number[] = [];
@@ -130,7 +130,7 @@ describe("a rate", () => {
     ),
   });
 
-  it("is never passed, whoever asks when, and however late they wake", async () => {
+  it("is never exceeded, whatever the timing", async () => {
     const connections = [await connection(), await connection(), await connection(), await connection()];
     await fc.assert(
       fc.asyncProperty(plan, async ({ perSecond, processes, lateness }) => {
@@ -165,8 +165,8 @@ describe("a rate", () => {
   }
 });
 
-describe("a refusal", () => {
-  it("pauses all of this process at once, and those of others by the time they look again", async () => {
+describe("a rate-limit response", () => {
+  it("pauses this process at once and others at their next check", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
     expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([0]);
@@ -181,7 +181,7 @@ describe("a refusal", () => {
     expect(all.flat().toSorted((a, b) => a - b)).toEqual([5_000, 5_100, 5_200, 5_300]);
   });
 
-  it("reaches who waits already, and the longest counts", async () => {
+  it("delays waiting requests by the longest pause", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 1), await limiter(time, 1)];
     const waiting = other.getTokens(ADDRESS);
@@ -192,7 +192,7 @@ describe("a refusal", () => {
     expect(await next).toBe(8_000);
   });
 
-  it("without a rate is shared too, and costs no statement a request", async () => {
+  it("is shared without a rate and without a statement per request", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time), await limiter(time)];
     const permits = other.getTokens(ADDRESS);
@@ -204,7 +204,7 @@ describe("a refusal", () => {
     expect(await takeAll(time, permits, 3)).toEqual([2_000, 2_000, 2_000]);
   });
 
-  it("for longer than a run waits gives nobody a permit, and says why; no pause is kept for long", async () => {
+  it("fails requests when the pause is longer than a run waits", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
     one.getTokens(ADDRESS).refused(1e15);
@@ -217,8 +217,8 @@ describe("a refusal", () => {
   });
 });
 
-describe("who may not make requests any more", () => {
-  it("gets no permit, though asked in time, and takes none from others", async () => {
+describe("denial of tokens", () => {
+  it("applies once the run has lost its tenant and uses up no token", async () => {
     const time = new ScheduledTime(START);
     const one = await limiter(time, 1);
     let isAllowed = true;
@@ -236,7 +236,7 @@ describe("who may not make requests any more", () => {
     await expect(lost.take()).rejects.toThrow("may not change the tenant");
   });
 
-  it("is everybody, while the database can't be asked", async () => {
+  it("applies while the database is unavailable", async () => {
     const time = new ScheduledTime(START);
     const one = await limiter(time, 10);
     await open.at(-1)?.close();

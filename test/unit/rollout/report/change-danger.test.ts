@@ -14,7 +14,7 @@ const entry = (sign: TenantChange["sign"], list: string, more: Partial<TenantCha
 });
 const vip = (sign: TenantChange["sign"]): TenantChange => ({ sign, kind: "vip", value: "ceo@acme.example" });
 
-describe("a change of a report", () => {
+describe("a reported change", () => {
   test.each<[change: TenantChange, from: string | undefined, to: string | undefined, rank: number]>([
     [entry("change", "deny → allow"), "deny", "allow", 0],
     [entry("add", "allow"), undefined, "allow", 1],
@@ -26,13 +26,13 @@ describe("a change of a report", () => {
     [entry("add", "deny", { alarm: "warning" }), undefined, "deny", 2],
     [entry("add", "deny", { alarm: "danger" }), undefined, "deny", 0],
     [vip("add"), undefined, "vip", 3],
-  ])("%j", (change, from, to, rank) => {
+  ])("has a list transition and danger rank: %j", (change, from, to, rank) => {
     expect(getReportedTransition(change)).toEqual({ from, to });
     expect(rankTenantChange(change)).toBe(rank);
   });
 });
 
-it("sorts tenants with the most dangerous changes first, and keeps the order of the others", () => {
+it("sorts tenants with the most dangerous changes first", () => {
   const { tenants } = playRollout({ tenants: 4 }).before;
   const [one, two, three, four] = tenants.map((tenant) => ({ ...tenant, changes: [entry("add", "deny")] }));
   if (!one || !two || !three || !four) throw new Error("There are four tenants.");
@@ -42,7 +42,7 @@ it("sorts tenants with the most dangerous changes first, and keeps the order of 
   );
 });
 
-it("has room for what is dangerous when there is none for what is not", () => {
+it("keeps dangerous changes beyond the size limit", () => {
   const tally = new ChangeTally(3);
   const denies = Array.from({ length: 3 }, (_, at) => entry("add", "deny", { value: `a${at}.example` }));
   tally.add("t0", denies);

@@ -31,9 +31,9 @@ function unbalancedIn(page: string): string[] {
   return [...wrong, ...open];
 }
 
-describe("a rollout's report as a page", () => {
+describe("a rollout report as HTML", () => {
   test.each(["small", "middle", "stopped", "large", "hostile"] as const)(
-    "of the %s rollout has each tenant's name once in the grid, leading to its details",
+    "links each tenant of the %s rollout once from the grid",
     (which) => {
       const { after } = rollouts[which];
       const page = renderReportHtml(after);
@@ -48,7 +48,7 @@ describe("a rollout's report as a page", () => {
     },
   );
 
-  test("tells what happened and what to do, then the grid, then failures, then each tenant", () => {
+  test("shows the outcome, next steps, grid, failures and tenants in order", () => {
     const page = read(renderReportHtml(rollouts.stopped.after).replace(/<style>.*?<\/style>/s, ""));
     const order = [
       "Stopped",
@@ -72,7 +72,7 @@ describe("a rollout's report as a page", () => {
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });
 
-  test("needs nothing else, asks nobody for anything, runs nothing, and leads nowhere else", () => {
+  test("loads nothing, runs no scripts and links nowhere else", () => {
     for (const { after } of Object.values(rollouts)) {
       const page = renderReportHtml(after);
       expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
@@ -80,7 +80,7 @@ describe("a rollout's report as a page", () => {
     }
   });
 
-  test("has the same tags whatever comes from outside, and nothing of it acts", () => {
+  test("has the same tags for hostile text", () => {
     const tagsOf = (page: string) =>
       [...page.replace(/<style>.*?<\/style>/s, "").matchAll(/<[^>]*>/g)]
         .map(([tag]) => tag.replace(/ title="[^"]*"/, ""))

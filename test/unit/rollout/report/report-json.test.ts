@@ -6,23 +6,20 @@ import { formatReportJson, reportSchema } from "../../../../provider/rollout/mod
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { rolloutOf, rollouts } from "../../../support/rollouts";
 
-describe("a rollout's report as JSON", () => {
+describe("a rollout report as JSON", () => {
   const validate = new Ajv2020({ strict: true, allErrors: true }).compile(
     buildPublishedSchemas()["rollout.schema.json"] ?? {},
   );
 
-  test.each(Object.entries(rollouts))(
-    "of the %s rollout is valid by the published schema before and after, and reads back as it was",
-    (_, { before, after }) => {
-      for (const report of [before, after]) {
-        const read = JSON.parse(formatReportJson(report));
-        expect(validate(read), JSON.stringify(validate.errors)).toBe(true);
-        expect(reportSchema.parse(read)).toEqual(report);
-      }
-    },
-  );
+  test.each(Object.entries(rollouts))("matches the published schema for the %s rollout", (_, { before, after }) => {
+    for (const report of [before, after]) {
+      const read = JSON.parse(formatReportJson(report));
+      expect(validate(read), JSON.stringify(validate.errors)).toBe(true);
+      expect(reportSchema.parse(read)).toEqual(report);
+    }
+  });
 
-  test("is not valid with something else in it", () => {
+  test("is rejected by the schema with an invalid field", () => {
     const { after } = rollouts.small;
     expect(validate({ ...after, format: 2 })).toBe(false);
     expect(validate({ ...after, key: "x" })).toBe(false);
@@ -32,7 +29,7 @@ describe("a rollout's report as JSON", () => {
     expect(validate(without)).toBe(false);
   });
 
-  test("is nothing but text when it is printed, and reads back as it was", () => {
+  test("reads back unchanged and is plain text for hostile text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const { after } = rolloutOf(text, 4);

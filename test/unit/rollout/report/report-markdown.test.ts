@@ -5,8 +5,8 @@ import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
 
-describe("a rollout's report as Markdown", () => {
-  test("begins with the mark by which a bot finds it; failures, waves, tenants; then the digest", () => {
+describe("a rollout report as Markdown", () => {
+  test("starts with the comment marker and orders its sections", () => {
     const text = renderReportMarkdown(rollouts.stopped.after);
     const order = [
       `${ROLLOUT_COMMENT_MARKER}\n## Email security rollout of \`tenants.yaml\`\n`,
@@ -30,7 +30,7 @@ describe("a rollout's report as Markdown", () => {
     );
   });
 
-  test.each([1_000, 5_000])("accounts for each of %d tenants within GitHub's limit", (tenants) => {
+  test.each([1_000, 5_000])("accounts for each of %d tenants within GitHub's size limit", (tenants) => {
     const failing = Array.from({ length: tenants / 10 }, (_, n) => tenants / 5 + n * 3);
     const { after } = playRollout({ tenants, failing, tolerated: tenants, changes: 20 });
     const text = renderReportMarkdown(after);
@@ -44,7 +44,7 @@ describe("a rollout's report as Markdown", () => {
     );
   });
 
-  test("is never over its limit, whatever comes from outside", () => {
+  test("never exceeds its limit for hostile text", () => {
     const costly = fc.constantFrom("\u2028", "`", "``` ", "\u{e0001}", "日", "a b@c ", "|", "\n", "x", "@");
     const long = fc.tuple(costly, fc.integer({ min: 1, max: 5_000 })).map(([text, times]) => text.repeat(times));
     fc.assert(
@@ -65,7 +65,7 @@ describe("a rollout's report as Markdown", () => {
     );
   });
 
-  test("is nothing but words, whatever comes from outside", () => {
+  test("contains hostile text only as plain text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const shown = renderReportMarkdown(rolloutOf(text).after);
@@ -76,7 +76,7 @@ describe("a rollout's report as Markdown", () => {
     );
   });
 
-  test("takes only a limit in which something can be said", () => {
+  test("rejects a limit too small for any content", () => {
     expect(() => renderReportMarkdown(rollouts.small.after, { limit: 1_000 })).toThrow(RangeError);
   });
 });

@@ -5,8 +5,8 @@ import { renderReportText } from "../../../../provider/rollout/report/report-tex
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
 
-describe("a rollout's report for a terminal", () => {
-  test("tells why it stopped, the failures with what to do, the waves, and the next command", () => {
+describe("a rollout report as text", () => {
+  test("shows the stop reason, failures, waves and next command", () => {
     const text = renderReportText(rollouts.stopped.after);
     const order = [
       "Rollout of tenants.yaml",
@@ -29,14 +29,14 @@ describe("a rollout's report for a terminal", () => {
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });
 
-  test("is short where all went well", () => {
+  test("is short for a successful rollout", () => {
     const text = renderReportText(rollouts.small.after);
     expect(text).toContain("DONE  All 3 tenants hold what is declared.");
     expect(text).not.toMatch(/Failed|next/);
     expect(text.split("\n").length).toBeLessThan(15);
   });
 
-  test("of many failures tells some in full, and names or counts the rest by their code", () => {
+  test("shows some of many failures in full and groups the rest", () => {
     const { after } = playRollout({
       tenants: 100,
       failing: Array.from({ length: 100 }, (_, n) => n),
@@ -66,13 +66,13 @@ describe("a rollout's report for a terminal", () => {
     ["running", true, "RUNNING  60 of 300 tenants hold what is declared, 0 failed, 240 left."],
     ["running", false, "INTERRUPTED  60 of 300"],
     ["waiting", false, "WAITING  Wave canary is through. 60 of 300"],
-  ] as const)("a rollout that is %s, held: %s", (state, isHeld, told) => {
+  ] as const)("shows the state of a rollout that is %s, held: %s", (state, isHeld, told) => {
     const reason = state === "waiting" ? { reason: "Wave canary is through." } : {};
     const text = renderReportText({ ...rollouts.stopped.before, state, isHeld, ...reason }, { width: 200 });
     expect(text).toContain(told);
   });
 
-  test("is nothing but text, whatever comes from outside", () => {
+  test("contains hostile text only as plain text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         expect(commandsIn(renderReportText(rolloutOf(text).after))).toEqual([]);
@@ -95,6 +95,6 @@ test.each([
   [7_500_000, "2 h 5 min"],
   [86_399_000, "1 d"],
   [273_600_000, "3 d 4 h"],
-])("%d ms are %s", (ms, told) => {
+])("formats %d ms as %s", (ms, told) => {
   expect(formatDuration(ms)).toBe(told);
 });

@@ -33,10 +33,10 @@ function reportWith(about: (tenant: TenantReport, index: number) => Partial<Tena
 /** What a person reads, whatever the format marks up. */
 const words = (text: string) => text.replace(/<\/?\w+[^>]*>|`/g, "").replace(/\s+/g, " ");
 
-describe.each(all)("a rollout as %s", (format) => {
+describe.each(all)("a rollout report as %s", (format) => {
   const shown = (report: RolloutReport): string => FORMATS[format]?.(report) ?? "";
 
-  it("tells what tenants' files loosen, what is alike once", () => {
+  it("lists tenants' policy overrides, identical ones once", () => {
     const what = (name: string) => `settings/${name}.yaml:4: \`policy.requireTicket\` is [] here`;
     const report = reportWith(({ name }, index) => ({
       loosened: [what(name), ...(index === 3 ? ["base.yaml:2: something else"] : [])],
@@ -54,7 +54,7 @@ describe.each(all)("a rollout as %s", (format) => {
     expect(shown(before)).not.toContain("Looser");
   });
 
-  it("is bounded, and what comes from outside does nothing in it", () => {
+  it("limits the overrides and shows hostile text as plain text", () => {
     const hostile = Object.values(HOSTILE);
     const report = reportWith((_tenant, index) => ({
       loosened: Array.from({ length: 10 }, (_, n) => `${index} ${n} ${hostile[n]?.slice(0, 450)}`),
@@ -69,7 +69,7 @@ describe.each(all)("a rollout as %s", (format) => {
     }
   });
 
-  it("shows a domain in punycode also in its own script", () => {
+  it("shows a punycode domain also in its own script", () => {
     const value = "xn--mnchen-3ya.example";
     const report = reportWith((_tenant, index) =>
       index > 0 ? {} : { changes: [{ sign: "add", kind: "entry", list: "allow", value, alarm: "danger" }] },

@@ -43,14 +43,14 @@ it.each([
   [[FIRST], "2 tenants hold what is declared.", "1 tenant"],
   [[FIRST, SECOND], "1 tenant holds what is declared.", "2 tenants"],
   [[FIRST, SECOND, THIRD], "Nothing is left of it to do.", "3 tenants"],
-])("is never told to be all: %j", (names, hold, butFor) => {
+])("doesn't report a rollout with skipped tenants as complete: %j", (names, hold, butFor) => {
   const text = renderReportText(reportWith(names), { width: 200 });
   expect(text).toContain(`DONE, BUT FOR ${butFor.toUpperCase()}  ${hold} Skipped: ${names[0]}`);
   expect(text).toContain(`⊘ ${FIRST}, since 2026-11-21 03:12 UTC by dana@build-7: its service is down`);
   expect(text).not.toMatch(/\bAll\b/);
 });
 
-it("is told of those too that were left out of the plan, in each format and as nothing but text", () => {
+it("lists skipped tenants left out of the plan in every format", () => {
   const many = Array.from({ length: 500 }, (_, index) => skip(`left${index}${HOSTILE_TEXT}`, HOSTILE_TEXT));
   const report = reportWith([FIRST], many);
   expect(reportSchema.parse(JSON.parse(formatReportJson(report)))).toEqual(report);
@@ -72,7 +72,7 @@ it("is told of those too that were left out of the plan, in each format and as n
   for (const text of [renderReportText(report), overview]) expect(commandsIn(text)).toEqual([]);
 });
 
-it("is named by the headline of the plan of all tenants that a pull request shows", () => {
+it("names skipped tenants in the combined plan's headline", () => {
   const { report, ...shown } = shownOf([denies("evil.example"), denies("evil.example")]);
   const told = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
   const headline = "2 of 2 tenants would change, by 1 different change.";
@@ -80,7 +80,7 @@ it("is named by the headline of the plan of all tenants that a pull request show
   expect(renderCombinedPlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
 });
 
-it("leaves what ran or failed, once it is skipped, and is through", () => {
+it("removes a skipped tenant from the running and failed counts", () => {
   const { before } = rollouts.small;
   const model = new ProgressModel(before);
   const about = { rollout: before.id, at: "2026-11-21T03:12:00.000Z", wave: before.waves[0]?.name ?? "" };

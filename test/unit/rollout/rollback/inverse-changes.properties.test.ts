@@ -127,8 +127,8 @@ function fileOf({ entries, vips }: Tenant): string {
   return renderRollbackSettings(lists, { entries: 100, vips: 100 });
 }
 
-describe("what undoes a rollout", () => {
-  it("leaves a tenant as it was before, however much of it was done, and a second time nothing", () => {
+describe("invertChanges", () => {
+  it("restores the state before a partial rollout, idempotently", () => {
     fc.assert(
       fc.property(
         tenant,
@@ -176,7 +176,7 @@ describe("what undoes a rollout", () => {
     );
   });
 
-  it("leaves what somebody changed since as it is", () => {
+  it("leaves later changes by others unchanged", () => {
     const held = NOTHING;
     const wanted: Tenant = {
       ...NOTHING,

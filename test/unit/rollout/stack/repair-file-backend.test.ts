@@ -25,7 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const lay = (name: string, text: string): void => writeFileSync(join(stacks, name), text);
 
-it("takes away attributes that are cut off, of this stack alone, and nothing else", () => {
+it("removes only truncated attribute files of its own stack", () => {
   const torn = ["t0.json.attrs", "t0.json.gz.attrs", "t0.pulumi-tags.attrs"];
   const others = ["t0.json", "t0.json.bak.attrs", "t0.json.zst.attrs", "t0.json.18ab.tmp", "t01.json.attrs"];
   for (const [at, name] of torn.entries()) lay(name, '{"md5":"x'.slice(0, at * 3));
@@ -44,7 +44,7 @@ function lock(stack: string): void {
   writeFileSync(join(locks, "a.json"), JSON.stringify(owner));
 }
 
-it("replaces states that are cut off, but not those of a stack that another machine may be at", () => {
+it("replaces truncated states except of stacks locked elsewhere", () => {
   for (const name of ["t0", "t1", "t2"]) lay(`${name}.json`, '{"version":3,"che');
   lay("t1.json.bak", '{"version":3,"checkpoint":{"stack":"t1"}}');
   lock("t2");
@@ -58,7 +58,7 @@ it("replaces states that are cut off, but not those of a stack that another mach
   expect(readdirSync(stacks).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 });
 
-it("removes a state that never got its name, but not of a stack that another machine may be at", async () => {
+it("removes temporary state files except of stacks locked elsewhere", async () => {
   for (const name of ["t0.json.18ab.tmp", "t0.json.tmp", "t01.json.tmp", "t2.json.tmp"]) lay(name, "");
   lock("t2");
   expect(await removeTemporaryFiles({ ...files, stack: "t2" })).toEqual([]);
@@ -66,7 +66,7 @@ it("removes a state that never got its name, but not of a stack that another mac
   expect(readdirSync(stacks).sort()).toEqual(["t01.json.tmp", "t2.json.tmp"]);
 });
 
-it("removes a lock that is empty or cut off, and no other", async () => {
+it("removes only empty or truncated locks", async () => {
   lock("t0");
   const locks = join(folder, ".pulumi/locks/organization/p/t0");
   writeFileSync(join(locks, "b.json"), "");
@@ -84,13 +84,13 @@ it("removes a lock that is empty or cut off, and no other", async () => {
   expect(replaceTruncatedStates(files)).toHaveLength(1);
 });
 
-it("looks at no backend but one of files", () => {
+it("ignores backends that aren't file-based", () => {
   lay("t0.json.attrs", "");
   for (const backend of [undefined, "s3://states", "https://pulumi.example", "postgres://u:p@db/states"])
     expect(removeTruncatedAttributes({ ...files, backend })).toEqual([]);
 });
 
-it("tells of a state that is cut off where the one before it is, if there is one", () => {
+it("explains how to restore a truncated state from its backup", () => {
   expect(describeTruncatedState(files)).toBeUndefined();
   lay("t0.json", "{}");
   expect(describeTruncatedState(files)).toBeUndefined();

@@ -18,7 +18,7 @@ const told = (...owners: string[]): string =>
     ),
   ].join("\n");
 
-it("reads each of several locks, and knows of none where one is not told", () => {
+it("parses all lock owners, or none when the list is truncated", () => {
   const two = parseStackLocks(told("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)"));
   expect(two.owners).toEqual([
     { host: "runner-7", pid: 4711, sinceMs, description: `ci@runner-7 (pid 4711), since ${SINCE}` },
@@ -52,7 +52,7 @@ const CASES: readonly {
   { case: "another program whose begin can't be seen", now: { name: "node" }, isLeft: false },
 ];
 
-it.each(CASES)("takes a lock for left behind: $isLeft, where its number is now of $case", (one) => {
+it.each(CASES)("considers a lock orphaned: $isLeft, when its pid now belongs to $case", (one) => {
   const { host = "here", now, isLeft } = one;
   const processes: Processes = {
     host: "here",
@@ -63,7 +63,7 @@ it.each(CASES)("takes a lock for left behind: $isLeft, where its number is now o
   expect(isOrphanedLock({ host, pid: 7, sinceMs }, processes)).toBe(isLeft);
 });
 
-it.runIf(process.platform === "linux")("knows of this machine's processes when they began", () => {
+it.runIf(process.platform === "linux")("detects locks older than the local process with their pid", () => {
   const own = (sinceMs: number): LockOwner => ({
     description: "",
     host: hostname(),

@@ -26,7 +26,7 @@ describe("the state backend", () => {
     ["https://api.pulumi.example", "https://api.pulumi.example/"],
   ];
 
-  it("is told by its place, without what opens it, and known from every other", () => {
+  it("is displayed by its unique location without credentials", () => {
     const backends = PLACES.map(([address]) => of(address));
     expect(backends.map(({ displayName }) => displayName)).toEqual(PLACES.map(([, shown]) => shown));
     expect(new Set(backends.map(({ fingerprint }) => fingerprint)).size).toBe(PLACES.length);
@@ -36,11 +36,11 @@ describe("the state backend", () => {
   it.each([
     ["s3://states?region=eu-central-1&awssdk=v2&profile=ci", "s3://states"],
     ["postgres://ci:new@db/states", "postgres://db/states"],
-  ])("%s is the same place by whatever way it is opened", (one, other) => {
+  ])("is identified as the same place however it is opened: %s", (one, other) => {
     expect(of(one).fingerprint).toBe(of(other).fingerprint);
   });
 
-  it("at Pulumi's service is that of an organization, where the environment names one", () => {
+  it("includes the default organization only for Pulumi's service", () => {
     const acme = { PULUMI_DEFAULT_ORGANIZATION: "acme" };
     expect(of("https://api.pulumi.example", acme).displayName).toBe("https://api.pulumi.example/, organization acme");
     expect(of(undefined, acme).displayName).toBe("the one that Pulumi is logged in to, organization acme");
@@ -51,7 +51,7 @@ describe("the state backend", () => {
     expect(of("s3://states", acme)).toEqual(of("s3://states"));
   });
 
-  it("tells nothing raw of what the environment holds", () => {
+  it("is displayed without raw control characters", () => {
     const { displayName } = of("s3://states?prefix=%1b[31m%E2%80%AEx", {
       PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J",
     });

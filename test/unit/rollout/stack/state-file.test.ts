@@ -33,14 +33,14 @@ const having = (more: object): string => JSON.stringify({ ...STATE, ...more });
 const holding = (more: object): string =>
   having({ checkpoint: { ...STATE.checkpoint, latest: { ...DEPLOYMENT, ...more } } });
 
-it("reads what the CLI would print", () => {
+it("reads the same state as the CLI would print", () => {
   expect(read()).toEqual({ version: 3, deployment: DEPLOYMENT });
   expect(read({ backend: `file://${folder}/` })).toEqual({ version: 3, deployment: DEPLOYMENT });
   lay("stacks/p/t0.json", holding({ resources: null }));
   expect(read()).toEqual({ version: 3, deployment: { ...DEPLOYMENT, resources: null } });
 });
 
-it("leaves to the CLI the stacks that are not plainly there", () => {
+it("leaves missing stacks and other backends to the CLI", () => {
   for (const stack of ["t1", "organization/p/t0", "../p/t0", "", "."]) expect(read({ stack })).toBeUndefined();
   expect(read({ project: "../stacks/p" })).toBeUndefined();
   const addresses = [
@@ -55,12 +55,12 @@ it("leaves to the CLI the stacks that are not plainly there", () => {
   for (const backend of addresses) expect(read({ backend })).toBeUndefined();
 });
 
-it.each(["t0.json.gz", "t0.json.zst"])("leaves to the CLI which is newer where there is %s", (name) => {
+it.each(["t0.json.gz", "t0.json.zst"])("leaves it to the CLI which is newer when there is %s", (name) => {
   lay(`stacks/p/${name}`, "");
   expect(read()).toBeUndefined();
 });
 
-it.each(["", "version: 0\n", "version: 2\n", "version: [\n"])("leaves to the CLI the layout %j", (text) => {
+it.each(["", "version: 0\n", "version: 2\n", "version: [\n"])("leaves the layout %j to the CLI", (text) => {
   lay("meta.yaml", text);
   expect(read()).toBeUndefined();
 });
@@ -75,7 +75,7 @@ it.each([
   ["of resources that are no list", holding({ resources: {} })],
   ["of a resource without a type", holding({ resources: [{ urn: "x" }] })],
   ["of pending operations that are no list", holding({ pending_operations: 1 })],
-])("leaves to the CLI a state that is %s", (_what, text) => {
+])("leaves a state that is %s to the CLI", (_what, text) => {
   lay("stacks/p/t0.json", text);
   expect(read()).toBeUndefined();
 });

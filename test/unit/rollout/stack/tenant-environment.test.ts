@@ -3,7 +3,7 @@ import { removeKeyVariables } from "../../../../provider/machine/child-environme
 import { buildTenantEnvironment } from "../../../../provider/rollout/stack/tenant-environment";
 import { target } from "../../../support/rollout-target";
 
-it("gives an engine what holds for all tenants, and nothing of this package's that is one tenant's", () => {
+it("passes the engine shared variables and only the tenant's own settings", () => {
   const environment = {
     HTTPS_PROXY: "http://proxy.example:3128",
     NO_PROXY: "acme.example",

@@ -23,7 +23,7 @@ const many = (count: number, labels: Record<string, string> = {}): Target[] =>
 const counts = (rules: WaveRule[], targets: Target[]): number[] =>
   assignWaves(rules, targets).waves.map(({ tenants }) => tenants.length);
 
-describe("counts and percentages", () => {
+describe("wave sizes and tolerances", () => {
   it.each<[number, Partial<WaveRule>, number]>([
     [30, { take: { percent: 10 } }, 3],
     [31, { take: { percent: 10 } }, 4],
@@ -34,11 +34,11 @@ describe("counts and percentages", () => {
     [7, { take: { count: 2 } }, 2],
     [7, { take: { count: 9 } }, 7],
     [7, {}, 7],
-  ])("of %i, %j takes %i", (count, rest, taken) => {
+  ])("give %i tenants with %j a wave of %i", (count, rest, taken) => {
     expect(counts([rule("a", rest), rule("rest")], many(count))[0]).toBe(taken);
   });
 
-  it("are of all that match, those in earlier waves too, and take what is left of them", () => {
+  it("apply to all matching tenants and take from those left", () => {
     const half = { take: { percent: 50 } };
     expect(counts([rule("a", half), rule("b", half)], many(10))).toEqual([5, 5]);
     const most = { take: { percent: 60 } };
@@ -51,17 +51,17 @@ describe("counts and percentages", () => {
     [{ percent: 0.29 }, 10_000, 29],
     [{ percent: 100 }, 7, 7],
     [{ count: 3 }, 300, 3],
-  ])("%j of %i may fail: %i", (tolerance, tenants, tolerated) => {
+  ])("give %j of %i tenants a tolerance of %i", (tolerance, tenants, tolerated) => {
     expect(getToleratedFailures(tolerance, tenants)).toBe(tolerated);
   });
 
-  it("a wave tolerates of its own tenants", () => {
+  it("apply the failure percentage to the wave's own tenants", () => {
     const rules = [rule("a", { take: { count: 10 }, failureTolerance: { percent: 25 } }), rule("b")];
     expect(assignWaves(rules, many(100)).waves.map(({ tolerated }) => tolerated)).toEqual([2, 0]);
   });
 });
 
-it("a wave has what its rule says, and its tenants in their order", () => {
+it("assigns matching tenants to a wave in file order", () => {
   const health = { command: ["./check.sh"], timeoutMs: 1_000 };
   const rules = [
     rule("eu", {
@@ -88,7 +88,7 @@ it("a wave has what its rule says, and its tenants in their order", () => {
   });
 });
 
-it("a wave without tenants is left out, and told with what is lost", () => {
+it("omits an empty wave with a warning about what it drops", () => {
   const rules = [rule("none", { match: { toString: ["x"] }, gate: true, soakMs: 5 }), rule("all"), rule("late")];
   const { waves, findings } = assignWaves(rules, many(2));
   expect(waves.map(({ name }) => name)).toEqual(["all"]);
@@ -98,7 +98,7 @@ it("a wave without tenants is left out, and told with what is lost", () => {
   ]);
 });
 
-it("tenants in no wave are an error that lists them, with their labels, and not all of very many", () => {
+it("throws a bounded list of tenants in no wave", () => {
   const long = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`l${index}`, "v"]));
   const targets = [target("a", { ring: "canary" }), target("b"), target("c", { ring: "beta" }), target("d", long)];
   const refusal = (rules: WaveRule[], all: Target[]): string => {
@@ -120,7 +120,7 @@ it("tenants in no wave are an error that lists them, with their labels, and not 
   expect(refusal(rules, many(2_000)).split("\n")).toHaveLength(22);
 });
 
-describe("whatever the rules are", () => {
+describe("arbitrary wave rules", () => {
   const value = fc.constantFrom("x", "y", "z");
   const labels = fc.dictionary(fc.constantFrom("ring", "region"), value);
   const targetsOf = fc.array(labels, { maxLength: 40 }).map((all) => all.map((one, index) => target(`t${index}`, one)));
@@ -135,7 +135,7 @@ describe("whatever the rules are", () => {
     })
     .map((all) => all.map((one, index) => rule(`w${index}`, one)));
 
-  it("every tenant is in the first wave that takes it, once, in order, or in the error", () => {
+  it("assign each tenant once to the first fitting wave or report it", () => {
     fc.assert(
       fc.property(rulesOf, targetsOf, (rules, targets) => {
         const expected = onPaper(rules, targets);

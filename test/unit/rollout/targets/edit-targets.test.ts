@@ -31,7 +31,7 @@ waves:
   - { name: all }
 `;
 
-it("writes a tenant behind the others, as the last is written, and takes it out again byte for byte", () => {
+it("adds a tenant in the style of the last one", () => {
   const added = addTenant(FILE, "new", NEW);
   expect(added).toBe(
     FILE.replace(
@@ -63,7 +63,7 @@ it.each([
     "\uFEFFversion: 1\ntenants:\n  a:\n      stack: b\n",
     "\uFEFFversion: 1\ntenants:\n  a:\n      stack: b\n  new:\n      labels: { ring: canary }\n",
   ],
-])("writes into %j", (before, after) => {
+])("adds a tenant to %j", (before, after) => {
   expect(addTenant(before, "new", { labels: { ring: "canary" } })).toBe(after);
 });
 
@@ -73,7 +73,7 @@ it.each([
   ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "change it by hand"],
   ["a list", "version: 1\ntenants: [a]\n", "its tenants are no mapping of names"],
   ["two documents' end", "version: 1\ntenants:\n  a: {}\n...\n", undefined],
-])("says what it does with %s", (_what, text, reason) => {
+])("handles a file with %s when adding a tenant", (_what, text, reason) => {
   if (reason !== undefined) expect(() => addTenant(text, "new", NEW)).toThrow(reason);
   else
     expect(parse(addTenant(text, "new", NEW))).toMatchObject({
@@ -81,7 +81,7 @@ it.each([
     });
 });
 
-it("takes the only tenant away, and one between braces", () => {
+it("removes the only tenant and one in a flow mapping", () => {
   expect(removeTenant("version: 1\ntenants:\n  a:\n    stack: b\n# end\n", "a")).toBe(
     "version: 1\ntenants: {}\n# end\n",
   );
@@ -91,7 +91,7 @@ it("takes the only tenant away, and one between braces", () => {
   expect(() => removeTenant(FILE, "hooli")).toThrow("it has no tenant hooli");
 });
 
-it("changes no byte of another tenant, however all are written", () => {
+it("leaves other tenants unchanged in any style", () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9_.-]{0,8}$/).filter((one) => one !== "__proto__");
   const tenant = fc.constantFrom(
     ":\n",

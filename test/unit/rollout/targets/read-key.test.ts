@@ -40,12 +40,12 @@ const node = (program: string): KeySource => ({
   command: [process.execPath, "-e", program],
 });
 
-describe("from the environment", () => {
-  it("is what the variable holds", async () => {
+describe("a key from the environment", () => {
+  it("is the variable's value", async () => {
     expect(await read(variable("ACME_API_KEY"))).toBe("abc-123");
   });
 
-  it.each(["ACME_KEY", "__proto__", "toString"])("%s is not set", async (name) => {
+  it.each(["ACME_KEY", "__proto__", "toString"])("is missing when %s isn't set", async (name) => {
     expect(await refused(variable(name))).toBe(
       `… the environment variable ${name} is not set. Set it to the tenant's API key, or name another source under \`key\`.`,
     );
@@ -59,20 +59,20 @@ describe("from the environment", () => {
     [" one-secret", "holds white space or a character outside ASCII"],
     ["one\u00a0secret", "holds white space or a character outside ASCII"],
     ["\ufeffone-secret", "holds white space or a character outside ASCII"],
-  ])("%j is none", async (value, why) => {
+  ])("is rejected when the value is %j", async (value, why) => {
     const message = await refused(variable("K"), { K: value });
     expect(message).toContain(`the environment variable K ${why}`);
     expect(message).not.toContain("secret");
   });
 });
 
-describe("from a file", () => {
-  it.each(["abc-123", "abc-123\n", "abc-123\r\n"])("%j is read without the line's end", async (content) => {
+describe("a key from a file", () => {
+  it.each(["abc-123", "abc-123\n", "abc-123\r\n"])("is read from %j without the line ending", async (content) => {
     using folder = new LintedFolder({ key: content });
     expect(await read({ from: "file", path: folder.path("key") })).toBe("abc-123");
   });
 
-  it("that is not there, or none that could be read, is told by its name", async () => {
+  it("is rejected with its path when missing or unreadable", async () => {
     using folder = new LintedFolder({ "folder/key": "abc", large: "x".repeat(64 * 1024 + 1) });
     const told = async (name: string) => await refused({ from: "file", path: folder.path(name) });
     expect(await told("none")).toBe(
@@ -83,7 +83,7 @@ describe("from a file", () => {
     expect(await told("large/key")).toContain("can't be read (ENOTDIR)");
   });
 
-  it("that waits for a writer or has no end is told at once, and not opened", async () => {
+  it("is rejected without opening a pipe or device", async () => {
     using folder = new LintedFolder({});
     execFileSync("mkfifo", [folder.path("pipe")]);
     symlinkSync("/dev/zero", folder.path("endless"));
@@ -93,12 +93,12 @@ describe("from a file", () => {
   });
 });
 
-describe("from a command", () => {
-  it("is what it prints, with nothing to read", async () => {
+describe("a key from a command", () => {
+  it("is the command's output, with empty input", async () => {
     expect(await read(node("process.stdin.on('end', () => console.log('abc-123')).resume()"))).toBe("abc-123");
   });
 
-  it("sees what every program needs and what the run names for commands, and nobody's key", async () => {
+  it("is read by a command that sees only allowed variables", async () => {
     const program = node("console.log(Object.keys(process.env).sort().join())");
     const environment = {
       PATH: "/usr/bin:/bin",
@@ -117,11 +117,11 @@ describe("from a command", () => {
     );
   });
 
-  it("is no shell's", async () => {
+  it("is read without a shell", async () => {
     expect(await read({ from: "command", command: ["echo", "$HOME;x`y`"] })).toBe("$HOME;x`y`");
   });
 
-  it("that fails is told by its exit code and one line, in which no secret stands", async () => {
+  it("is rejected with the exit code and one redacted line", async () => {
     const program = `
       console.log("printed-secret");
       console.error("\\n\\u001b[31mdenied for printed-secret, tok-5678 and " + process.argv.length + "\\nsecond line");
@@ -132,7 +132,7 @@ describe("from a command", () => {
     );
   });
 
-  it("that can't be started is told", async () => {
+  it("is rejected when the command can't start", async () => {
     expect(await refused({ from: "command", command: ["no-such-program", "argument"] })).toContain(
       "the command \"no-such-program\" can't be had: it can't be started (ENOENT)",
     );
@@ -141,14 +141,14 @@ describe("from a command", () => {
     );
   });
 
-  it("that does not end is killed, whoever of its children keeps its output open", async () => {
+  it("is rejected when the command is killed after its timeout", async () => {
     const command = ["/bin/sh", "-c", "sleep 2 & sleep 60"];
     expect(await refused({ from: "command", command }, ENVIRONMENT, 300)).toContain(
       "can't be had: it was killed after 0.3 s",
     );
   });
 
-  it("that prints without end, or nothing, is told", async () => {
+  it("is rejected when the output is endless or empty", async () => {
     expect(await refused(node("setInterval(() => process.stdout.write('x'.repeat(9999)), 1)"))).toContain(
       "is longer than 65536 bytes",
     );
@@ -160,7 +160,7 @@ it.each([
   [variable("AWS_SECRET_ACCESS_KEY"), "EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY"],
   [{ from: "file", path: "/etc/hostname" } as const, "EMAIL_SECURITY_KEY_FILES=/etc/hostname"],
   [node("0"), "EMAIL_SECURITY_COMMANDS="],
-])("of a journal that a worker reads is not taken where its own run does not allow it: %o", async (key, setting) => {
+])("rejects a key source that the worker's own run doesn't allow: %o", async (key, setting) => {
   const environment = {
     AWS_SECRET_ACCESS_KEY: "secret",
     EMAIL_SECURITY_SERVICES: "https://mail-security.example",

@@ -99,11 +99,11 @@ function written({ defaultLabels, tenants, waves }: File) {
 const toleranceOf = (one: number | string) =>
   typeof one === "number" ? { count: one } : { percent: Number.parseFloat(one) };
 
-describe("a valid file", () => {
+describe("a valid tenants file", () => {
   it.each([
     ["in blocks", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE" })],
     ["as JSON", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE", collectionStyle: "flow" })],
-  ])("reads back what was written %s", (_how, text) => {
+  ])("reads back unchanged when written %s", (_how, text) => {
     using folder = new LintedFolder();
     fc.assert(
       fc.property(file, (content) => {
@@ -150,7 +150,7 @@ describe("a valid file", () => {
   });
 });
 
-describe("a trap of YAML", () => {
+describe("a YAML trap", () => {
   const LINES = [
     "version: 1",
     "defaults:",
@@ -161,7 +161,7 @@ describe("a trap of YAML", () => {
     ...Array.from({ length: 9 }, (_, index) => `  t${index}: { labels: { ring: beta } }`),
   ];
 
-  it("is none without it", () => {
+  it("is absent from a plain file", () => {
     using folder = new LintedFolder();
     expect(refusal(folder, LINES.join("\n"))).toBeUndefined();
   });
@@ -189,7 +189,7 @@ describe("a trap of YAML", () => {
     ["---", "yaml-documents"],
     ["  a: ]", "yaml-syntax"],
     ["  a: { stack: \u202eb }", "yaml-hidden"],
-  ])("%j is found at its line, wherever it is", (trap, code) => {
+  ])("is found at its line: %j", (trap, code) => {
     using folder = new LintedFolder();
     fc.assert(
       fc.property(fc.integer({ min: 6, max: LINES.length }), (at) => {
@@ -206,7 +206,7 @@ describe("a trap of YAML", () => {
   });
 });
 
-describe("a key in the clear", () => {
+describe("a plaintext key", () => {
   const secret = fc.string({
     unit: fc.constantFrom(..."qwzQWZ0123456789_-.:*&!%@|>#$'\"{}[],="),
     minLength: 10,
@@ -238,7 +238,7 @@ describe("a key in the clear", () => {
     (one) => `secret: { ${one}: { ${one}: } }`,
   ];
 
-  it("is repeated in no message, however it is written", () => {
+  it("appears in no error message", () => {
     using folder = new LintedFolder();
     const before = "version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ";
     fc.assert(
@@ -252,7 +252,7 @@ describe("a key in the clear", () => {
   });
 
   it.each(["key: abcdef123", "key: { value: abcdef123 }", "apiKey: abcdef123", "key: 123456", "key: [abcdef123]"])(
-    "%s says what to write",
+    "is rejected with the correct syntax: %s",
     (line) => {
       using folder = new LintedFolder();
       const text = `version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ${line}\n`;

@@ -49,7 +49,7 @@ defaults:
 /** Below the defaults, from line 6. */
 const below = (text: string): string => `${DEFAULTS}${text}`;
 
-describe("a file with all that there is", () => {
+describe("a complete tenants file", () => {
   const files = {
     "tenants.yaml": `version: 1
 project: mail
@@ -90,7 +90,7 @@ tenants:
 `,
   };
 
-  it("is read whole, tenants in the order of the lines", () => {
+  it("is read with tenants in line order", () => {
     const { targets, waves, services, ...rest } = read(files);
     expect(rest).toEqual({
       file: "tenants.yaml",
@@ -181,8 +181,8 @@ tenants:
   });
 });
 
-describe("what is left out", () => {
-  it("is one wave of all, one after the other, and none may fail", () => {
+describe("omitted or unmatched settings", () => {
+  it("default to one sequential wave of all tenants", () => {
     const { waves, services, failureTolerance } = read({ "tenants.yaml": below("tenants: { acme: }\n") });
     expect(waves).toMatchObject([
       { name: "all", maxConcurrent: 1, failureTolerance: { count: 0 }, soakMs: 0, gate: false },
@@ -193,7 +193,7 @@ describe("what is left out", () => {
     expect(failureTolerance).toBeUndefined();
   });
 
-  it("the project is that of a Pulumi.yaml beside the file", () => {
+  it("take the project from a Pulumi.yaml in the same directory", () => {
     const tenants = { "tenants.yaml": below("tenants: { acme: }\n") };
     expect(read(tenants).project).toBe("email-security");
     expect(read({ ...tenants, "Pulumi.yaml": "name: mail # ours\nruntime: nodejs\n" }).project).toBe("mail");
@@ -212,7 +212,7 @@ describe("what is left out", () => {
       'none has ring: "beta" or ring: "x", there are canary, early',
       "its soak and its gate",
     ],
-  ])("a wave for %s that nobody matches is no way to lose what it waits for (%s)", (match, asks, why, lost) => {
+  ])("cause an error for an unmatched wave on %s with %s", (match, asks, why, lost) => {
     const rule = match.startsWith("{") ? match : `{ ${match} }`;
     const file = below(`tenants:
   a: { labels: { ring: canary } }
@@ -230,7 +230,7 @@ waves:
     expect(told(file.replace(`, ${asks}`, ""))).toEqual([]);
   });
 
-  it("a service that no tenant has is a warning", () => {
+  it("cause a warning for a service without tenants", () => {
     const { findings } = read({
       "tenants.yaml": below("tenants: { acme: }\nservices: { https://other.example: { maxConcurrent: 1 } }\n"),
     });
@@ -238,7 +238,7 @@ waves:
   });
 });
 
-describe("mistakes in one place", () => {
+describe("a mistake in one place", () => {
   it.each<[text: string, ...mistakes: string[]]>([
     ["tenants: {}", "6:10 declares no tenant; write one under `tenants`"],
     ["tenants: [acme]", '6:10 tenants must be tenants by their names, not ["acme"]'],
@@ -360,11 +360,11 @@ describe("mistakes in one place", () => {
     ],
     ["tenants: { acme: }\nwaves:\n  - { match: {} }", "8:5 name is missing; write a name"],
     ["tenants: { acme: }\nwaves:\n  - { name: a, matches: {} }", '8:16 "matches" is no key here; did you mean match?'],
-  ])("%j", (text, ...mistakes) => {
+  ])("is reported: %j", (text, ...mistakes) => {
     expect(told(below(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
   });
 
-  it("no version, and what a tenant lacks", () => {
+  it("is reported for a missing version or tenant field", () => {
     expect(told("tenants: { acme: }\n")).toEqual([
       "tenants.yaml:1:1 version is missing; write `version: 1` as the first line",
     ]);
@@ -374,7 +374,7 @@ describe("mistakes in one place", () => {
     ]);
   });
 
-  it("of the defaults are told once for all tenants", () => {
+  it("is reported once for all tenants when in the defaults", () => {
     const text =
       "version: 1\ndefaults: { baseUrl: mail, key: { file: a }, settings: '{x}.yaml' }\ntenants: { a: , b: , c: }\n";
     expect(told(text)).toEqual([
@@ -383,7 +383,7 @@ describe("mistakes in one place", () => {
     ]);
   });
 
-  it("a file that is not there", () => {
+  it("is reported for a missing file", () => {
     using folder = new LintedFolder();
     expect(() => readTargets(folder.path("tenants.yaml"))).toThrow(
       /tenants\.yaml" can.t be read: there is no such file\. It says which tenants there are\./,
@@ -391,8 +391,8 @@ describe("mistakes in one place", () => {
   });
 });
 
-describe("what is there twice", () => {
-  it("is told at both places, over files too", () => {
+describe("a duplicate", () => {
+  it("is reported at both places, even across files", () => {
     const mistakes = told({
       "tenants.yaml": below(`include: [more.yaml]
 tenants:
@@ -421,7 +421,7 @@ tenants:
     ]);
   });
 
-  it("in one file, with both lines", () => {
+  it("is reported with both lines of one file", () => {
     expect(told(below("tenants:\n  acme:\n  acme:\n"))).toEqual([
       'tenants.yaml:8:3 "acme" is written twice here, first in line 7, and only one could count; keep one',
     ]);
@@ -437,17 +437,17 @@ describe("included files", () => {
     ["'*.csv'", /^tenants\.yaml:6:11 "\*\.csv" names no settings file/],
     ["https://mail.example/a.yaml", /^tenants\.yaml:6:11 "https:.*" is no file/],
     ["/etc/a.yaml", /^tenants\.yaml:6:11 "\/etc\/a\.yaml" is an absolute path/],
-  ])("%s is refused", (path, mistake) => {
+  ])("are rejected for the path %s", (path, mistake) => {
     expect(told(including(path))).toEqual([expect.stringMatching(mistake)]);
   });
 
-  it("have tenants and their defaults, and nothing that is of all", () => {
+  it("may hold only tenants and their defaults", () => {
     expect(told({ "tenants.yaml": including("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
       'a.yaml:2:1 "waves" is no key here; there are version, defaults, tenants',
     ]);
   });
 
-  it("and settings lie within the repository, over links too", () => {
+  it("must lie within the repository, even through links", () => {
     const tenants = (include: string, settings: string): string =>
       `version: 1\ninclude: ${include}\ndefaults: { baseUrl: https://mail.example, key: { file: ../key } }\ntenants: { acme: { settings: ${settings} } }\n`;
     const outside = (folder: LintedFolder): void => {
@@ -481,7 +481,7 @@ describe("included files", () => {
   });
 });
 
-it("10,000 tenants with a mistake each are told in a moment", () => {
+it("reports mistakes in 10,000 tenants quickly", () => {
   const lines = Array.from({ length: 10_000 }, (_, index) => `  t${index}: { settings: /abs/${index}.yaml }`);
   const mistakes = told(below(`tenants:\n${lines.join("\n")}\n`));
   expect(mistakes).toHaveLength(10_000);

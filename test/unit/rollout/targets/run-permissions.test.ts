@@ -19,8 +19,8 @@ function refusedBy(environment: Record<string, string>, key: KeySource, baseUrl 
   return refused.map(({ kind }) => kind);
 }
 
-describe("without a word of the run", () => {
-  it("a key goes to this machine alone, and comes from a variable that is one by its name", () => {
+describe("default permissions", () => {
+  it("allow only local services and variables named as API keys", () => {
     const own = variable("EMAIL_SECURITY_API_KEY_ACME");
     expect(refusedBy({}, own, "http://127.0.0.1:8080")).toEqual([]);
     expect(refusedBy({}, own, "http://[::1]:8080/below")).toEqual([]);
@@ -36,17 +36,17 @@ describe("without a word of the run", () => {
     [file("/run/secrets/tenants/acme"), "file"],
     [file("settings/acme.yaml"), "file"],
     [command("true"), "command"],
-  ] as const)("no other source is read: %o", (key, by) => {
+  ] as const)("deny every other key source: %o", (key, by) => {
     expect(refusedBy({}, key, "http://localhost")).toEqual([by]);
   });
 });
 
-describe("services", () => {
+describe("allowed services", () => {
   const key = variable("EMAIL_SECURITY_API_KEY");
   const allowing = { EMAIL_SECURITY_SERVICES: "https://gate.example/mail/, https://Two.example:443" };
 
   it.each(["https://gate.example/mail", "https://gate.example/mail/eu", "https://two.example"])(
-    "those that are named, and what is below them: %s",
+    "include named addresses and paths below them: %s",
     (address) => expect(refusedBy(allowing, key, address)).toEqual([]),
   );
 
@@ -58,15 +58,15 @@ describe("services", () => {
     "https://two.example.evil.example",
     // What is named is all.
     "http://127.0.0.1:8080",
-  ])("and no other: %s", (address) => expect(refusedBy(allowing, key, address)).toEqual(["service"]));
+  ])("exclude every other address: %s", (address) => expect(refusedBy(allowing, key, address)).toEqual(["service"]));
 
-  it("that are none are told", () => {
+  it("are rejected when not URLs", () => {
     const environment = { EMAIL_SECURITY_SERVICES: "mail-security.example" };
     expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_SERVICES holds "mail-security.example"/);
   });
 });
 
-describe("variables", () => {
+describe("allowed variables", () => {
   const allowing = {
     EMAIL_SECURITY_SERVICES: SERVICE,
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY, TENANT_KEY_*",
@@ -79,17 +79,17 @@ describe("variables", () => {
     ["TENANT_KEY_", ["environment"]],
     ["ACME_KEY_2", ["environment"]],
     ["acme_key", ["environment"]],
-  ])("by whole names and beginnings: %s", (name, refused) => {
+  ])("match whole names and prefixes: %s", (name, refused) => {
     expect(refusedBy(allowing, variable(name))).toEqual(refused);
   });
 
-  it.each(["*", "A*KEY", "ACME-KEY", "*_KEY"])("are never all, nor by their ends: %s", (pattern) => {
+  it.each(["*", "A*KEY", "ACME-KEY", "*_KEY"])("can't be all names or suffixes: %s", (pattern) => {
     const environment = { EMAIL_SECURITY_KEY_VARIABLES: pattern };
     expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_KEY_VARIABLES holds/);
   });
 });
 
-it("files are those that a folder truly holds, whatever a link or a path with dots says", () => {
+it("allows only files that really lie in an allowed directory", () => {
   using folder = new LintedFolder({ "keys/..data/acme": "k", "keys/plain": "k", other: "secret" });
   symlinkSync("..data/acme", folder.path("keys/acme"));
   symlinkSync("../other", folder.path("keys/outside"));
@@ -102,13 +102,13 @@ it("files are those that a folder truly holds, whatever a link or a path with do
   }
 });
 
-describe("commands", () => {
+describe("allowed commands", () => {
   const allowing = {
     EMAIL_SECURITY_SERVICES: SERVICE,
     EMAIL_SECURITY_COMMANDS: '[vault, read, -field=key, "secret/{name}"]\n["./check.sh", "a word"]\n',
   };
 
-  it("are those that are named, word by word, with the tenant's own name", () => {
+  it("match word by word, with the tenant's own name", () => {
     expect(refusedBy(allowing, command("vault", "read", "-field=key", "secret/acme"))).toEqual([]);
     expect(refusedBy(allowing, command("./check.sh", "a word"))).toEqual([]);
     for (const other of [
@@ -126,14 +126,14 @@ describe("commands", () => {
     expect(health(["vault", "read", "-field=key", "secret/acme"])).toBe(1);
   });
 
-  it.each(["1", "vault read", "[]", "[vault, 1]", "[vault"])("that are none are told: %s", (line) => {
+  it.each(["1", "vault read", "[]", "[vault, 1]", "[vault"])("are rejected when malformed: %s", (line) => {
     expect(() => new RunPermissions({ EMAIL_SECURITY_COMMANDS: line })).toThrow(
       /EMAIL_SECURITY_COMMANDS holds a line that is no command/,
     );
   });
 });
 
-describe("the refusal", () => {
+describe("the permission error", () => {
   const told = (targets: readonly Target[], environment: Record<string, string> = {}): string => {
     try {
       assertAllowed("tenants.yaml", targets, [], environment);
@@ -143,7 +143,7 @@ describe("the refusal", () => {
     return "";
   };
 
-  it("names all at once, and the very values that would allow it", () => {
+  it("lists all denials and the settings that would allow them", () => {
     const health = { command: ["./check.sh", "it's"], timeoutMs: 1 };
     const targets = [
       target("acme"),
@@ -170,7 +170,7 @@ Whoever changes that file must not decide it. If all of this is meant, set where
     );
   });
 
-  it("is short of many that are alike", () => {
+  it("is short for many similar denials", () => {
     const many = Array.from({ length: 300 }, (_, index) =>
       target(`t${index}`, {}, { key: command("vault", `secret/t${index}`) }),
     );
@@ -182,7 +182,7 @@ Whoever changes that file must not decide it. If all of this is meant, set where
     expect(told(odd).split("\n").length).toBeLessThan(30);
   });
 
-  it("is gone once what it says is set, whatever was asked for", () => {
+  it("disappears once its suggested settings are set", () => {
     const name = fc.stringMatching(/^[a-z0-9][A-Za-z0-9_.-]{0,8}$/);
     const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).map((text) => text.replaceAll("\0", ""));
     const key: fc.Arbitrary<KeySource> = fc.oneof(
@@ -228,7 +228,7 @@ function assignments(message: string): Record<string, string> {
   );
 }
 
-it("a text with a tenant's name in it is the same again, once the name is put in", () => {
+it("restores placeholders that fill back to the same text", () => {
   const name = fc.stringMatching(/^[A-Za-z0-9_.-]{1,6}$/);
   const text = fc
     .array(fc.oneof(fc.constantFrom("/", "-", "_", "secret/", "{name}", "{"), name))

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { findSameKeys, SameKeyError } from "../../../../provider/rollout/targets/same-key";
 import { target } from "../../../support/rollout-target";
 
-it("finds those with the same key, by whatever address, in their order, and shows no key", () => {
+it("groups tenants with the same key without showing it", () => {
   const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => target(name)) as [
     ReturnType<typeof target>,
     ...ReturnType<typeof target>[],
@@ -26,7 +26,7 @@ it("finds those with the same key, by whatever address, in their order, and show
   expect(inspect(groups)).not.toMatch(/one|two|three/);
 });
 
-it("finds none where all differ", () => {
+it("finds no groups when all keys differ", () => {
   const keys = new Map([
     [target("a"), "one"],
     [target("b"), "two"],

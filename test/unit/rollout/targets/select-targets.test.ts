@@ -12,7 +12,7 @@ const TARGETS = [
 
 const names = (selection: TargetSelection): string[] => selectTargets(TARGETS, selection).map(({ name }) => name);
 
-describe("selects, in their order", () => {
+describe("a valid selection", () => {
   it.each<[TargetSelection, string[]]>([
     [{}, ["acme", "acme-labs", "globex", "initech"]],
     [{ only: ["globex", "acme"] }, ["acme", "globex"]],
@@ -26,10 +26,10 @@ describe("selects, in their order", () => {
     [{ only: ["acme*"], labels: ["region=us"] }, ["acme-labs"]],
     [{ except: ["acme*"] }, ["globex", "initech"]],
     [{ only: ["*e*"], except: ["globex", "acme"] }, ["acme-labs", "initech"]],
-  ])("%j", (selection, expected) => expect(names(selection)).toEqual(expected));
+  ])("selects tenants in file order: %j", (selection, expected) => expect(names(selection)).toEqual(expected));
 });
 
-describe("refuses", () => {
+describe("an invalid selection", () => {
   it.each<[TargetSelection, string]>([
     [{ except: ["golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
     [
@@ -51,12 +51,12 @@ describe("refuses", () => {
     ],
     [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; there are "ring", "region".'],
     [{ only: ["acme"], labels: ["region=us"] }, 'No tenant is selected: none is "acme" and "region=us" at once.'],
-  ])("%j", (selection, message) => {
+  ])("is rejected with a suggestion: %j", (selection, message) => {
     expect(() => names(selection)).toThrow(expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }));
   });
 });
 
-it("a name with * is what an expression would say", () => {
+it("matches * in a name as any characters", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "."), maxLength: 6 });
   const pattern = fc.string({ unit: fc.constantFrom("a", "b", ".", "*"), maxLength: 6 });
   fc.assert(

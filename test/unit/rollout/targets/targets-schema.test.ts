@@ -24,12 +24,12 @@ const DEFAULTS =
 const tenant = (fields: string): string => `${DEFAULTS}tenants: { acme: { ${fields} } }`;
 const wave = (fields: string): string => `${DEFAULTS}tenants: { acme: }\nwaves: [{ name: w, ${fields} }]`;
 
-it("is published", () => {
+it("publishes the tenants schema", () => {
   expect(buildPublishedSchemas()["tenants.schema.json"]).toEqual(buildTenantsJsonSchema());
   expect(Object.keys(buildPublishedSchemas())).toContain("settings.schema.json");
 });
 
-describe("is right by the schema, and when it is read", () => {
+describe("a valid tenants file", () => {
   it.each([
     tenant(""),
     tenant("stack: a, resource: b c, labels: { 'x/y': 'a b' }, key: { file: /run/secrets/acme }"),
@@ -39,14 +39,14 @@ describe("is right by the schema, and when it is read", () => {
       "take: 1, failureTolerance: 0.25%, health: { command: [a], timeout: 1d, threats: { risePercent: 0, min: 1 } }",
     ),
     `${DEFAULTS}project: p\ninclude: []\ntenants: { acme: }\nfailureTolerance: 100%\nservices: { https://mail.example: { requestsPerSecond: 0.1, maxConcurrent: 1 } }`,
-  ])("%s", (text) => {
+  ])("passes the schema and the reader: %s", (text) => {
     expect(validate(readYaml(text, "a").value), JSON.stringify(validate.errors)).toBe(true);
     expect(isRead(text)).toBe(true);
   });
 });
 
 /** Each a mistake; `false` where only reading the file can tell. */
-describe("is wrong by the schema, and when it is read", () => {
+describe("an invalid tenants file", () => {
   it.each<[text: string, bySchema?: false]>([
     ["tenants: {}"],
     ["version: 2"],
@@ -87,7 +87,7 @@ describe("is wrong by the schema, and when it is read", () => {
     [tenant("settings: /etc/acme.yaml"), false],
     [`${DEFAULTS}tenants: { ..: }`, false],
     [`${DEFAULTS}tenants: {}`, false],
-  ])("%s", (text, bySchema) => {
+  ])("is rejected by the reader, and by the schema if expressible: %s", (text, bySchema) => {
     expect(isRead(text), "when it is read").toBe(false);
     expect(validate(readYaml(text, "a").value), "by the schema").toBe(bySchema === false);
   });

@@ -63,21 +63,21 @@ describe("findTenantConflicts", () => {
     ]);
   });
 
-  it("names the one of two that was read as itself before", () => {
+  it("names the tenant whose identity changed when two read the same", () => {
     expect(found({ a: B, b: B }, { a: A, b: B })).toEqual([[["a", "b"], [], ["a"], []]]);
   });
 
-  it("finds another tenant by a single row where none of its own is left", () => {
+  it("detects another tenant by a single matching row", () => {
     const changed = holding("b", 3, 14, 15, 16);
     expect(found({ a: changed }, { a: A, b: B })).toEqual([[["a"], ["b"], ["a"], []]]);
   });
 
-  it("takes a tenant whose rows were all removed or replaced for itself", () => {
+  it("accepts a tenant whose rows were all removed or replaced", () => {
     expect(found({ a: holding("a", 10, 11) }, { a: A, b: B })).toEqual([]);
     expect(found({ a: holding("a") }, { a: A, b: B })).toEqual([]);
   });
 
-  it("takes a tenant for itself that the journal knows by another name too", () => {
+  it("accepts a tenant that the journal also knows by another name", () => {
     const former = holding("a", 0, 1);
     expect(found({ a: holding("a", 0, 10, 11, 12) }, { a: A, former })).toEqual([]);
   });
@@ -87,24 +87,24 @@ describe("validateTenantIdentities", () => {
   const memory = (declared: Readonly<Record<string, TenantIdentity>>) => async (of: "declared" | "all") =>
     remembering(of === "all" ? { ...declared, former: FORMER } : declared);
 
-  it("finds a tenant that has left the file where a reading isn't what it was before", async () => {
+  it("recognizes a tenant that has left the file", async () => {
     const same = await validateTenantIdentities(reading({ a: FORMER }), memory({ a: A }));
     expect(same.map(({ records }) => namesOf(records))).toEqual([["former"]]);
   });
 
-  it("takes a new tenant for a former one with another name", async () => {
+  it("accepts a former tenant under a new name", async () => {
     expect(await validateTenantIdentities(reading({ a: FORMER }), memory({}))).toEqual([]);
   });
 });
 
-it("has a code for a key of another tenant, and one for two keys of one", () => {
+it("uses different codes for another tenant's key and a shared key", () => {
   const codeOf = (readings: Readonly<Record<string, TenantIdentity>>): string =>
     new SameTenantError(findTenantConflicts(reading(readings), remembering({ a: A, b: B }))).code;
   expect(codeOf({ a: B })).toBe("ERR_OTHER_TENANT");
   expect(codeOf({ a: B, b: B })).toBe("ERR_SAME_TENANT");
 });
 
-describe("validateTenantIdentities with what earlier rollouts read", () => {
+describe("validateTenantIdentities with earlier rollouts", () => {
   /** Each tenant with what rollouts read of it, the first first; the last of them is what is remembered. */
   const history =
     (tenants: Readonly<Record<string, readonly (readonly [sequence: number, TenantIdentity])[]>>) =>
@@ -119,7 +119,7 @@ describe("validateTenantIdentities with what earlier rollouts read", () => {
   /** Read long after its entries were created. */
   const STRANGER = holding("stranger", 0, 1, 2, 3);
 
-  it("takes any tenant for its own that it was before", async () => {
+  it("accepts any identity that the tenant had before", async () => {
     const memory = history({
       a: [
         [1, A],
@@ -131,7 +131,7 @@ describe("validateTenantIdentities with what earlier rollouts read", () => {
     expect(await validateTenantIdentities(reading({ b: B }), memory)).toEqual([]);
   });
 
-  it("gives a tenant that was read in two names to the first", async () => {
+  it("assigns an identity read under two names to the first", async () => {
     const swappedOnce = history({
       a: [
         [1, A],
@@ -159,7 +159,7 @@ describe("validateTenantIdentities with what earlier rollouts read", () => {
     expect(again.map(({ targets }) => namesOf(targets))).toEqual([["a"], ["b"]]);
   });
 
-  it("refuses a tenant that no rollout read, unless a person accepts it", async () => {
+  it("rejects an unknown identity unless a person accepts it", async () => {
     const memory = history({ a: [[1, A]], b: [[1, B]] });
     const found = await validateTenantIdentities(reading({ a: STRANGER }), memory);
     expect(found.map(({ targets, mismatch }) => [namesOf(targets), mismatch?.why])).toEqual([
@@ -171,7 +171,7 @@ describe("validateTenantIdentities with what earlier rollouts read", () => {
     expect(await validateTenantIdentities(reading({ a: STRANGER }), memory, (name) => name === "a")).toEqual([]);
   });
 
-  it("accepts the tenant of another name only where a person accepts both", async () => {
+  it("accepts another tenant's identity only if both are accepted", async () => {
     const memory = history({ a: [[1, A]], b: [[1, B]] });
     const accepting = async (...names: string[]) =>
       await validateTenantIdentities(reading({ a: B }), memory, (name) => names.includes(name));
@@ -189,7 +189,7 @@ describe("addMarkerRecords", () => {
   const MARKER = { rollout: "20261120-1200-aaaaaa", seq: 1, at: "2026-11-20T12:00:00Z" };
   const [a = targetOf("a", AT), b = a] = reading({ a: B, b: A }).keys();
 
-  it("remembers by the state what the journal doesn't know", async () => {
+  it("adds records from the stack state that the journal lacks", async () => {
     const memory = addMarkerRecords(
       async () => remembering({ a: A }),
       [a, b],
@@ -213,7 +213,7 @@ describe("addMarkerRecords", () => {
     ]);
   });
 
-  it("remembers nothing where a marker of an earlier release has no identity", async () => {
+  it("adds nothing for a marker without an identity", async () => {
     expect(
       (
         await addMarkerRecords(

@@ -9,7 +9,7 @@ import { targetOf } from "../../../support/journal-story";
 const AT = "https://mail.example";
 const EVIL = { "evil.example": "deny" };
 
-it("avoids the stack of a former tenant of that name by its marker, where no journal knows it", async () => {
+it("avoids a former tenant's stack by its marker without journal records", async () => {
   const row = (tenant: string): AllowDenyEntryRow =>
     ({
       id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-000000000001`,
