@@ -31,9 +31,13 @@ export default defineConfig({
         miniSearch: {
           options: { tokenize },
           searchOptions: {
-            // What a page is about before what it mentions, and what people do before the types that it is done by.
+            // Titles before text. How-to pages before the others, and these before decisions and the types of the package.
             boost: { title: 6, titles: 2, text: 1 },
-            boostDocument: (id: string) => (id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 2 : 1),
+            boostDocument: (id: string) => {
+              if (id.includes("/reference/api/")) return 0.2;
+              if (id.includes("/decisions/")) return 0.5;
+              return id.includes("/how-to/") ? 2 : 1;
+            },
           },
         },
       },

@@ -31,6 +31,7 @@ export const KINDS: readonly Kind[] = [
   { folder: "how-to", title: "How to" },
   { folder: "reference", title: "Reference" },
   { folder: "explanation", title: "Explanation" },
+  { folder: "decisions", title: "Decisions" },
 ];
 
 /** Folders that don't speak for themselves. */
@@ -50,7 +51,9 @@ export function linkTo(page: Page): string {
 export function sidebar(): DefaultTheme.SidebarMulti {
   const all = KINDS.flatMap(({ folder, title }) => {
     const items = itemsIn(folder);
-    return items.length > 0 ? [{ text: title, items }] : [];
+    const first = getFirstPage(folder);
+    const link = first === undefined ? {} : { link: linkTo(first) };
+    return items.length > 0 ? [{ text: title, ...link, items }] : [];
   });
   return {
     [`/${API_FOLDER}/`]: [{ text: "Types of the package", link: `/${API_FOLDER}/`, items: modules() }],
@@ -86,11 +89,16 @@ function itemsIn(folder: string): DefaultTheme.SidebarItem[] {
 function folderItem(folder: string, name: string): DefaultTheme.SidebarItem | undefined {
   if (folder === API_FOLDER) return { text: "Types of the package", link: `/${API_FOLDER}/` };
   const items = itemsIn(folder);
-  const first = pagesIn(folder).find(({ path }) => path === `${folder}/index.md`);
+  const first = getFirstPage(folder);
   const text = first?.title ?? FOLDER_TITLES[name] ?? name;
   const head = first ? { text, link: linkTo(first) } : { text };
   if (items.length === 0) return first && head;
   return { ...head, collapsed: true, items };
+}
+
+/** Returns the page `index.md` of a directory; undefined if it has none. */
+function getFirstPage(folder: string): Page | undefined {
+  return pagesIn(folder).find(({ path }) => path === `${folder}/index.md`);
 }
 
 /** The pages right in a folder, but its first: by `order` in their front matter, then by title. */
