@@ -64,7 +64,7 @@ export async function getExistingJournalLocation(databaseOption: string | undefi
  *
  * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the given file doesn't exist.
  */
-export async function runWithExistingJournal<T>(
+export async function runWithJournalIfExists<T>(
   databaseOption: string | undefined,
   callback: (database: Database | undefined) => Promise<T>,
 ): Promise<T> {

@@ -14,7 +14,7 @@ const deadlineStorage = new AsyncLocalStorage<Deadline | undefined>();
  * Does work whose requests are made within a bound: what is not sent when it is over, fails and is not sent. What is under way
  * then goes on to its end.
  */
-export function runWithDeadline<T>(deadline: Deadline | undefined, work: () => T): T {
+export function runInDeadlineContext<T>(deadline: Deadline | undefined, work: () => T): T {
   return deadline === deadlineStorage.getStore() ? work() : deadlineStorage.run(deadline, work);
 }
 

@@ -81,7 +81,7 @@ class PartialYamlSource implements YamlSource {
   readonly value: unknown;
   readonly #remainingSource: YamlSource;
   readonly #gaps: PlainScanResult["gaps"];
-  readonly #getLayout: YamlLayout;
+  readonly #layout: YamlLayout;
   readonly #mergedSections: ReadonlyMap<PropertyKey, MergedSection>;
   readonly #elementSources = new Map<PlainElement, YamlSource>();
   #fullSource: YamlSource | undefined;
@@ -115,7 +115,7 @@ class PartialYamlSource implements YamlSource {
     });
     this.value = value;
     this.#mergedSections = merged;
-    this.#getLayout = { ...layout, keys };
+    this.#layout = { ...layout, keys };
   }
 
   get document(): Document.Parsed {
@@ -123,7 +123,7 @@ class PartialYamlSource implements YamlSource {
   }
 
   readonly getLayout = (): YamlLayout => {
-    return this.#getLayout;
+    return this.#layout;
   };
 
   readonly locate = (path: readonly PropertyKey[]): Place => {

@@ -5,7 +5,7 @@ import { buildEmptyEvidence } from "../plan/mail-evidence";
 import { makePlan, type PlanInput } from "../plan/make-plan";
 import type { ObservedState } from "../plan/observed-state";
 import type { PlanChange, PlanEntryState } from "../plan/plan";
-import { selectOtherTenantBlockers } from "../plan/plan-redaction";
+import { selectWrongTenantBlockers } from "../plan/plan-redaction";
 import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Transition } from "../settings/danger";
 import { decodeEntry, encodeEntryKey } from "../settings/encoded-list";
@@ -59,7 +59,7 @@ export function detectDrift(
     source: { kind: "files", files: settings.files },
     mail: buildEmptyEvidence(observed.readAt, "not asked"),
   });
-  const [mismatch] = selectOtherTenantBlockers(plan);
+  const [mismatch] = selectWrongTenantBlockers(plan);
   if (mismatch !== undefined) throw new OtherTenantError(mismatch.message);
   const findRowId = (kind: string, key: string, list: string | undefined): string | undefined =>
     kind === "vip" || list === undefined

@@ -9,7 +9,7 @@ import {
   type StackLists,
 } from "../plan/desired-state";
 import type { Plan, PlanBlocker, PlanChange } from "../plan/plan";
-import { selectOtherTenantBlockers } from "../plan/plan-redaction";
+import { selectWrongTenantBlockers } from "../plan/plan-redaction";
 import { PulumiError } from "../plan/pulumi-cli";
 import { exportStack, parseStackLists } from "../plan/stack-lists";
 import type { PlanFile } from "../resources/lifecycle/reviewed-plan";
@@ -136,7 +136,7 @@ export function buildExpiredRemoval(
   }
   const removedIds = new Set(toRemove.map(getChangeId));
   const changes = fullPlan.changes.filter((change) => change.sign === "remove" && removedIds.has(getChangeId(change)));
-  const tenantBlockers = selectOtherTenantBlockers(fullPlan);
+  const tenantBlockers = selectWrongTenantBlockers(fullPlan);
   const blockers = [...tenantBlockers, ...findRemovalBlockers(toRemove, settings, known, fullCommand)];
   const targets = (["entry", "vip"] as const).flatMap((kind) => {
     const list = kind === "entry" ? known.entries : known.vips;

@@ -3,19 +3,19 @@ import type { NamedCount, RecipientCount } from "./plan";
 const MAX_RECIPIENTS = 10;
 
 export class FrequencyCounter {
-  readonly #getCounts = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
 
   add(name: string | undefined): void {
-    if (name !== undefined) this.#getCounts.set(name, (this.#getCounts.get(name) ?? 0) + 1);
+    if (name !== undefined) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
   get size(): number {
-    return this.#getCounts.size;
+    return this.#counts.size;
   }
 
   /** Returns the counts, the most frequent first, then by name. */
   getCounts(): NamedCount[] {
-    return Array.from(this.#getCounts, ([name, count]) => ({ name, count })).sort(compareByCount);
+    return Array.from(this.#counts, ([name, count]) => ({ name, count })).sort(compareByCount);
   }
 }
 

@@ -28,7 +28,7 @@ import { describeExternalChange } from "./last-applied-state";
 import type { ObservedState } from "./observed-state";
 import type { PlanBlocker, UnmanagedItem } from "./plan";
 import { buildPriorEntries, buildPriorVips, type PriorList } from "./prior-lists";
-import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isKnownList } from "./row-state";
+import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isSupportedList } from "./row-state";
 
 type RemovalCandidates = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
 
@@ -177,7 +177,7 @@ export class ListComparison {
       this.#isDeclared(other) && (!isTaken || Object.hasOwn(prior.content, other));
     return this.#getRowsOfValue(entry).filter(
       (row) =>
-        isKnownList(row.list) &&
+        isSupportedList(row.list) &&
         row.list !== entry.list &&
         encodeRowKey(row) !== key &&
         !removedRows.has(row) &&

@@ -3,11 +3,11 @@ import { OTHER_TENANT_CODE } from "./tenant-mismatch";
 
 /** Returns whether the key seems to belong to another tenant than the plan. */
 export function isOtherTenantPlan(plan: Pick<Plan, "guards">): boolean {
-  return selectOtherTenantBlockers(plan).length > 0;
+  return selectWrongTenantBlockers(plan).length > 0;
 }
 
 /** Returns the blockers for a key of another tenant. */
-export function selectOtherTenantBlockers({ guards }: Pick<Plan, "guards">): readonly PlanBlocker[] {
+export function selectWrongTenantBlockers({ guards }: Pick<Plan, "guards">): readonly PlanBlocker[] {
   return guards.filter(({ code }) => code === OTHER_TENANT_CODE);
 }
 
@@ -17,7 +17,7 @@ export function redactOtherTenantPlan(plan: Plan): Plan {
   const { backtest: _backtest, ...rest } = plan;
   return {
     ...rest,
-    guards: selectOtherTenantBlockers(plan),
+    guards: selectWrongTenantBlockers(plan),
     changes: [],
     unmanaged: [],
     expired: [],

@@ -40,6 +40,6 @@ export function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is Allo
 }
 
 /** Returns whether this release knows the list. */
-export function isKnownList(list: string): list is List {
+export function isSupportedList(list: string): list is List {
   return ENTRY_LISTS.some((one) => one === list);
 }

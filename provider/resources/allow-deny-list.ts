@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { ENTRY_LIST_KIND } from "../settings/list-arguments";
 import type { ListMode } from "../settings/list-mode";
 import type { AllowDenyEntryArgs } from "./allow-deny-entry";
-import { buildUniqueName, encodePlainContent, type ListArgs } from "./list-arguments";
+import { buildResourceLabel, encodePlainContent, type ListArgs } from "./list-arguments";
 import { prepareResource } from "./program-checks";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { getDynamicType } from "./resource-type";
@@ -73,7 +73,7 @@ export class AllowDenyList extends pulumi.CustomResource {
       ...args,
       entries: encodePlainContent(ENTRY_LIST_KIND, args.entries, opts?.ignoreChanges),
       tenant: undefined,
-      [NAME_PROPERTY]: buildUniqueName(name),
+      [NAME_PROPERTY]: buildResourceLabel(name),
       [PROVIDER_PROPERTY]: buildSerializedProvider("allowDenyList"),
     };
     const restoreTraces = shortenTraces();

@@ -63,7 +63,7 @@ let nameCount = 0;
  * What check is told of the resource: a number that no other resource of the program has, for a name may stand in a
  * program more than once, under different parents; and the name, for people.
  */
-export function buildUniqueName(name: string): string {
+export function buildResourceLabel(name: string): string {
   nameCount += 1;
   return `${nameCount}:${name}`;
 }

@@ -45,7 +45,7 @@ export class ProviderSession implements Session {
   readonly tenantVerifier: TenantVerifier;
   #config: ConfigSource = () => undefined;
   #settings: SettingsClientOptions | undefined;
-  #getOwnDomains: OwnDomains | undefined;
+  #ownDomains: OwnDomains | undefined;
   #cachedPlan: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
   #removalLimit: { readonly onlyRemoves: RemovalFilter | undefined } | undefined;
   #connection: TenantConnection | undefined;
@@ -80,7 +80,7 @@ export class ProviderSession implements Session {
   configure(source: ConfigSource): void {
     this.#config = source;
     this.#settings = undefined;
-    this.#getOwnDomains = undefined;
+    this.#ownDomains = undefined;
   }
 
   getContext(): LifecycleContext {
@@ -143,8 +143,8 @@ export class ProviderSession implements Session {
   }
 
   getOwnDomains(): OwnDomains {
-    this.#getOwnDomains ??= readOwnDomains(this.#config, this.#environment);
-    return this.#getOwnDomains;
+    this.#ownDomains ??= readOwnDomains(this.#config, this.#environment);
+    return this.#ownDomains;
   }
 
   getTenantLabel(): string | undefined {

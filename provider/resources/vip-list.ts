@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
 import { VIP_LIST_KIND } from "../settings/list-arguments";
 import type { VipListMode } from "../settings/list-mode";
-import { buildUniqueName, encodePlainContent, type ListArgs } from "./list-arguments";
+import { buildResourceLabel, encodePlainContent, type ListArgs } from "./list-arguments";
 import { prepareResource } from "./program-checks";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { getDynamicType } from "./resource-type";
@@ -65,7 +65,7 @@ export class VipList extends pulumi.CustomResource {
       ...args,
       members: encodePlainContent(VIP_LIST_KIND, args.members, opts?.ignoreChanges),
       tenant: undefined,
-      [NAME_PROPERTY]: buildUniqueName(name),
+      [NAME_PROPERTY]: buildResourceLabel(name),
       [PROVIDER_PROPERTY]: buildSerializedProvider("vipList"),
     };
     const restoreTraces = shortenTraces();

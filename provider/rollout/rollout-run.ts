@@ -30,7 +30,7 @@ import { assertSameBackend, getProjectDirectory, resolveStateBackend } from "./s
 import { getKeyVariables } from "./stack/tenant-environment";
 import { assertAllowed } from "./targets/assert-allowed";
 import { compareTargets, type TargetComparison } from "./targets/compare-targets";
-import { compareWaves } from "./targets/compare-waves";
+import { describeWaveChanges } from "./targets/compare-waves";
 import { readTargets } from "./targets/read-targets";
 import { findServiceLimit } from "./targets/service-limit";
 
@@ -286,7 +286,7 @@ function currentTargets(
   const declared = readTargets(spec.source);
   const isRollback = spec.rollsBack !== undefined;
   const comparison = compareTargets(recordedTargets, declared, { ignoreSettings: isRollback });
-  const waveDifferences = isRollback ? undefined : compareWaves(spec.waves, comparison.targets, declared);
+  const waveDifferences = isRollback ? undefined : describeWaveChanges(spec.waves, comparison.targets, declared);
   const keptWavesNote = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waveDifferences}.`;
   return {
     ...comparison,

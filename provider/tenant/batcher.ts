@@ -1,4 +1,4 @@
-import { type Deadline, getCurrentDeadline, runWithDeadline } from "../client/deadline";
+import { type Deadline, getCurrentDeadline, runInDeadlineContext } from "../client/deadline";
 import type { ScheduleBatch } from "./time";
 
 /** One request of a batch, with the callbacks that settle it. */
@@ -42,7 +42,7 @@ export class Batcher<Answer> {
     this.#waitingMembers.set(key, waitingMember);
     if (!this.#isScheduled) {
       this.#isScheduled = true;
-      runWithDeadline(undefined, () => this.#options.scheduleBatch(() => void this.#sendWaiting()));
+      runInDeadlineContext(undefined, () => this.#options.scheduleBatch(() => void this.#sendWaiting()));
     }
     return waitingMember.answer;
   }
@@ -65,7 +65,7 @@ export class Batcher<Answer> {
 
   async #send(batch: ReadonlyMap<string, BatchMember<Answer>>): Promise<void> {
     try {
-      await runWithDeadline(combineDeadlines([...batch.values()]), () => this.#options.send(batch));
+      await runInDeadlineContext(combineDeadlines([...batch.values()]), () => this.#options.send(batch));
     } catch (error) {
       for (const member of batch.values()) member.reject(error);
     }

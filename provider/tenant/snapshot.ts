@@ -1,5 +1,5 @@
 import type { ReadAllOptions } from "../client";
-import { runWithDeadline } from "../client/deadline";
+import { runInDeadlineContext } from "../client/deadline";
 import { LIST_LAG_MS } from "../settings/assumptions";
 import { INITIAL_BACKOFF_MS } from "./read-until";
 import { Rows } from "./rows";
@@ -238,7 +238,7 @@ export class Snapshot<Row> {
         currentRead.hasStarted = true;
         const pending = new Map(this.#pendingWrites);
         // It is read for all who share it, however short the time of the first of them is.
-        return runWithDeadline(undefined, () => this.#read(previousRows, currentRead, pending));
+        return runInDeadlineContext(undefined, () => this.#read(previousRows, currentRead, pending));
       })
       .finally(() => {
         this.#currentRead = undefined;

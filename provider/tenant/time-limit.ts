@@ -1,4 +1,4 @@
-import { type Deadline, runWithDeadline } from "../client/deadline";
+import { type Deadline, runInDeadlineContext } from "../client/deadline";
 import { EmailSecurityError } from "../settings/email-security-error";
 import type { TenantCache } from "./tenant-cache";
 
@@ -50,7 +50,7 @@ export class TimeLimit {
         if (typeof member !== "function") return member;
         if (UNBOUNDED_METHODS.has(name)) return member.bind(target);
         return (...args: unknown[]) =>
-          this.run((deadline) => runWithDeadline(deadline, () => member.apply(target, args)));
+          this.run((deadline) => runInDeadlineContext(deadline, () => member.apply(target, args)));
       },
     });
   }

@@ -8,13 +8,13 @@ import { excerpt } from "../../settings/text";
 /** Looks up declarations in settings files by value. */
 export class DeclarationIndex {
   readonly #declared: ReadonlyMap<string, readonly DeclaredItem[]>;
-  readonly #getExpired: ReadonlyMap<string, readonly DeclaredItem[]>;
-  readonly #getExcluded: ReadonlyMap<string, Settings["excluded"]>;
+  readonly #expired: ReadonlyMap<string, readonly DeclaredItem[]>;
+  readonly #excluded: ReadonlyMap<string, Settings["excluded"]>;
 
   constructor({ entries, vips, expired, excluded }: Settings) {
     this.#declared = Map.groupBy([...entries, ...vips] as DeclaredItem[], getDeclarationValue);
-    this.#getExpired = Map.groupBy(expired, getDeclarationValue);
-    this.#getExcluded = Map.groupBy(excluded, ({ declaration }) => getDeclarationValue(declaration));
+    this.#expired = Map.groupBy(expired, getDeclarationValue);
+    this.#excluded = Map.groupBy(excluded, ({ declaration }) => getDeclarationValue(declaration));
   }
 
   /** Returns the active declarations of a value. */
@@ -24,12 +24,12 @@ export class DeclarationIndex {
 
   /** Returns the expired declarations of a value. */
   getExpired(value: string): readonly DeclaredItem[] {
-    return this.#getExpired.get(value) ?? [];
+    return this.#expired.get(value) ?? [];
   }
 
   /** Returns the declarations from included files that another file excludes. */
   getExcluded(value: string): Settings["excluded"] {
-    return this.#getExcluded.get(value) ?? [];
+    return this.#excluded.get(value) ?? [];
   }
 
   /** Returns the entries for parent domains, the closest first. For a mailbox, they include its own domain. */

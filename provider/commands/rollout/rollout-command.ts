@@ -35,7 +35,7 @@ import {
 import { createRolloutSkipCommand, createRolloutUnskipCommand } from "./rollout-skip";
 import { createRolloutStatusCommand } from "./rollout-status";
 import { createRolloutAbandonCommand, createRolloutStopCommand } from "./rollout-stop";
-import { hasMailEvidence, showAndRunPlan } from "./show-and-run-plan";
+import { showAndRunPlan, showsMailEvidence } from "./show-and-run-plan";
 
 interface RolloutOptions extends RolloutRunFlags, Consent, SelectionOptions {
   readonly today?: string;
@@ -138,7 +138,7 @@ async function runRolloutCommand(file: string, commandOptions: RolloutOptions, c
 
 /** Returns the tenants whose mail is queried: only for a plan that is shown in full and not started. */
 function getMailScope({ evidence, yes, outputs }: RolloutOptions & RolloutRunOptions): MailScope | undefined {
-  const isMailRendered = yes !== true && outputs.some(hasMailEvidence);
+  const isMailRendered = yes !== true && outputs.some(showsMailEvidence);
   if (evidence !== undefined && evidence !== "none" && !isMailRendered) {
     throw new ConfigurationError(
       "--evidence is told in the Markdown or HTML of a plan: add --output plan.md or --output plan.html, and leave out --yes.",

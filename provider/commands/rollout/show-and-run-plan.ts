@@ -14,7 +14,7 @@ import type { RolloutFormat } from "./open-rollouts";
 import { type Consent, getUnprintedOutputs, isTerminalText, type RolloutRunOptions } from "./rollout-run-options";
 
 /** Whether this format of the plan includes evidence from mail. */
-export function hasMailEvidence({ format }: Output<RolloutFormat>): boolean {
+export function showsMailEvidence({ format }: Output<RolloutFormat>): boolean {
   return format === "markdown" || format === "html";
 }
 
@@ -69,7 +69,7 @@ export async function showAndRunPlan(
 
 /** Formats the number of tenants whose mail the output files cover. */
 function formatMailNote({ outputs }: RolloutRunOptions, mail: PlannedRollout["mail"]): string {
-  if (mail === undefined || mail.evidenceByTenant.size === 0 || !outputs.some(hasMailEvidence)) return "";
+  if (mail === undefined || mail.evidenceByTenant.size === 0 || !outputs.some(showsMailEvidence)) return "";
   return `, with what the mail of ${mail.evidenceByTenant.size} of ${formatCount(mail.candidateCount, "tenant")} says`;
 }
 

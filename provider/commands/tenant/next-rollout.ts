@@ -1,5 +1,5 @@
 import { getCommandName } from "../../cli/command-line";
-import { type JournalOptions, runWithExistingJournal } from "../../cli/journal-location";
+import { type JournalOptions, runWithJournalIfExists } from "../../cli/journal-location";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import type { WriteOptions } from "../../cli/write-options";
 import type { Target, Targets } from "../../rollout/model/target";
@@ -15,7 +15,7 @@ export async function printNextRollout(
   const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
   const { findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
   const commands = new RolloutCommands(databaseOption, getCommandName());
-  const skip = await runWithExistingJournal(
+  const skip = await runWithJournalIfExists(
     databaseOption,
     async (database) => database && (await findTenantSkip(database, target, targets, process.env)),
   );

@@ -5,7 +5,7 @@ import {
   addJournalOption,
   getExistingJournalLocation,
   type JournalOptions,
-  runWithExistingJournal,
+  runWithJournalIfExists,
 } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { collectValues, createTargetsOption } from "../../cli/tenant-options";
@@ -204,7 +204,7 @@ async function readRecordedTenants(
     project,
     ...omitUndefined({ backend: selection === "all" ? getBackendFingerprint(file, process.env) : undefined }),
   };
-  return await runWithExistingJournal(databaseOption, async (database) =>
+  return await runWithJournalIfExists(databaseOption, async (database) =>
     database === undefined
       ? new Map()
       : await readIdentityRecords(database, scope, otherTargets, selection === "all" ? "all" : "declared"),

@@ -5,7 +5,7 @@ import {
   addJournalOption,
   getExistingJournalLocation,
   type JournalOptions,
-  runWithExistingJournal,
+  runWithJournalIfExists,
 } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { createTargetsOption } from "../../cli/tenant-options";
@@ -132,7 +132,7 @@ async function removeTenantStack(
     const { getObservedIdentity, readObservedState } = await import("../../plan/observed-state.js");
     const { getHost } = await import("../../gitops/plan-tenant.js");
     const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");
-    const { formatUnappliedChanges } = await import("../../rollout/planning/verify-plan.js");
+    const { listUnappliedChanges } = await import("../../rollout/planning/verify-plan.js");
     const { RolloutError } = await import("../../rollout/model/rollout-error.js");
     const { readKey } = await import("../../rollout/targets/read-key.js");
     const { renderPlanText } = await import("../../plan/render/plan-text.js");
@@ -168,7 +168,7 @@ async function removeTenantStack(
     const { readUntil } = await import("../../tenant/index.js");
     // The lists may lag behind the deletions.
     const remaining = await readUntil(
-      async () => formatUnappliedChanges(plan, (await readTenant()).observed),
+      async () => listUnappliedChanges(plan, (await readTenant()).observed),
       (deviations) => deviations.length === 0,
     );
     if (remaining.length > 0) {
@@ -201,7 +201,7 @@ async function findSameTenantError(
   const { readMarkerFile } = await import("../../rollout/stack/state-file.js");
   const { PULUMI_BACKEND_URL: backend } = await getStackEnvironment(file);
   const { readIdentityRecords } = await import("../../rollout/journal/identity-records.js");
-  return await runWithExistingJournal(databaseOption, async (database) => {
+  return await runWithJournalIfExists(databaseOption, async (database) => {
     const sameTargets = await validateTenantIdentities(
       new Map([[target, identity]]),
       addMarkerRecords(
@@ -259,7 +259,7 @@ export async function assertTenantIdle(
   const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
   const commands = new RolloutCommands(databaseOption, getCommandName());
   const log = (line: string): void => console.error(sanitizeMultiline(line));
-  await runWithExistingJournal(databaseOption, async (database) => {
+  await runWithJournalIfExists(databaseOption, async (database) => {
     if (database !== undefined) await assertNoOpenRollouts(database, target, targets.project, commands);
     await assertNoLockedRollouts(
       { target, targets },
@@ -277,7 +277,7 @@ async function updateTenantSkip(
   const { endTenantSkip, findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
   const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
   const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
-  await runWithExistingJournal(databaseOption, async (database) => {
+  await runWithJournalIfExists(databaseOption, async (database) => {
     const skip = database && (await findTenantSkip(database, target, targets, process.env));
     if (database === undefined || skip === undefined) return;
     const text = formatSkip({ ...skip, name: target.name });

@@ -158,14 +158,14 @@ function parsePerson(head: string, role: "author" | "committer"): readonly [name
 export class CommitGraph {
   readonly #parents: ReadonlyMap<string, readonly string[]>;
   /** Commits in topological order: children before their parents. */
-  readonly #getOrder: readonly string[];
+  readonly #order: readonly string[];
   readonly #head: string;
 
   private constructor(lines: readonly string[]) {
     const rows = lines.map((line) => line.split(" "));
-    this.#getOrder = rows.map(([id = ""]) => id);
+    this.#order = rows.map(([id = ""]) => id);
     this.#parents = new Map(rows.map(([id = "", ...parents]) => [id, parents]));
-    this.#head = this.#getOrder[0] ?? "";
+    this.#head = this.#order[0] ?? "";
   }
 
   static async read(git: GitReader): Promise<CommitGraph> {
@@ -184,13 +184,13 @@ export class CommitGraph {
 
   /** Returns the position of each commit, newest first, with children before their parents. */
   getOrder(): ReadonlyMap<string, number> {
-    return new Map(this.#getOrder.map((id, index) => [id, index]));
+    return new Map(this.#order.map((id, index) => [id, index]));
   }
 
   /** Returns the merges that brought a commit into the present history, innermost first; empty if it was committed there directly. */
   findContainingMerges(commit: string): readonly string[] {
     const descendants = new Set([commit]);
-    for (const id of this.#getOrder.toReversed()) {
+    for (const id of this.#order.toReversed()) {
       if (this.#parents.get(id)?.some((parent) => descendants.has(parent))) descendants.add(id);
     }
     const merges: string[] = [];

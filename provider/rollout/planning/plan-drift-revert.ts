@@ -1,6 +1,6 @@
 import { buildExpiredRemoval } from "../../gitops/expired-removal";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
-import { selectOtherTenantBlockers } from "../../plan/plan-redaction";
+import { selectWrongTenantBlockers } from "../../plan/plan-redaction";
 import { isDesiredStateApplied } from "../../plan/stack-checks";
 import { invertTransition } from "../../settings/danger";
 import { excerpt, sanitizeLine } from "../../settings/text";
@@ -54,7 +54,7 @@ function buildEmptyPlan(plan: Plan): Plan {
   return {
     ...plan,
     changes: [],
-    guards: selectOtherTenantBlockers(plan),
+    guards: selectWrongTenantBlockers(plan),
     counts: { ...plan.counts, added: 0, changed: 0, removed: 0 },
   };
 }

@@ -1,5 +1,5 @@
 import type { Plan, PlanBlocker } from "../../plan/plan";
-import { isOtherTenantPlan, selectOtherTenantBlockers } from "../../plan/plan-redaction";
+import { isOtherTenantPlan, selectWrongTenantBlockers } from "../../plan/plan-redaction";
 import { buildPlanView } from "../../plan/render/plan-view";
 import { forEachConcurrently } from "../../settings/for-each-concurrently";
 import type { Journal } from "../journal/journal";
@@ -87,7 +87,7 @@ export async function searchTenantMail(
   await forEachConcurrently(sample, concurrency, async (tenant) => {
     try {
       const plan = await planWithMail(tenant);
-      const otherTenantBlockers = selectOtherTenantBlockers(plan);
+      const otherTenantBlockers = selectWrongTenantBlockers(plan);
       if (otherTenantBlockers.length > 0) {
         guards.push(...otherTenantBlockers.map((guard) => ({ tenant, guard })));
         unavailable.push({ tenant, why: "By its key it is another tenant, as it seems." });

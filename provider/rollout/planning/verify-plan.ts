@@ -25,7 +25,7 @@ export async function verifyPlan(
     async () => {
       const { observed } = await readTenantLists(target, key, reach);
       return {
-        left: formatUnappliedChanges(plan, observed),
+        left: listUnappliedChanges(plan, observed),
         identity: getObservedIdentity(target.baseUrl, observed),
       };
     },
@@ -34,7 +34,7 @@ export async function verifyPlan(
 }
 
 /** Lists the changes of a plan that an observed tenant lacks. The most dangerous come first, such as a missing deny. */
-export function formatUnappliedChanges({ changes }: Plan, observed: ObservedState): readonly string[] {
+export function listUnappliedChanges({ changes }: Plan, observed: ObservedState): readonly string[] {
   return sortByDanger(
     changes.filter((change) => !isChangeApplied(change, observed)),
     (change) => invertTransition(getChangeTransition(change)),

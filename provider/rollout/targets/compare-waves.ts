@@ -11,7 +11,7 @@ import { assignWaves, UnassignedTargetsError } from "./assign-waves";
  * @param targets its tenants, as the file declares them now.
  * @returns the differences as a sentence without a full stop. Undefined if there are none.
  */
-export function compareWaves(
+export function describeWaveChanges(
   recordedWaves: readonly Wave[],
   targets: readonly Target[],
   declaredTargets: Targets,

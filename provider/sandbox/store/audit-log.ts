@@ -32,7 +32,7 @@ export type AuditAction =
 /** Records every write (reference, "What the service does"). */
 export class AuditLog {
   readonly #insert;
-  readonly #readLatest;
+  readonly #latest;
   readonly #count;
 
   constructor(database: DatabaseSync) {
@@ -40,7 +40,7 @@ export class AuditLog {
       `INSERT INTO audit_log (tenant_id, time, action, target, before, after, key_label, key_fingerprint)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#readLatest = database.prepare(
+    this.#latest = database.prepare(
       `SELECT audit_log.id, time, name AS tenant, action, target, before, after, key_label AS keyLabel,
               key_fingerprint AS keyFingerprint
        FROM audit_log JOIN tenants ON tenants.id = tenant_id
@@ -72,7 +72,7 @@ export class AuditLog {
   /** Returns the last rows of a tenant, newest last. A negative limit returns all rows. */
   readLatest(tenantId: number, limit: number): AuditRow[] {
     const rows = queryAll<Omit<AuditRow, "before" | "after"> & { before: string; after: string }>(
-      this.#readLatest,
+      this.#latest,
       tenantId,
       limit,
     );

@@ -15,14 +15,14 @@ export interface Caller {
 export class TenantStore {
   readonly #byHash;
   readonly #byName;
-  readonly #listNames;
+  readonly #names;
 
   constructor(database: DatabaseSync) {
     this.#byHash = database.prepare(
       "SELECT tenant_id, name, label FROM api_keys JOIN tenants ON tenants.id = tenant_id WHERE hash = ?",
     );
     this.#byName = database.prepare("SELECT id FROM tenants WHERE name = ?");
-    this.#listNames = database.prepare("SELECT name FROM tenants ORDER BY id");
+    this.#names = database.prepare("SELECT name FROM tenants ORDER BY id");
   }
 
   findCaller(key: string): Caller | undefined {
@@ -43,7 +43,7 @@ export class TenantStore {
   }
 
   listNames(): string[] {
-    return queryAll<{ name: string }>(this.#listNames).map((row) => row.name);
+    return queryAll<{ name: string }>(this.#names).map((row) => row.name);
   }
 }
 

@@ -28,7 +28,7 @@ export function renderRolloutState(report: RolloutReport): Html {
 /** Renders links to the pages of rollouts and tenants, if the site has these pages. */
 export class PageLinks {
   readonly #rollouts: ReadonlyMap<string, RolloutReport>;
-  readonly #renderTenants: ReadonlySet<string>;
+  readonly #tenants: ReadonlySet<string>;
   readonly #root: string;
 
   /**
@@ -37,7 +37,7 @@ export class PageLinks {
    */
   constructor(rollouts: readonly RolloutDetails[], tenants: ReadonlySet<string>, root = "") {
     this.#rollouts = new Map(rollouts.map(({ report }) => [report.id, report]));
-    this.#renderTenants = tenants;
+    this.#tenants = tenants;
     this.#root = root;
   }
 
@@ -49,7 +49,7 @@ export class PageLinks {
   renderTenants(names: readonly string[]): Html {
     return html`${names.map((name, index) => {
       const label = html`<bdi>${excerpt(name)}</bdi>`;
-      const link = this.#renderTenants.has(name)
+      const link = this.#tenants.has(name)
         ? html`<a href="${this.#root}${getTenantPagePath(name)}">${label}</a>`
         : label;
       return html`${index === 0 ? "" : ", "}${link}`;
