@@ -53,11 +53,13 @@ async function run(keys: Record<string, string>, ...args: string[]): Promise<End
 }
 
 let added = 0;
+/** What all tenants hold. A rollout that removed any of it and was rolled back could not be planned again. */
+const values = ["evil0.example", "evil1.example"];
 
 /** Plans one more deny for all, and stops at the gate behind the first. */
 async function planned(): Promise<string> {
   const value = `more${++added}.example`;
-  await fleet.baseline(["evil0.example", "evil1.example", value]);
+  await fleet.baseline([...values, value]);
   const first = await fleet.rollout("--yes");
   expect(first.code, first.output).toBe(2);
   return value;
@@ -91,6 +93,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
     const own = await fleet.rollout("resume");
     expect(own.code, own.output).toBe(0);
     for (const name of fleet.names) expect(fleet.holds(name)).toContain(`deny ${value}`);
+    values.push(value);
   });
 
   it("skips only tenants with wrong keys in a rollback", async () => {
@@ -125,7 +128,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
 it("refuses swapped keys when resuming an interrupted rollout", async () => {
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
   const value = `more${++added}.example`;
-  await fleet.baseline(["evil0.example", "evil1.example", value]);
+  await fleet.baseline([...values, value]);
   const begun = fleet.begin({}, "rollout", "--yes", "--max-concurrent", "1");
   await begun.seen(({ kind }) => kind === "tenant-finished");
   process.kill(-(begun.process.pid ?? 0), "SIGKILL");
@@ -146,8 +149,8 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
 
 it("resumes a tenant with many entries added since planning", async () => {
   const value = await planned();
-  const values = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
-  for (const one of values) {
+  const addedValues = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
+  for (const one of addedValues) {
     const body = { list: "deny", entry_type: "domain", value: one, verdict_scope: "global", comment: "" };
     await fleet.console("t1", "POST", "/allow_deny_entries", body);
   }
