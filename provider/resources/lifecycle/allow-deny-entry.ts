@@ -289,8 +289,8 @@ async function updateEntry(
     return buildAllowDenyEntryState(id, await ensureEntry(inputs, context), inputs);
   }
   const isMove = change.list !== undefined;
-  // What a move leaves behind, or a resource that adopts finds, is removed afterwards.
-  const isRemovingOthers = isMove || inputs.adopt === true;
+  // What a move leaves behind, or a deny that adopts finds, is removed afterwards.
+  const isRemovingOthers = isMove || (inputs.adopt === true && inputs.list === "deny");
   const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && hasScope(row, inputs);
   await assertNoConflict(inputs, context, (row) => row.id === entryId || isRemovedRow(row));
   // The value may be on the declared list already, in another row than the one to be moved. Then it matters where that one is, and the

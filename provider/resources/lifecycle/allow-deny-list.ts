@@ -21,9 +21,9 @@ import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./deco
 import { logEntryDuplicates } from "./duplicates";
 import { buildKeyedRows, EntryMatch } from "./entry-match";
 import { buildEntryDeclaration, getManagedRowId } from "./entry-state";
-import { describeExistingEntry } from "./errors";
+import { describeExistingEntry, EntryChangedError } from "./errors";
 import { type LifecycleContext, PartialFailureError } from "./lifecycle";
-import { EntryChangedError, ListEntryWriter } from "./list-entry-writer";
+import { ListEntryWriter } from "./list-entry-writer";
 import { createListLifecycle } from "./list-lifecycle";
 import type { ImportedList, ItemFailure, ListObservation, ListPlan, ObserveOptions } from "./list-resource";
 import { IMPORT_RISK_REASON } from "./look-up-entry";

@@ -19,13 +19,7 @@ import { encodeRowKey } from "./entry-match";
 import { clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
 import { buildRowDeclarationKey, getManagedRowId, hasScope } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
-import {
-  AlreadyExistsError,
-  describeExistingEntry,
-  NotAppliedError,
-  PrunedByNextRunError,
-  StaleEntryError,
-} from "./errors";
+import { AlreadyExistsError, EntryChangedError, NotAppliedError, PrunedByNextRunError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 import type { ListPlan } from "./list-resource";
 
@@ -308,7 +302,9 @@ export class ListEntryWriter {
     const movedRow = rows.find(
       (row) => row.list !== entry.list && !isDeclared(buildRowDeclarationKey(row, entry)) && !this.#isKnown(row),
     );
-    if (rowsHere.length === 0 && movedRow !== undefined) throw new EntryChangedError("moved", movedRow);
+    // A row on its list that another resource declares or manages was not moved.
+    const isOffList = rows.every((row) => row.list !== entry.list);
+    if (isOffList && movedRow !== undefined) throw new EntryChangedError("moved", movedRow);
     // A service may hold the same entry twice, and differing ones of the same value: of those, another key that goes has its own, and one
     // that no preview has shown stays.
     const ownRows = rowsHere.filter(matchesShown);
@@ -375,18 +371,6 @@ export class ListEntryWriter {
 /** Whether two rows are about the same: by then an id may name something else. */
 function hasSameNaturalKey(one: AllowDenyEntryRow, other: AllowDenyEntryRow): boolean {
   return hasNaturalKey(one, getRowNaturalKey(other));
-}
-
-/** Somebody moved or changed the entry after it was shown. */
-export class EntryChangedError extends StaleEntryError {
-  readonly row: AllowDenyEntryRow;
-
-  constructor(change: "moved" | "changed", row: AllowDenyEntryRow) {
-    super(
-      `was ${change} in the meantime: there is ${describeExistingEntry(row)}. Removing that is not what was shown, so it was left. A refresh shows it; then run again.`,
-    );
-    this.row = row;
-  }
 }
 
 /** Whether one entry covers what another stood for: the same value, or a domain that the other lies in. */

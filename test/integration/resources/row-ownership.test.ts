@@ -248,6 +248,52 @@ describe("entry that a person deleted and recreated", () => {
   });
 });
 
+describe("person's deny next to the allow of an entry that adopts", () => {
+  it("is kept and reported when the comment changes", async () => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up({ ...allow, adopt: true });
+    const [own = ""] = idsOf(tenant);
+    tenant.service.add({ ...deny, id: "console" });
+    await tenant.provider.nextRun();
+    const up = await entry.up({ ...allow, adopt: true, comment: "INC-7" });
+    expect(up).toMatchObject({ outcome: "updated", printed: expect.stringContaining("id console") });
+    expect(idsOf(tenant)).toEqual([own, "console"]);
+  });
+
+  it("is kept when the allow is renamed", async () => {
+    await using tenant = await permitting();
+    const [old, renamed] = ["old", "renamed"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+    await old?.up({ ...allow, adopt: true });
+    const [own = ""] = idsOf(tenant);
+    tenant.service.add({ ...deny, id: "console" });
+    await tenant.provider.nextRun();
+    await old?.refresh();
+    await renamed?.up({ ...allow, adopt: true });
+    await old?.destroy();
+    expect(idsOf(tenant)).toEqual([own, "console"]);
+  });
+});
+
+it("keeps a person's deny when the allow moves from a list to an entry", async () => {
+  await using tenant = await permitting();
+  const list = resourceOf(tenant, "allowDenyList", "list");
+  const entry = resourceOf(tenant);
+  await list.up(declaring("allowDenyList", "allow"));
+  const [own = ""] = idsOf(tenant);
+  tenant.service.add({ ...deny, id: "console" });
+  for (const run of [1, 2]) {
+    await tenant.provider.nextRun();
+    await list.refresh();
+    if (run === 2) await entry.refresh();
+    expect((await entry.up(allow)).outcome).toBe(run === 1 ? "created" : "same");
+    const up = await list.up({ entries: { "other.example": "deny" } });
+    expect(up.outcome, up.reasons.join()).toBe(run === 1 ? "updated" : "same");
+    if (run === 1) expect(up.printed).toContain("id console");
+  }
+  expect(idsOf(tenant)).toEqual([own, "console"]);
+});
+
 describe("messages", () => {
   it("don't claim that a row stays when another resource removes it", async () => {
     await using tenant = await permitting();
