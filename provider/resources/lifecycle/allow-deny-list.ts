@@ -121,12 +121,16 @@ async function observe(
     (result) => shouldConfirm && isStaleMatch(result, expected),
   );
   if (shouldConfirm) {
+    const matchedIds = new Set([...match.matches.values()].map(({ id }) => id));
     await Promise.all(
       match.missingKeys.map(async (key) => {
         const entry = decodeEntry(key, known[key] ?? "");
         const row =
           entry === undefined ? undefined : await tenant.findEntryConfirmed(entry, { isExpected: isExpectedKey(key) });
-        if (row !== undefined) match.assign(key, row);
+        // The row of another key isn't a second one.
+        if (row === undefined || matchedIds.has(row.id)) return;
+        matchedIds.add(row.id);
+        match.assign(key, row);
       }),
     );
   }

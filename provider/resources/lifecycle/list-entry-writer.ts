@@ -16,7 +16,7 @@ import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./deco
 import { adoptRow } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { encodeRowKey } from "./entry-match";
-import { clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
+import { assertOnOneList, clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
 import { buildRowDeclarationKey, getManagedRowId, hasScope } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
 import { AlreadyExistsError, EntryChangedError, NotAppliedError, PrunedByNextRunError } from "./errors";
@@ -308,6 +308,7 @@ export class ListEntryWriter {
     // A service may hold the same entry twice, and differing ones of the same value: of those, another key that goes has its own, and one
     // that no preview has shown stays.
     const ownRows = rowsHere.filter(matchesShown);
+    assertOnOneList(ownRows, rows);
     const otherTests = this.#getOtherRemovals(key, entry);
     const undeclaredRows = rowsHere.filter(
       (row) => !ownRows.includes(row) && !otherTests.some((matchesOther) => matchesOther(row)),

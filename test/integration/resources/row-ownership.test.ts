@@ -294,6 +294,32 @@ it("keeps a person's deny when the allow moves from a list to an entry", async (
   expect(idsOf(tenant)).toEqual([own, "console"]);
 });
 
+describe("row that the program declares during its removal", () => {
+  it.each(["deny", "allow"] as const)("stays: for the %s list", async (name) => {
+    await using tenant = await permitting();
+    const [old, next] = ["old", "next"].map((one) => resourceOf(tenant, "allowDenyEntry", one));
+    await old?.up(deny);
+    const [own = ""] = idsOf(tenant);
+    for (const id of ["console", "third"]) tenant.service.add({ ...deny, id });
+    await tenant.provider.nextRun();
+    let up: ReturnType<ManagedResource["up"]> | undefined;
+    tenant.service.beforeDelete = async (id) => {
+      if (id !== "console" || up !== undefined) return;
+      up = next?.up({ ...(name === "deny" ? deny : allow), comment: "INC-7", adopt: true });
+      await expect.poll(() => tenant.service.writes.join()).toContain(`PATCH ${own}`);
+      // The answer is there before that to the deletion.
+      if (name === "deny") await up;
+    };
+    const removal = await old?.destroy();
+    expect(await up).toMatchObject({ outcome: "created" });
+    expect(removal).toMatchObject({
+      outcome: "updated",
+      printed: expect.stringMatching(name === "deny" ? /stays: the program declares it/ : /is on the allow list now/),
+    });
+    expect(idsOf(tenant)).toEqual(name === "deny" ? [own, "third"] : [own]);
+  });
+});
+
 describe("messages", () => {
   it("don't claim that a row stays when another resource removes it", async () => {
     await using tenant = await permitting();
