@@ -27,7 +27,7 @@ import { adoptRow, patchEntry } from "./entry-changes";
 import { addConflict, assertNoConflict, describeConflict, describeReplacement } from "./entry-conflicts";
 import { deleteEntry, resolveStateRow } from "./entry-deletion";
 import { formatUniqueEntryName } from "./entry-name";
-import { clearOtherList } from "./entry-removal";
+import { clearFormerScope, clearOtherList } from "./entry-removal";
 import {
   type AllowDenyEntryState,
   buildAllowDenyEntryState,
@@ -229,6 +229,7 @@ async function updateEntry(
   const removeOthers = async () => {
     if (isRemovingOthers)
       await clearOtherList({ ...inputs, formerScope: verdictScope, named: ownRow }, context, () => true);
+    if (change.verdict_scope !== undefined && !isMove) await clearFormerScope(state, context);
   };
   // What no list shows is asked for by its id in any case.
   const requestedFields = current?.id === entryId ? {} : { list: inputs.list };

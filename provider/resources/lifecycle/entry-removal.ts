@@ -56,18 +56,43 @@ export async function clearOtherList(
     (found) => found.unremovableRow !== undefined || found.leftRows.length > 0,
   );
   logRemainingRows(entry, leftRows, { ...context, isLeft: () => true });
-  const [first] = removableRows;
-  if (first === undefined) return;
+  if (removableRows.length === 0) return;
   assertOnOneList(removableRows, rows);
   if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
       `${sanitizeLine(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeExistingEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first.`,
     );
   }
-  const removedRows = await removeRows(removableRows, entry, context);
-  if (removedRows.length === 0) return;
-  context.log(
-    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${sanitizeLine(entry.value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
+  logRemovedDuplicates(entry, await removeRows(removableRows, entry, context), context);
+}
+
+/**
+ * Removes the rows of the scope in which an entry was on its list before a change of its scope, as its removal would: a row that stays
+ * would keep the former scope in effect.
+ */
+export async function clearFormerScope(former: EntryIdentity, context: LifecycleContext): Promise<void> {
+  const { tenant, isDeclared, isManagedElsewhere } = context;
+  const listedRows = await tenant.findEntriesByValue(former);
+  const rows = listedRows.filter(
+    (row) =>
+      row.list === former.list &&
+      row.verdict_scope === former.verdictScope &&
+      !isDeclared(buildRowDeclarationKey(row, former)) &&
+      !isManagedElsewhere(getManagedRowId(row)),
+  );
+  assertOnOneList(rows, listedRows);
+  logRemovedDuplicates(former, await removeRows(rows, former, context), context);
+}
+
+function logRemovedDuplicates(
+  { value }: Pick<EntryIdentity, "value">,
+  removedRows: readonly AllowDenyEntryRow[],
+  { log }: Pick<LifecycleContext, "log">,
+): void {
+  const [first] = removedRows;
+  if (first === undefined) return;
+  log(
+    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${sanitizeLine(value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
   );
 }
 

@@ -29,7 +29,7 @@ export class ListEntryWriter {
   readonly #inputs: AllowDenyListInputs;
   readonly #context: LifecycleContext;
   /** The entries that go, by what they are about. */
-  readonly #removedByValue: ReadonlyMap<string, ListedEntry>;
+  readonly #removedByValue: ReadonlyMap<string, KeyedEntry>;
   /** The same by value, scope and list. Several keys have the same where the tenant holds duplicates. */
   readonly #removedByEntry: ReadonlyMap<string, readonly KeyedEntry[]>;
   /** The keys that go, or are declared and may have to come over from the other list. */
@@ -48,7 +48,7 @@ export class ListEntryWriter {
     this.#plan = plan;
     this.#inputs = inputs;
     this.#context = context;
-    this.#removedByValue = new Map(removed.map(([, entry]) => [getNaturalKey(entry), entry]));
+    this.#removedByValue = new Map(removed.map((keyed) => [getNaturalKey(keyed[1]), keyed]));
     this.#removedByEntry = Map.groupBy(removed, ([, entry]) => buildEntryDeclarationKey(entry));
     this.#leavingKeys = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declared)]);
     this.#knownEntries = new Map(decodeEntries(plan.known));
@@ -202,16 +202,17 @@ export class ListEntryWriter {
 
   /** The entry of the same value that goes, as for another scope: changed in place, it is on the list all the time. */
   async #findReplacedRow(entry: ListedEntry): Promise<AllowDenyEntryRow | undefined> {
-    const removedEntry = this.#removedByValue.get(getNaturalKey(entry));
-    if (removedEntry === undefined || (await this.#findRows(entry)).length > 0) return undefined;
+    const [key, removedEntry] = this.#removedByValue.get(getNaturalKey(entry)) ?? [];
+    if (key === undefined || removedEntry === undefined || (await this.#findRows(entry)).length > 0) return undefined;
     const rows = await this.#findRows(removedEntry);
     // One that another resource declares now goes nowhere.
-    return rows.find(
+    const replaceableRows = rows.filter(
       (row) =>
         row.list === removedEntry.list &&
         !this.#adoptedRowIds.has(row.id) &&
         !this.#context.isDeclared(buildRowDeclarationKey(row, removedEntry)),
     );
+    return replaceableRows.find(this.#createStateTest(key, removedEntry)) ?? replaceableRows[0];
   }
 
   /** Whether an entry may become what is declared: not one that the tenant holds otherwise and nobody said to take over. */
@@ -314,7 +315,9 @@ export class ListEntryWriter {
       (row) => !ownRows.includes(row) && !otherTests.some((matchesOther) => matchesOther(row)),
     );
     const [changedRow] = undeclaredRows;
-    if (ownRows.length === 0 && changedRow !== undefined) throw new EntryChangedError("changed", changedRow);
+    const isMoved = this.#movedKeys.has(key);
+    if (ownRows.length === 0 && changedRow !== undefined && !isMoved)
+      throw new EntryChangedError("changed", changedRow);
     await this.#logRemaining(
       entry,
       rowsHere.filter((row) => !undeclaredRows.includes(row)),
@@ -329,7 +332,8 @@ export class ListEntryWriter {
         !isDeclared(buildRowDeclarationKey(currentRow, entry));
       if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") deletedRows.push(row);
     }
-    if (deletedRows.length > (key === encodeEntryKey(entry) ? 1 : 0)) logRemovedRows(entry, deletedRows, this.#context);
+    if (deletedRows.length > (key === encodeEntryKey(entry) && !isMoved ? 1 : 0))
+      logRemovedRows(entry, deletedRows, this.#context);
   }
 
   /** The tests for the rows of the other keys that go, and are of the same value, scope and list. */

@@ -320,6 +320,47 @@ describe("row that the program declares during its removal", () => {
   });
 });
 
+describe("scope that changes next to a duplicate", () => {
+  it.each([
+    ["global", "graymail"],
+    ["graymail", "global"],
+  ])("is changed for all rows of an entry: from %s to %s", async (from, to) => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up({ ...allow, verdictScope: from });
+    const [own = ""] = idsOf(tenant);
+    tenant.service.add({ ...allow, id: "console", verdict_scope: from });
+    await tenant.provider.nextRun();
+    const up = await entry.up({ ...allow, verdictScope: to });
+    expect(up).toMatchObject({ outcome: "updated", printed: expect.stringMatching(/Removed .*id console/) });
+    expect(tenant.service.entries).toMatchObject([{ id: own, verdict_scope: to }]);
+  });
+
+  it.each([
+    ["is kept and reported if it differs", "by hand", ["console global by hand", "own graymail INC-7"]],
+    ["is removed and reported if it is as in the state", "INC-7", ["own graymail INC-7"]],
+  ])("is changed in a list's own row; the duplicate %s", async (_what, comment, held) => {
+    await using tenant = await permitting();
+    const list = resourceOf(tenant, "allowDenyList");
+    const declared = (key: string) => ({ entries: { [key]: "deny: INC-7", "other.example": "deny" } });
+    await list.up(declared(VALUE));
+    const [own] = tenant.service.entries;
+    Object.assign(own ?? {}, { id: "own" });
+    const duplicate = tenant.service.add({ ...deny, id: "console", comment });
+    tenant.service.entries.sort((one, other) => Number(other === duplicate) - Number(one === duplicate));
+    if (comment === "INC-7") tenant.service.entries.reverse();
+    await tenant.provider.nextRun();
+    const up = await list.up(declared(`${VALUE} (graymail)`));
+    expect(up, up.reasons.join()).toMatchObject({
+      outcome: "updated",
+      printed: expect.stringContaining("id console"),
+    });
+    const rows = tenant.service.entries.filter(({ value }) => value === VALUE);
+    expect(rows.map((row) => `${row.id} ${row.verdict_scope} ${row.comment}`).sort()).toEqual(held);
+    expect(await list.up(declared(`${VALUE} (graymail)`))).toMatchObject({ outcome: "same" });
+  });
+});
+
 describe("messages", () => {
   it("don't claim that a row stays when another resource removes it", async () => {
     await using tenant = await permitting();
