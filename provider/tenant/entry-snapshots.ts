@@ -20,6 +20,8 @@ export class EntrySnapshots {
   readonly #snapshots: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   /** The ids that were removed. */
   readonly #removedIds = new Set<string>();
+  /** The latest readings that show no row on both lists; own writes don't change that. */
+  #disjointLists: readonly Rows<AllowDenyEntryRow>[] = [];
 
   constructor(
     client: SettingsClient,
@@ -45,7 +47,12 @@ export class EntrySnapshots {
   }
 
   getCached(id: string): AllowDenyEntryRow | undefined {
-    return this.#snapshots.allow.getCached(id) ?? this.#snapshots.deny.getCached(id);
+    return this.getAllCached(id)[0];
+  }
+
+  /** The row of an id as each list shows it: on both, one of them lags. */
+  getAllCached(id: string): readonly AllowDenyEntryRow[] {
+    return this.#getBoth().flatMap((snapshot) => snapshot.getCached(id) ?? []);
   }
 
   async find(query: KeyedQuery, readSnapshot: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
@@ -62,7 +69,8 @@ export class EntrySnapshots {
       const row = findMatchingEntry(lists, keyedQuery);
       return query.id === undefined || row?.id === query.id ? row : undefined;
     };
-    return findMatchingEntry(await readConfirmedRows(this.#getBoth(), find, options), keyedQuery);
+    const lists = await this.#resolveOverlap(await readConfirmedRows(this.#getBoth(), find, options));
+    return findMatchingEntry(lists, keyedQuery);
   }
 
   async findByValue(query: EntryQuery, readSnapshot: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
@@ -77,7 +85,8 @@ export class EntrySnapshots {
     const keyedQuery = addQueryKey(query);
     const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined =>
       findEntriesByValue(keyedQuery, lists).find(isExpectedRow);
-    return findEntriesByValue(keyedQuery, await readConfirmedRows(this.#getBoth(), find));
+    const lists = await this.#resolveOverlap(await readConfirmedRows(this.#getBoth(), find));
+    return findEntriesByValue(keyedQuery, lists);
   }
 
   /** Finds the entry of an id, or all entries of a value; refetches if the snapshot has none. */
@@ -97,12 +106,32 @@ export class EntrySnapshots {
     return selectRows(await this.read(lists, (snapshot) => snapshot.confirmMissing(isMissing)));
   }
 
-  async readBoth(readSnapshot: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
+  async readBoth(readSnapshot: ReadSnapshot): Promise<readonly Rows<AllowDenyEntryRow>[]> {
     return await this.read(ENTRY_LISTS, readSnapshot);
   }
 
-  async read(lists: readonly List[], readRows: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
-    return await Promise.all(lists.map((list) => readRows(this.#snapshots[list])));
+  async read(lists: readonly List[], readSnapshot: ReadSnapshot): Promise<readonly Rows<AllowDenyEntryRow>[]> {
+    return await this.#resolveOverlap(await Promise.all(lists.map((list) => readSnapshot(this.#snapshots[list]))));
+  }
+
+  /**
+   * Refetches lists that show one row on both, since an earlier run may have moved it and one of the two lags. They still show it if
+   * that outlasts the lag budget.
+   */
+  async #resolveOverlap(readLists: readonly Rows<AllowDenyEntryRow>[]): Promise<readonly Rows<AllowDenyEntryRow>[]> {
+    let lists = readLists;
+    while (this.#hasOverlap(lists) && (await this.refetchIfLagging()))
+      lists = await Promise.all(this.#getBoth().map((snapshot) => snapshot.getRows()));
+    return lists;
+  }
+
+  #hasOverlap(lists: readonly Rows<AllowDenyEntryRow>[]): boolean {
+    const [one, other] = lists;
+    if (one === undefined || other === undefined) return false;
+    if (lists.every((rows, index) => rows === this.#disjointLists[index])) return false;
+    if (one.hasKeyOf(other)) return true;
+    this.#disjointLists = lists;
+    return false;
   }
 
   /** Calls {@link Snapshot.refetchIfLagging} for both lists. */

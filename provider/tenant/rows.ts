@@ -27,6 +27,13 @@ export class Rows<Row> {
     return [...this.#byKey.values()];
   }
 
+  /** Whether both have a row of the same key. */
+  hasKeyOf(other: Rows<Row>): boolean {
+    const [smaller, larger] = this.#byKey.size < other.#byKey.size ? [this, other] : [other, this];
+    for (const key of smaller.#byKey.keys()) if (larger.#byKey.has(key)) return true;
+    return false;
+  }
+
   set(key: string, row: Row): void {
     // Of rows of one name, one that is written anew comes last: the order of the keys no longer tells that.
     if (this.#byKey.has(key)) this.#unindexName(key, this.#getKeysByName());

@@ -206,13 +206,12 @@ export class TenantCache {
   /**
    * Removes an entry by id, whether or not the lists show it.
    *
-   * @param isMeant called with the current entry once no other write of it is in progress. False keeps the entry and returns
-   * "changed".
+   * @param isMeant called with the current entry, as each list shows it, once no other write of it is in progress. False keeps
+   * the entry and returns "changed".
    */
   async deleteEntry(id: string, isMeant: (row: AllowDenyEntryRow) => boolean = () => true): Promise<Deletion> {
     return await this.#writes.runInSequence(id, async () => {
-      const row = this.getCachedEntry(id);
-      if (row !== undefined && !isMeant(row)) return "changed";
+      if (!this.#entries.getAllCached(id).every(isMeant)) return "changed";
       return await this.#deleteNow(id);
     });
   }

@@ -55,8 +55,8 @@ export class LiteralService implements AsyncDisposable {
   readonly vips: LiteralVip[] = [];
   /** The writes so far: `POST deny evil.example`, `PATCH ID {"list":"deny"}`, `DELETE ID`. */
   readonly writes: string[] = [];
-  /** Called as a DELETE of an entry comes in, before it is looked up. */
-  beforeDelete: (id: string) => void = () => {};
+  /** Called as a DELETE of an entry comes in, before it is looked up, which waits for it. */
+  beforeDelete: (id: string) => void | Promise<void> = () => {};
   /** Whether a change or deletion of an entry is answered by 404, and not done. */
   answers404 = false;
   /** How many reads of a list there were. */
@@ -135,6 +135,7 @@ export class LiteralService implements AsyncDisposable {
     const text = await textOf(request);
     if (text === undefined) return;
     const body = text === "" ? {} : (JSON.parse(text) as Partial<LiteralEntry> & VipBody);
+    if (request.method === "DELETE") await this.beforeDelete(getEntryId(url));
     const [status, answer] = this.#handle(request.method ?? "GET", url, body);
     response.writeHead(status, { "Content-Type": "application/json" });
     response.end(JSON.stringify(answer));
@@ -172,8 +173,7 @@ export class LiteralService implements AsyncDisposable {
     const results = (value: unknown, status = 200): [number, unknown] => [status, { status, results: value }];
     if (method !== "GET" && url.pathname.includes("/vip_employees"))
       return this.#changeVips(method, url.pathname, body);
-    const id = decodeURIComponent(/allow_deny_entries\/(.+)$/.exec(url.pathname)?.[1] ?? "");
-    if (method === "DELETE") this.beforeDelete(id);
+    const id = getEntryId(url);
     const row = this.entries.find((one) => one.id === id);
     if (method === "GET") {
       if (url.searchParams.get("page_size") === "200") this.reads += 1;
@@ -231,6 +231,10 @@ export class LiteralService implements AsyncDisposable {
     this.#server.closeAllConnections();
     await new Promise((done) => this.#server.close(done));
   }
+}
+
+function getEntryId({ pathname }: URL): string {
+  return decodeURIComponent(/allow_deny_entries\/(.+)$/.exec(pathname)?.[1] ?? "");
 }
 
 /** A {@link LiteralService}, and a provider process that manages its tenant. */

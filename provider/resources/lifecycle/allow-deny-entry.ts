@@ -15,25 +15,24 @@ import {
   pickDeclaredValues,
   pickValues,
 } from "../../settings/entry-fields";
-import { buildNaturalKey } from "../../settings/entry-value";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { sanitizeLine } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
-import { getRowNaturalKey, hasNaturalKey, readConfirmed } from "../../tenant";
+import { getRowNaturalKey, readConfirmed } from "../../tenant";
 import { buildDeclarableEntry } from "./declarable";
 import { logEntryDuplicates } from "./duplicates";
 import { enforcePlanForEntry, isPlanEnforced } from "./enforce-plan";
 import { adoptRow, patchEntry } from "./entry-changes";
 import { addConflict, assertNoConflict, describeConflict, describeReplacement } from "./entry-conflicts";
+import { deleteEntry, resolveStateRow } from "./entry-deletion";
 import { formatUniqueEntryName } from "./entry-name";
-import { clearOtherList, logRemainingRows, logRemovedRows, removeRow, removeRows } from "./entry-removal";
+import { clearFormerScope, clearOtherList } from "./entry-removal";
 import {
   type AllowDenyEntryState,
   buildAllowDenyEntryState,
   buildEntryChange,
   buildEntryDeclaration,
-  buildRowDeclarationKey,
   findDuplicateRows,
   getFailingConflict,
   getManagedId,
@@ -43,7 +42,7 @@ import {
   rowMatchesState,
 } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
-import { describeExistingEntry, NotImportableError, StaleEntryError } from "./errors";
+import { describeExistingEntry, NotImportableError } from "./errors";
 import {
   buildFieldChanges,
   buildPropertyChange,
@@ -181,88 +180,7 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     return resultState;
   },
 
-  async delete(id, state, context) {
-    const { tenant, log, isDeclared, isManagedElsewhere } = context;
-    const entryText = `${state.value} on the ${state.list} list`;
-    const entryId = state.entryId ?? id;
-    const query = { ...state, id: entryId };
-    let current = await tenant.findEntry(query);
-    const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
-    if (current !== undefined && !isAsInState(current)) {
-      // The lists may not show it yet, or where it was before the last run. Only where they do, another row is a duplicate of it.
-      const rows = await tenant.findEntriesConfirmed(query, isAsInState);
-      current = rows.find(isAsInState) ?? (await tenant.findEntry(query));
-    }
-    const row = resolveStateRow(current, state, entryId, tenant);
-    if (row !== undefined && isDeclared(buildRowDeclarationKey(row, state))) {
-      log(
-        row.list === state.list
-          ? `${entryText} stays: the program declares it.`
-          : `${state.value} is on the ${sanitizeLine(row.list)} list now, where the program declares it.`,
-      );
-      return;
-    }
-    if (isManagedElsewhere(getManagedId(query))) {
-      log(`${entryText} stays: another Provider of the program manages it, by another key or address of this tenant.`);
-      return;
-    }
-    await context.confirmTenant("entries", { isRemoval: true });
-    if (row !== undefined && row.list !== state.list) {
-      throw new StaleEntryError(
-        `The entry to delete, ${entryText}, was moved in the meantime: there is ${describeExistingEntry(row)}. Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.`,
-      );
-    }
-    if (isPlanEnforced(context)) await enforcePlanForEntry({ ...state, id: entryId }, undefined, context);
-    if (tenant.hasDeleted(entryId)) {
-      log(formatRemovedAsDuplicate(entryText));
-      return;
-    }
-    const isManagedHere = (one: AllowDenyEntryRow) => !isManagedElsewhere(getManagedRowId(one));
-    const rows = await tenant.findEntriesByValue(query);
-    const isUnchanged = (currentRow: AllowDenyEntryRow) =>
-      hasNaturalKey(currentRow, buildNaturalKey(state.entryType, state.value));
-    const duplicates =
-      row === undefined ? [] : findDuplicateRows(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
-    // The row that the state names goes last: if a deletion fails, the resource stays in the state, and the next run goes on by it.
-    // Where its own row was neither listed nor deleted, another one was made since.
-    const isListed = current?.id === entryId;
-    const removedRows = isListed ? [...(await removeRows(duplicates, state, tenant))] : [];
-    const isDeleted = row !== undefined && (await removeRow(row, state, isUnchanged, tenant)) === "deleted";
-    if (isDeleted) removedRows.push(row, ...(isListed ? [] : await removeRows(duplicates, state, tenant)));
-    const removed = new Set([entryId, ...removedRows.map((one) => one.id)]);
-    if (removedRows.length > 0) {
-      logRemainingRows(state, rows, {
-        ...context,
-        isLeft: (one) => !removed.has(one.id) && isManagedHere(one),
-      });
-      if (removedRows.length > 1 || !isDeleted) logRemovedRows(state, removedRows, context);
-      return;
-    }
-    const isDuplicate = tenant.hasDeleted(entryId);
-    const replacement = current?.id === entryId ? await tenant.refetchEntry(query) : current;
-    if (replacement === undefined || removed.has(replacement.id)) {
-      logRemainingRows(state, rows, {
-        ...context,
-        isLeft: (one) => !removed.has(one.id) && one.list !== state.list && isManagedHere(one),
-      });
-      log(
-        isDuplicate
-          ? formatRemovedAsDuplicate(entryText)
-          : `${entryText} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
-      );
-      return;
-    }
-    if (isDeclared(buildRowDeclarationKey(replacement, state))) return;
-    // Which of several was there beside it before, and which was made since, nobody can tell.
-    const unclaimedRows = (await tenant.findEntriesByValue(query)).filter(
-      (one) => isManagedHere(one) && !isDeclared(buildRowDeclarationKey(one, state)),
-    );
-    log(
-      unclaimedRows.length > 1
-        ? `${entryText} was gone already; ${unclaimedRows.map(describeExistingEntry).join(" | ")} are at the tenant, and are left alone.`
-        : `${entryText} was gone already; ${describeExistingEntry(replacement)} was made in its place and is left alone.`,
-    );
-  },
+  delete: deleteEntry,
 };
 
 /** Changes an entry to what is declared. */
@@ -289,8 +207,8 @@ async function updateEntry(
     return buildAllowDenyEntryState(id, await ensureEntry(inputs, context), inputs);
   }
   const isMove = change.list !== undefined;
-  // What a move leaves behind, or a resource that adopts finds, is removed afterwards.
-  const isRemovingOthers = isMove || inputs.adopt === true;
+  // What a move leaves behind, or a deny that adopts finds, is removed afterwards.
+  const isRemovingOthers = isMove || (inputs.adopt === true && inputs.list === "deny");
   const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && hasScope(row, inputs);
   await assertNoConflict(inputs, context, (row) => row.id === entryId || isRemovedRow(row));
   // The value may be on the declared list already, in another row than the one to be moved. Then it matters where that one is, and the
@@ -311,6 +229,7 @@ async function updateEntry(
   const removeOthers = async () => {
     if (isRemovingOthers)
       await clearOtherList({ ...inputs, formerScope: verdictScope, named: ownRow }, context, () => true);
+    if (change.verdict_scope !== undefined && !isMove) await clearFormerScope(state, context);
   };
   // What no list shows is asked for by its id in any case.
   const requestedFields = current?.id === entryId ? {} : { list: inputs.list };
@@ -345,37 +264,6 @@ async function updateEntry(
     }
   }
   return buildAllowDenyEntryState(id, await ensureEntry(inputs, context), inputs);
-}
-
-/**
- * Returns the row that a state names by its id. If no list shows that id, assumes that it is as in the state: the lists may
- * lag, and the service resolves the id. Undefined if the id is known to belong to something else.
- *
- * @param current what is found of the entry by the shared reading.
- */
-function resolveStateRow(
-  current: AllowDenyEntryRow | undefined,
-  state: AllowDenyEntryState,
-  id: string,
-  tenant: LifecycleContext["tenant"],
-): AllowDenyEntryRow | undefined {
-  if (current?.id === id) return current;
-  if (tenant.getCachedEntry(id) !== undefined) return undefined;
-  const { list, value, entryType, verdictScope, comment, createdAt, createdBy } = state;
-  return {
-    id,
-    list,
-    value,
-    entry_type: entryType,
-    verdict_scope: verdictScope,
-    comment,
-    created_at: createdAt,
-    created_by: createdBy,
-  };
-}
-
-function formatRemovedAsDuplicate(entryText: string): string {
-  return `${entryText} is removed: this run removed it with another entry of the same value.`;
 }
 
 /**

@@ -21,9 +21,9 @@ import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./deco
 import { logEntryDuplicates } from "./duplicates";
 import { buildKeyedRows, EntryMatch } from "./entry-match";
 import { buildEntryDeclaration, getManagedRowId } from "./entry-state";
-import { describeExistingEntry } from "./errors";
+import { describeExistingEntry, EntryChangedError } from "./errors";
 import { type LifecycleContext, PartialFailureError } from "./lifecycle";
-import { EntryChangedError, ListEntryWriter } from "./list-entry-writer";
+import { ListEntryWriter } from "./list-entry-writer";
 import { createListLifecycle } from "./list-lifecycle";
 import type { ImportedList, ItemFailure, ListObservation, ListPlan, ObserveOptions } from "./list-resource";
 import { IMPORT_RISK_REASON } from "./look-up-entry";
@@ -121,12 +121,16 @@ async function observe(
     (result) => shouldConfirm && isStaleMatch(result, expected),
   );
   if (shouldConfirm) {
+    const matchedIds = new Set([...match.matches.values()].map(({ id }) => id));
     await Promise.all(
       match.missingKeys.map(async (key) => {
         const entry = decodeEntry(key, known[key] ?? "");
         const row =
           entry === undefined ? undefined : await tenant.findEntryConfirmed(entry, { isExpected: isExpectedKey(key) });
-        if (row !== undefined) match.assign(key, row);
+        // The row of another key isn't a second one.
+        if (row === undefined || matchedIds.has(row.id)) return;
+        matchedIds.add(row.id);
+        match.assign(key, row);
       }),
     );
   }

@@ -46,27 +46,67 @@ export async function clearOtherList(
     );
     const isLeft = (row: AllowDenyEntryRow): boolean => isRemaining(row) && !isRemovedScope(row);
     const leftRows = findLeftRows(entry, rows, { ...context, isLeft });
-    return { leftRows, removableRows, unremovableRow: removableRows.find((row) => !isRemovable(row)) };
+    return { rows, leftRows, removableRows, unremovableRow: removableRows.find((row) => !isRemovable(row)) };
   };
   // The lists may still show one that an earlier run removed.
-  const { leftRows, removableRows, unremovableRow } = await readConfirmed(
+  const { rows, leftRows, removableRows, unremovableRow } = await readConfirmed(
     tenant,
     "entries",
     findRows,
     (found) => found.unremovableRow !== undefined || found.leftRows.length > 0,
   );
   logRemainingRows(entry, leftRows, { ...context, isLeft: () => true });
-  const [first] = removableRows;
-  if (first === undefined) return;
+  if (removableRows.length === 0) return;
+  assertOnOneList(removableRows, rows);
   if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
       `${sanitizeLine(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeExistingEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first.`,
     );
   }
-  const removedRows = await removeRows(removableRows, entry, tenant);
-  if (removedRows.length === 0) return;
-  context.log(
-    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${sanitizeLine(entry.value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
+  logRemovedDuplicates(entry, await removeRows(removableRows, entry, context), context);
+}
+
+/**
+ * Removes the rows of the scope in which an entry was on its list before a change of its scope, as its removal would: a row that stays
+ * would keep the former scope in effect.
+ */
+export async function clearFormerScope(former: EntryIdentity, context: LifecycleContext): Promise<void> {
+  const { tenant, isDeclared, isManagedElsewhere } = context;
+  const listedRows = await tenant.findEntriesByValue(former);
+  const rows = listedRows.filter(
+    (row) =>
+      row.list === former.list &&
+      row.verdict_scope === former.verdictScope &&
+      !isDeclared(buildRowDeclarationKey(row, former)) &&
+      !isManagedElsewhere(getManagedRowId(row)),
+  );
+  assertOnOneList(rows, listedRows);
+  logRemovedDuplicates(former, await removeRows(rows, former, context), context);
+}
+
+function logRemovedDuplicates(
+  { value }: Pick<EntryIdentity, "value">,
+  removedRows: readonly AllowDenyEntryRow[],
+  { log }: Pick<LifecycleContext, "log">,
+): void {
+  const [first] = removedRows;
+  if (first === undefined) return;
+  log(
+    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${sanitizeLine(value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
+  );
+}
+
+/**
+ * Keeps a row that both lists show by one id from being removed from one of them: it is one row, and one of the lists still lags.
+ *
+ * @param rows the rows to remove.
+ * @param listedRows all rows of the value.
+ */
+export function assertOnOneList(rows: readonly AllowDenyEntryRow[], listedRows: readonly AllowDenyEntryRow[]): void {
+  const doubtfulRow = rows.find((row) => listedRows.some(({ id, list }) => id === row.id && list !== row.list));
+  if (doubtfulRow === undefined) return;
+  throw new NotAppliedError(
+    `There is ${describeExistingEntry(doubtfulRow)}, and the other list shows the same id: one of the lists lags behind a change of it. Nothing was removed. Run again with a refresh; if it stays so, look at it in the console.`,
   );
 }
 
@@ -131,19 +171,21 @@ export function logRemovedRows(
 }
 
 /**
- * Removes the given rows of one value, except those that have changed meanwhile.
+ * Removes the given rows of one value, except those that have changed their list meanwhile, or that the program declares by now.
  *
  * @returns the rows that existed.
  */
 export async function removeRows(
   rows: readonly AllowDenyEntryRow[],
   entry: EntryIdentity,
-  tenant: TenantCache,
+  { tenant, isDeclared }: Pick<LifecycleContext, "tenant" | "isDeclared">,
 ): Promise<readonly AllowDenyEntryRow[]> {
   const removedRows: AllowDenyEntryRow[] = [];
   for (const row of rows) {
     const isUnchanged = (currentRow: AllowDenyEntryRow): boolean =>
-      currentRow.list === row.list && hasNaturalKey(currentRow, buildNaturalKey(entry.entryType, entry.value));
+      currentRow.list === row.list &&
+      hasNaturalKey(currentRow, buildNaturalKey(entry.entryType, entry.value)) &&
+      !isDeclared(buildRowDeclarationKey(currentRow, entry));
     if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") removedRows.push(row);
   }
   return removedRows;

@@ -47,11 +47,11 @@ export async function ensureEntry(
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.runExclusive(inputs, async () => {
     const row = await ensureUnlocked(inputs, context, isLeftAlone, onFound);
+    // An allow that a resource of this stack has in its state may stay beside a deny: an update of it would leave that too.
+    const isOwnAllow = inputs.list === "allow" && context.isManaged?.(buildEntryDeclarationKey(inputs)) === true;
     // What a resource of this stack moved from there, or the user said to adopt.
     const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
-      inputs.adopt === true || context.isManaged?.(buildRowDeclarationKey(candidate, inputs)) === true;
-    // An allow that a resource of this stack has in its state may stay beside a deny: an update of it would not fail either.
-    const isOwnAllow = inputs.list === "allow" && context.isManaged?.(buildEntryDeclarationKey(inputs)) === true;
+      (inputs.adopt === true && !isOwnAllow) || context.isManaged?.(buildRowDeclarationKey(candidate, inputs)) === true;
     await clearOtherList(
       inputs,
       context,

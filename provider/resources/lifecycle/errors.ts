@@ -41,6 +41,18 @@ export class StaleEntryError extends EmailSecurityError {
   }
 }
 
+/** An entry of a list was moved or changed after it was shown. `ERR_MOVED` */
+export class EntryChangedError extends StaleEntryError {
+  readonly row: AllowDenyEntryRow;
+
+  constructor(change: "moved" | "changed", row: AllowDenyEntryRow) {
+    super(
+      `was ${change} in the meantime: there is ${describeExistingEntry(row)}. Removing that is not what was shown, so it was left. A refresh shows it; then run again.`,
+    );
+    this.row = row;
+  }
+}
+
 /** The mailbox was added but isn't listed: it may be excluded, or the list lags. `ERR_EXCLUDED` */
 export class ExcludedError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {

@@ -16,16 +16,10 @@ import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./deco
 import { adoptRow } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { encodeRowKey } from "./entry-match";
-import { clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
+import { assertOnOneList, clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
 import { buildRowDeclarationKey, getManagedRowId, hasScope } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
-import {
-  AlreadyExistsError,
-  describeExistingEntry,
-  NotAppliedError,
-  PrunedByNextRunError,
-  StaleEntryError,
-} from "./errors";
+import { AlreadyExistsError, EntryChangedError, NotAppliedError, PrunedByNextRunError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 import type { ListPlan } from "./list-resource";
 
@@ -35,7 +29,7 @@ export class ListEntryWriter {
   readonly #inputs: AllowDenyListInputs;
   readonly #context: LifecycleContext;
   /** The entries that go, by what they are about. */
-  readonly #removedByValue: ReadonlyMap<string, ListedEntry>;
+  readonly #removedByValue: ReadonlyMap<string, KeyedEntry>;
   /** The same by value, scope and list. Several keys have the same where the tenant holds duplicates. */
   readonly #removedByEntry: ReadonlyMap<string, readonly KeyedEntry[]>;
   /** The keys that go, or are declared and may have to come over from the other list. */
@@ -54,7 +48,7 @@ export class ListEntryWriter {
     this.#plan = plan;
     this.#inputs = inputs;
     this.#context = context;
-    this.#removedByValue = new Map(removed.map(([, entry]) => [getNaturalKey(entry), entry]));
+    this.#removedByValue = new Map(removed.map((keyed) => [getNaturalKey(keyed[1]), keyed]));
     this.#removedByEntry = Map.groupBy(removed, ([, entry]) => buildEntryDeclarationKey(entry));
     this.#leavingKeys = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declared)]);
     this.#knownEntries = new Map(decodeEntries(plan.known));
@@ -208,16 +202,17 @@ export class ListEntryWriter {
 
   /** The entry of the same value that goes, as for another scope: changed in place, it is on the list all the time. */
   async #findReplacedRow(entry: ListedEntry): Promise<AllowDenyEntryRow | undefined> {
-    const removedEntry = this.#removedByValue.get(getNaturalKey(entry));
-    if (removedEntry === undefined || (await this.#findRows(entry)).length > 0) return undefined;
+    const [key, removedEntry] = this.#removedByValue.get(getNaturalKey(entry)) ?? [];
+    if (key === undefined || removedEntry === undefined || (await this.#findRows(entry)).length > 0) return undefined;
     const rows = await this.#findRows(removedEntry);
     // One that another resource declares now goes nowhere.
-    return rows.find(
+    const replaceableRows = rows.filter(
       (row) =>
         row.list === removedEntry.list &&
         !this.#adoptedRowIds.has(row.id) &&
         !this.#context.isDeclared(buildRowDeclarationKey(row, removedEntry)),
     );
+    return replaceableRows.find(this.#createStateTest(key, removedEntry)) ?? replaceableRows[0];
   }
 
   /** Whether an entry may become what is declared: not one that the tenant holds otherwise and nobody said to take over. */
@@ -308,16 +303,21 @@ export class ListEntryWriter {
     const movedRow = rows.find(
       (row) => row.list !== entry.list && !isDeclared(buildRowDeclarationKey(row, entry)) && !this.#isKnown(row),
     );
-    if (rowsHere.length === 0 && movedRow !== undefined) throw new EntryChangedError("moved", movedRow);
+    // A row on its list that another resource declares or manages was not moved.
+    const isOffList = rows.every((row) => row.list !== entry.list);
+    if (isOffList && movedRow !== undefined) throw new EntryChangedError("moved", movedRow);
     // A service may hold the same entry twice, and differing ones of the same value: of those, another key that goes has its own, and one
     // that no preview has shown stays.
     const ownRows = rowsHere.filter(matchesShown);
+    assertOnOneList(ownRows, rows);
     const otherTests = this.#getOtherRemovals(key, entry);
     const undeclaredRows = rowsHere.filter(
       (row) => !ownRows.includes(row) && !otherTests.some((matchesOther) => matchesOther(row)),
     );
     const [changedRow] = undeclaredRows;
-    if (ownRows.length === 0 && changedRow !== undefined) throw new EntryChangedError("changed", changedRow);
+    const isMoved = this.#movedKeys.has(key);
+    if (ownRows.length === 0 && changedRow !== undefined && !isMoved)
+      throw new EntryChangedError("changed", changedRow);
     await this.#logRemaining(
       entry,
       rowsHere.filter((row) => !undeclaredRows.includes(row)),
@@ -332,7 +332,8 @@ export class ListEntryWriter {
         !isDeclared(buildRowDeclarationKey(currentRow, entry));
       if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") deletedRows.push(row);
     }
-    if (deletedRows.length > (key === encodeEntryKey(entry) ? 1 : 0)) logRemovedRows(entry, deletedRows, this.#context);
+    if (deletedRows.length > (key === encodeEntryKey(entry) && !isMoved ? 1 : 0))
+      logRemovedRows(entry, deletedRows, this.#context);
   }
 
   /** The tests for the rows of the other keys that go, and are of the same value, scope and list. */
@@ -375,18 +376,6 @@ export class ListEntryWriter {
 /** Whether two rows are about the same: by then an id may name something else. */
 function hasSameNaturalKey(one: AllowDenyEntryRow, other: AllowDenyEntryRow): boolean {
   return hasNaturalKey(one, getRowNaturalKey(other));
-}
-
-/** Somebody moved or changed the entry after it was shown. */
-export class EntryChangedError extends StaleEntryError {
-  readonly row: AllowDenyEntryRow;
-
-  constructor(change: "moved" | "changed", row: AllowDenyEntryRow) {
-    super(
-      `was ${change} in the meantime: there is ${describeExistingEntry(row)}. Removing that is not what was shown, so it was left. A refresh shows it; then run again.`,
-    );
-    this.row = row;
-  }
 }
 
 /** Whether one entry covers what another stood for: the same value, or a domain that the other lies in. */

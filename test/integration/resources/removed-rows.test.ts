@@ -124,6 +124,52 @@ describe("list entry removed by the previous run", () => {
   });
 });
 
+describe.each([3, 99])("row moved by the previous run, on an allow list %i reads behind", (reads) => {
+  const other = { "worse.example": "deny" };
+  const moved = ["deny evil.example", "deny worse.example"];
+
+  it("isn't removed by an exclusive list", async () => {
+    await using tenant = await lagging({ changesBehind: { allow: reads } });
+    const list = new ManagedResource(tenant, "allowDenyList", { sharesRuns: true });
+    const declared = (text: string) => ({
+      entries: { [VALUE]: text, ...other },
+      mode: "exclusive",
+      maxRemovalFraction: 1,
+    });
+    await list.up(declared(ALLOW));
+    await tenant.provider.nextRun();
+    await list.up(declared("deny"));
+    await tenant.provider.nextRun();
+    await list.refresh();
+    await tenant.provider.nextRun();
+    await list.up(declared("deny"));
+    expect(tenant.service.held()).toEqual(moved);
+    tenant.service.catchUp();
+    await tenant.provider.nextRun();
+    await list.refresh();
+    expect(await list.up(declared("deny"))).toMatchObject({ outcome: "same" });
+  });
+
+  it("isn't removed by a list that adopts", async () => {
+    await using tenant = await lagging({ changesBehind: { allow: reads } });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { [VALUE]: ALLOW }, adopt: true });
+    await list.up({ entries: { [VALUE]: "deny" }, adopt: true });
+    await list.up({ entries: { [VALUE]: "deny", ...other }, adopt: true });
+    expect(tenant.service.held()).toEqual(moved);
+  });
+
+  it("isn't removed by an entry that adopts", async () => {
+    await using tenant = await lagging({ changesBehind: { allow: reads }, entries: [allow] });
+    await fetch(`${tenant.service.url}/api/v1/settings/allow_deny_entries/row-1`, {
+      method: "PATCH",
+      body: '{"list":"deny"}',
+    });
+    await entryOf(tenant).up({ ...deny, adopt: true });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+});
+
 describe("VIP removed by the previous run", () => {
   it.each(["vipEmployee", "vipList"] as const)("is added again by a %s", async (kind) => {
     const lists = laggingLists(0);

@@ -248,6 +248,119 @@ describe("entry that a person deleted and recreated", () => {
   });
 });
 
+describe("person's deny next to the allow of an entry that adopts", () => {
+  it("is kept and reported when the comment changes", async () => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up({ ...allow, adopt: true });
+    const [own = ""] = idsOf(tenant);
+    tenant.service.add({ ...deny, id: "console" });
+    await tenant.provider.nextRun();
+    const up = await entry.up({ ...allow, adopt: true, comment: "INC-7" });
+    expect(up).toMatchObject({ outcome: "updated", printed: expect.stringContaining("id console") });
+    expect(idsOf(tenant)).toEqual([own, "console"]);
+  });
+
+  it("is kept when the allow is renamed", async () => {
+    await using tenant = await permitting();
+    const [old, renamed] = ["old", "renamed"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+    await old?.up({ ...allow, adopt: true });
+    const [own = ""] = idsOf(tenant);
+    tenant.service.add({ ...deny, id: "console" });
+    await tenant.provider.nextRun();
+    await old?.refresh();
+    await renamed?.up({ ...allow, adopt: true });
+    await old?.destroy();
+    expect(idsOf(tenant)).toEqual([own, "console"]);
+  });
+});
+
+it("keeps a person's deny when the allow moves from a list to an entry", async () => {
+  await using tenant = await permitting();
+  const list = resourceOf(tenant, "allowDenyList", "list");
+  const entry = resourceOf(tenant);
+  await list.up(declaring("allowDenyList", "allow"));
+  const [own = ""] = idsOf(tenant);
+  tenant.service.add({ ...deny, id: "console" });
+  for (const run of [1, 2]) {
+    await tenant.provider.nextRun();
+    await list.refresh();
+    if (run === 2) await entry.refresh();
+    expect((await entry.up(allow)).outcome).toBe(run === 1 ? "created" : "same");
+    const up = await list.up({ entries: { "other.example": "deny" } });
+    expect(up.outcome, up.reasons.join()).toBe(run === 1 ? "updated" : "same");
+    if (run === 1) expect(up.printed).toContain("id console");
+  }
+  expect(idsOf(tenant)).toEqual([own, "console"]);
+});
+
+describe("row that the program declares during its removal", () => {
+  it.each(["deny", "allow"] as const)("stays: for the %s list", async (name) => {
+    await using tenant = await permitting();
+    const [old, next] = ["old", "next"].map((one) => resourceOf(tenant, "allowDenyEntry", one));
+    await old?.up(deny);
+    const [own = ""] = idsOf(tenant);
+    for (const id of ["console", "third"]) tenant.service.add({ ...deny, id });
+    await tenant.provider.nextRun();
+    let up: ReturnType<ManagedResource["up"]> | undefined;
+    tenant.service.beforeDelete = async (id) => {
+      if (id !== "console" || up !== undefined) return;
+      up = next?.up({ ...(name === "deny" ? deny : allow), comment: "INC-7", adopt: true });
+      await expect.poll(() => tenant.service.writes.join()).toContain(`PATCH ${own}`);
+      // The answer is there before that to the deletion.
+      if (name === "deny") await up;
+    };
+    const removal = await old?.destroy();
+    expect(await up).toMatchObject({ outcome: "created" });
+    expect(removal).toMatchObject({
+      outcome: "updated",
+      printed: expect.stringMatching(name === "deny" ? /stays: the program declares it/ : /is on the allow list now/),
+    });
+    expect(idsOf(tenant)).toEqual(name === "deny" ? [own, "third"] : [own]);
+  });
+});
+
+describe("scope that changes next to a duplicate", () => {
+  it.each([
+    ["global", "graymail"],
+    ["graymail", "global"],
+  ])("is changed for all rows of an entry: from %s to %s", async (from, to) => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up({ ...allow, verdictScope: from });
+    const [own = ""] = idsOf(tenant);
+    tenant.service.add({ ...allow, id: "console", verdict_scope: from });
+    await tenant.provider.nextRun();
+    const up = await entry.up({ ...allow, verdictScope: to });
+    expect(up).toMatchObject({ outcome: "updated", printed: expect.stringMatching(/Removed .*id console/) });
+    expect(tenant.service.entries).toMatchObject([{ id: own, verdict_scope: to }]);
+  });
+
+  it.each([
+    ["is kept and reported if it differs", "by hand", ["console global by hand", "own graymail INC-7"]],
+    ["is removed and reported if it is as in the state", "INC-7", ["own graymail INC-7"]],
+  ])("is changed in a list's own row; the duplicate %s", async (_what, comment, held) => {
+    await using tenant = await permitting();
+    const list = resourceOf(tenant, "allowDenyList");
+    const declared = (key: string) => ({ entries: { [key]: "deny: INC-7", "other.example": "deny" } });
+    await list.up(declared(VALUE));
+    const [own] = tenant.service.entries;
+    Object.assign(own ?? {}, { id: "own" });
+    const duplicate = tenant.service.add({ ...deny, id: "console", comment });
+    tenant.service.entries.sort((one, other) => Number(other === duplicate) - Number(one === duplicate));
+    if (comment === "INC-7") tenant.service.entries.reverse();
+    await tenant.provider.nextRun();
+    const up = await list.up(declared(`${VALUE} (graymail)`));
+    expect(up, up.reasons.join()).toMatchObject({
+      outcome: "updated",
+      printed: expect.stringContaining("id console"),
+    });
+    const rows = tenant.service.entries.filter(({ value }) => value === VALUE);
+    expect(rows.map((row) => `${row.id} ${row.verdict_scope} ${row.comment}`).sort()).toEqual(held);
+    expect(await list.up(declared(`${VALUE} (graymail)`))).toMatchObject({ outcome: "same" });
+  });
+});
+
 describe("messages", () => {
   it("don't claim that a row stays when another resource removes it", async () => {
     await using tenant = await permitting();

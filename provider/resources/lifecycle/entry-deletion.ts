@@ -1,0 +1,145 @@
+import type { AllowDenyEntryRow } from "../../client";
+import { sanitizeLine } from "../../settings/text";
+import { enforcePlanForEntry, isPlanEnforced } from "./enforce-plan";
+import { logRemainingRows, logRemovedRows, removeRows } from "./entry-removal";
+import {
+  type AllowDenyEntryState,
+  buildRowDeclarationKey,
+  findDuplicateRows,
+  getManagedId,
+  getManagedRowId,
+} from "./entry-state";
+import { describeExistingEntry, StaleEntryError } from "./errors";
+import type { LifecycleContext } from "./lifecycle";
+
+/**
+ * Removes an entry with its duplicates. One that the program declares meanwhile, or another `Provider` manages, stays.
+ *
+ * @throws {StaleEntryError} when somebody moved it to the other list since it was shown.
+ */
+export async function deleteEntry(id: string, state: AllowDenyEntryState, context: LifecycleContext): Promise<void> {
+  const { tenant, log, isDeclared, isManagedElsewhere } = context;
+  const entryText = `${state.value} on the ${state.list} list`;
+  const entryId = state.entryId ?? id;
+  const query = { ...state, id: entryId };
+  let current = await tenant.findEntry(query);
+  const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
+  if (current !== undefined && !isAsInState(current)) {
+    // The lists may not show it yet, or where it was before the last run. Only where they do, another row is a duplicate of it.
+    const rows = await tenant.findEntriesConfirmed(query, isAsInState);
+    current = rows.find(isAsInState) ?? (await tenant.findEntry(query));
+  }
+  const row = resolveStateRow(current, state, entryId, tenant);
+  const logDeclared = ({ list }: AllowDenyEntryRow) =>
+    log(
+      list === state.list
+        ? `${entryText} stays: the program declares it.`
+        : `${state.value} is on the ${sanitizeLine(list)} list now, where the program declares it.`,
+    );
+  if (row !== undefined && isDeclared(buildRowDeclarationKey(row, state))) {
+    logDeclared(row);
+    return;
+  }
+  if (isManagedElsewhere(getManagedId(query))) {
+    log(`${entryText} stays: another Provider of the program manages it, by another key or address of this tenant.`);
+    return;
+  }
+  await context.confirmTenant("entries", { isRemoval: true });
+  const buildMovedError = (movedRow: AllowDenyEntryRow, outcome: string) =>
+    new StaleEntryError(
+      `The entry to delete, ${entryText}, was moved in the meantime: there is ${describeExistingEntry(movedRow)}. Deleting it is not what was shown, so ${outcome}. A refresh shows it; then run again.`,
+    );
+  if (row !== undefined && row.list !== state.list) throw buildMovedError(row, "nothing was deleted");
+  if (isPlanEnforced(context)) await enforcePlanForEntry({ ...state, id: entryId }, undefined, context);
+  if (tenant.hasDeleted(entryId)) {
+    log(formatRemovedAsDuplicate(entryText));
+    return;
+  }
+  const isManagedHere = (one: AllowDenyEntryRow) => !isManagedElsewhere(getManagedRowId(one));
+  const rows = await tenant.findEntriesByValue(query);
+  const duplicates =
+    row === undefined ? [] : findDuplicateRows(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
+  // The row that the state names goes last: if a deletion fails, the resource stays in the state, and the next run goes on by it.
+  // Where its own row was neither listed nor deleted, another one was made since.
+  const isListed = current?.id === entryId;
+  const removedRows = isListed ? [...(await removeRows(duplicates, state, context))] : [];
+  const isDeleted = row !== undefined && (await removeRows([row], state, context)).length > 0;
+  if (isDeleted) removedRows.push(row, ...(isListed ? [] : await removeRows(duplicates, state, context)));
+  const removed = new Set([entryId, ...removedRows.map((one) => one.id)]);
+  if (removedRows.length > 0) {
+    logRemainingRows(state, rows, {
+      ...context,
+      isLeft: (one) => !removed.has(one.id) && isManagedHere(one),
+    });
+    if (removedRows.length > 1 || !isDeleted) logRemovedRows(state, removedRows, context);
+    if (isDeleted) return;
+  }
+  const changedRow =
+    row === undefined || isDeleted
+      ? undefined
+      : (await tenant.findEntriesByValue(query)).find(
+          (one) => one.id === row.id && (one.list !== row.list || isDeclared(buildRowDeclarationKey(one, state))),
+        );
+  if (changedRow !== undefined) {
+    if (!isDeclared(buildRowDeclarationKey(changedRow, state)))
+      throw buildMovedError(changedRow, removedRows.length > 0 ? "it was left" : "nothing was deleted");
+    logDeclared(changedRow);
+    return;
+  }
+  if (removedRows.length > 0) return;
+  const isDuplicate = tenant.hasDeleted(entryId);
+  const replacement = current?.id === entryId ? await tenant.refetchEntry(query) : current;
+  if (replacement === undefined || removed.has(replacement.id)) {
+    logRemainingRows(state, rows, {
+      ...context,
+      isLeft: (one) => !removed.has(one.id) && one.list !== state.list && isManagedHere(one),
+    });
+    log(
+      isDuplicate
+        ? formatRemovedAsDuplicate(entryText)
+        : `${entryText} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
+    );
+    return;
+  }
+  if (isDeclared(buildRowDeclarationKey(replacement, state))) return;
+  // Which of several was there beside it before, and which was made since, nobody can tell.
+  const unclaimedRows = (await tenant.findEntriesByValue(query)).filter(
+    (one) => isManagedHere(one) && !isDeclared(buildRowDeclarationKey(one, state)),
+  );
+  log(
+    unclaimedRows.length > 1
+      ? `${entryText} was gone already; ${unclaimedRows.map(describeExistingEntry).join(" | ")} are at the tenant, and are left alone.`
+      : `${entryText} was gone already; ${describeExistingEntry(replacement)} was made in its place and is left alone.`,
+  );
+}
+
+/**
+ * Returns the row that a state names by its id. If no list shows that id, assumes that it is as in the state: the lists may
+ * lag, and the service resolves the id. Undefined if the id is known to belong to something else.
+ *
+ * @param current what is found of the entry by the shared reading.
+ */
+export function resolveStateRow(
+  current: AllowDenyEntryRow | undefined,
+  state: AllowDenyEntryState,
+  id: string,
+  tenant: LifecycleContext["tenant"],
+): AllowDenyEntryRow | undefined {
+  if (current?.id === id) return current;
+  if (tenant.getCachedEntry(id) !== undefined) return undefined;
+  const { list, value, entryType, verdictScope, comment, createdAt, createdBy } = state;
+  return {
+    id,
+    list,
+    value,
+    entry_type: entryType,
+    verdict_scope: verdictScope,
+    comment,
+    created_at: createdAt,
+    created_by: createdBy,
+  };
+}
+
+function formatRemovedAsDuplicate(entryText: string): string {
+  return `${entryText} is removed: this run removed it with another entry of the same value.`;
+}
