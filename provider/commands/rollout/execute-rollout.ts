@@ -59,10 +59,17 @@ export async function executeRollout(
   }
 }
 
-export function getExitCode({ state, counts, skipped = [] }: RolloutReport): ExitCode {
+export function getExitCode(report: RolloutReport): ExitCode {
+  const { state, counts } = report;
   if (state === "waiting" || state === "running") return EXIT.changes;
   if (state !== "done" || counts.failed > 0) return EXIT.error;
-  // Nobody chose to skip these tenants: the targets file no longer names them as before, or their keys now open other tenants.
-  const isPartial = skipped.some(({ by }) => by === undefined);
-  return isPartial ? EXIT.changes : EXIT.clean;
+  return isPartial(report) ? EXIT.changes : EXIT.clean;
+}
+
+/**
+ * Whether a rollout leaves out tenants that nobody chose to skip: the targets file no longer names them as before, or their keys now open
+ * other tenants.
+ */
+export function isPartial({ skipped = [] }: Pick<RolloutReport, "skipped">): boolean {
+  return skipped.some(({ by }) => by === undefined);
 }

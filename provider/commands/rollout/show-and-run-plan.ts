@@ -9,7 +9,7 @@ import type { PlannedRollout } from "../../rollout/planning/plan-rollout";
 import type { Rollouts } from "../../rollout/rollouts";
 import { findExceededTolerances } from "../../rollout/targets/tolerance";
 import { sanitizeMultiline } from "../../settings/text";
-import { executeRollout } from "./execute-rollout";
+import { executeRollout, isPartial } from "./execute-rollout";
 import type { RolloutFormat } from "./open-rollouts";
 import { type Consent, getUnprintedOutputs, isTerminalText, type RolloutRunOptions } from "./rollout-run-options";
 
@@ -52,7 +52,11 @@ export async function showAndRunPlan(
     );
     await rollouts.deletePlanned(id);
     if (code === EXIT.changes) {
-      console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
+      console.error(
+        report.counts.pending > 0
+          ? `Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`
+          : "Nothing was changed. Tenants are left out, see above; at the others, nothing is to do.",
+      );
       if (blockingRollout !== undefined)
         console.error(sanitizeMultiline(`But another rollout comes first. ${blockingRollout}`));
     }
@@ -84,10 +88,11 @@ function checkUntilWave({ waves }: RolloutReport, { until }: RolloutRunOptions):
 
 /** Returns the exit code if a planned rollout can't start; undefined if it can. */
 function checkPlanRunnable(
-  { waves, tenants, counts }: RolloutReport,
+  report: RolloutReport,
   { blockers, digest, tolerated, reappliedChanges = [] }: PlannedRollout,
   { yes, planDigest, failOn }: Consent,
 ): ExitCode | undefined {
+  const { waves, tenants, counts } = report;
   if (blockers.length > 0) {
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
@@ -135,7 +140,7 @@ function checkPlanRunnable(
   }
   if (yes === true) return undefined;
   if (counts.pending > 0) return EXIT.changes;
-  if (counts.failed === 0) return EXIT.clean;
+  if (counts.failed === 0) return isPartial(report) ? EXIT.changes : EXIT.clean;
   console.error(
     `error: ${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
   );

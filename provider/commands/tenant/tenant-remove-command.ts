@@ -12,13 +12,12 @@ import { createTargetsOption } from "../../cli/tenant-options";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
-import type { Target, Targets } from "../../rollout/model/target";
-import type { SameTenantError } from "../../rollout/targets/tenant-conflicts";
+import type { ObservedState } from "../../plan/observed-state";
+import type { Targets } from "../../rollout/model/target";
 import type { StackRemoval } from "../../rollout/tenants/stack-removal";
 import type { TenantRemoval } from "../../rollout/tenants/tenant-removal";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { isEmptyTenantAccepted } from "../../settings/mail-domains";
-import type { TenantIdentity } from "../../settings/tenant-identity";
 import { quote, sanitizeMultiline } from "../../settings/text";
 
 interface RemoveOptions extends WriteOptions, JournalOptions {
@@ -145,8 +144,8 @@ async function removeTenantStack(
       }));
     const { observed, host } = await readTenant();
     const identity = getObservedIdentity(target.baseUrl, observed);
-    const sameTenantError = await findSameTenantError(target, targets, identity, database);
-    const plan = planStackRemoval(stackToRemove, observed, { host, today, other: sameTenantError });
+    const other = await findOtherTenantError(stackToRemove, targets, observed, database);
+    const plan = planStackRemoval(stackToRemove, observed, { host, today, other, environment: process.env });
     const { stdout } = process;
     stdout.write(
       renderPlanText(plan, {
@@ -188,31 +187,44 @@ async function removeTenantStack(
   return await openStackRemoval(target, targets, process.env, removeWithStack, log);
 }
 
-/** Returns an error if rollouts, by a journal or the states of stacks, know the key's tenant under another name. */
-async function findSameTenantError(
-  target: Target,
+/**
+ * Returns an error if rollouts, by a journal or the states of stacks, know the key's tenant under another name, or read another tenant on the
+ * stack.
+ */
+async function findOtherTenantError(
+  { target, known, marker }: StackRemoval,
   { file, project, targets }: Targets,
-  identity: TenantIdentity,
+  observed: ObservedState,
   databaseOption: string | undefined,
-): Promise<SameTenantError | undefined> {
+): Promise<EmailSecurityError | undefined> {
   const { validateTenantIdentities, SameTenantError, addMarkerRecords } = await import(
     "../../rollout/targets/tenant-conflicts.js"
   );
+  const { compareWith, findReplacedTenant } = await import("../../rollout/targets/tenant-replacement.js");
+  const { getObservedIdentity } = await import("../../plan/observed-state.js");
+  const { hasDeclarations } = await import("../../rollout/planning/replaced-tenant.js");
   const { readMarkerFile } = await import("../../rollout/stack/state-file.js");
-  const { PULUMI_BACKEND_URL: backend } = await getStackEnvironment(file);
+  const { getProjectDirectory, resolveStateBackend } = await import("../../rollout/stack/state-backend.js");
   const { readIdentityRecords } = await import("../../rollout/journal/identity-records.js");
+  const { fingerprint, url } = resolveStateBackend(process.env, getProjectDirectory(file));
   return await runWithJournalIfExists(databaseOption, async (database) => {
-    const sameTargets = await validateTenantIdentities(
-      new Map([[target, identity]]),
-      addMarkerRecords(
-        async (names) =>
-          database === undefined ? new Map() : await readIdentityRecords(database, { project }, targets, names),
-        targets,
-        ({ stack }) => readMarkerFile({ backend, project, stack }),
-      ),
+    const scope = { project, backend: fingerprint };
+    const readRecords = addMarkerRecords(
+      async (names) =>
+        database === undefined ? new Map() : await readIdentityRecords(database, scope, targets, names),
+      targets,
+      ({ stack }) => (stack === target.stack ? marker : readMarkerFile({ backend: url, project, stack })),
+    );
+    const conflicts = await validateTenantIdentities(
+      new Map([[target, getObservedIdentity(target.baseUrl, observed)]]),
+      readRecords,
       (name) => isEmptyTenantAccepted(process.env, name),
     );
-    return sameTargets.length === 0 ? undefined : new SameTenantError(sameTargets);
+    if (conflicts.length > 0) return new SameTenantError(conflicts);
+    // After an interrupted removal, what identified the tenant may be gone, and nothing is left to remove.
+    if (!hasDeclarations(known)) return undefined;
+    const before = (await readRecords("declared")).get(target.stack);
+    return await findReplacedTenant(target, before, process.env, compareWith(target.baseUrl, observed));
   });
 }
 

@@ -229,14 +229,22 @@ function mayBePlanned({ target, summary, attempt }: ClaimedJob, observed: Observ
 }
 
 /** What the stack's state says of its last rollout from now on. */
-function buildStackMarker({ job, seq, spec, summary }: ClaimedJob): StackMarker | undefined {
+export function buildStackMarker({
+  job,
+  seq,
+  spec,
+  summary,
+}: Pick<ClaimedJob, "job" | "seq" | "spec" | "summary">): StackMarker | undefined {
   const { added, changed, removed } = summary.planned;
-  const isChanged = spec.task === undefined && added + changed + removed > 0;
+  // A stack that is taken over without a write, such as a new one, gets a marker too: nothing else says whose it is.
+  const isMarked = spec.task === undefined && (added + changed + removed > 0 || summary.marker === undefined);
   const identity = summary.identity && shrinkIdentity(summary.identity);
   const known = omitUndefined({ identity });
-  if (isChanged) return { rollout: job.rollout, seq, at: new Date().toISOString(), ...known };
-  // What is remembered is wrong where a person says so.
-  return summary.marker && { ...summary.marker, ...(summary.acceptsEmptyTenant === true ? known : {}) };
+  if (isMarked) return { rollout: job.rollout, seq, at: new Date().toISOString(), ...known };
+  if (summary.marker === undefined) return undefined;
+  // An earlier release left no identity. What is remembered is wrong where a person says so.
+  const isRenewed = summary.acceptsEmptyTenant === true || summary.marker.identity === undefined;
+  return { ...summary.marker, ...(isRenewed ? known : {}) };
 }
 
 /** The planned state of the tenant, as environment variables of the provider. */

@@ -5,7 +5,8 @@ import type { TenantIdentity } from "../../settings/tenant-identity";
 /**
  * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
  * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, leaves the marker as it
- * was, unless a person says that the identity in it is wrong.
+ * was. It adds the identity where the marker has none, and replaces it where a person says that it is wrong. A rollout that changes nothing
+ * leaves a marker in a stack that has none.
  */
 export interface StackMarker {
   readonly rollout: string;

@@ -19,6 +19,7 @@ import {
   readTenantLists,
   type TargetPlan,
 } from "../planning/plan-target";
+import { hasDeclarations } from "../planning/replaced-tenant";
 import type { RequestPolicy } from "../probing/address-health";
 import type { RunInSlot } from "../probing/plan-all-targets";
 import { formatReplacedReason } from "../targets/tenant-replacement";
@@ -83,8 +84,12 @@ export async function planTenantRollback(
   const seen = buildTenantIdentification(target, desired, observed, plan);
   if (identity !== undefined && !isEmptyTenantAccepted(context.acceptanceEnvironment, target.name)) {
     const isSame = isObservedTenant(identity, target.baseUrl, observed);
-    // What it held before is not given back to a tenant that holds nothing of what identified it.
-    const isEmptied = isSame === undefined && !isEmptyIdentity(identity) && plan.changes.length > 0;
+    // What it held before is not given back to a tenant that holds nothing of what identified it. Nor was an empty one rolled back while
+    // its stack still has declarations.
+    const isEmptied =
+      isSame === undefined &&
+      !isEmptyIdentity(identity) &&
+      (plan.changes.length > 0 || (isEmptyIdentity(seen.identity) && hasDeclarations(stack.known)));
     if (isSame === false || isEmptied) {
       context.onReplacedTenant?.(target, { reason: formatReplacedReason(rollout), identity: seen.identity });
     }

@@ -11,6 +11,8 @@ import { formatPulumiOutput, type PulumiRun } from "../../plan/pulumi-cli";
 import { formatPlanJson } from "../../plan/render/plan-json";
 import { OTHER_TENANT_CODE } from "../../plan/tenant-mismatch";
 import { PLAN_DIGEST_VARIABLE, PLAN_FILE_VARIABLE } from "../../resources/lifecycle/reviewed-plan";
+import type { EmailSecurityError } from "../../settings/email-security-error";
+import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
@@ -25,7 +27,6 @@ import type { Grant } from "../rate-limit/rate-limit-broker";
 import { runOnStack } from "../stack/run-on-stack";
 import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
 import { buildTenantEnvironment, getKeyVariables } from "../stack/tenant-environment";
-import type { SameTenantError } from "../targets/tenant-conflicts";
 
 /** The stack of a tenant that is being removed, for the duration of the work on it. */
 export interface StackRemoval {
@@ -90,7 +91,8 @@ export async function openStackRemoval<T>(
  * Plans the removals at the service for a tenant that is being removed: everything that its stack declared, and nothing else. Protected
  * entries, and signs of another tenant, become guards of the plan.
  *
- * @param other the error if the key opens the tenant of another name, according to rollouts. Default: no such sign.
+ * @param other the error if the key opens another tenant, according to rollouts. Default: no such sign.
+ * @param environment may say that the tenant was emptied, or that its people have other domains now.
  * @throws {SettingsFileError} if the settings file can't be used. It determines the protected entries and the owner of the tenant.
  */
 export function planStackRemoval(
@@ -100,7 +102,13 @@ export function planStackRemoval(
     host,
     today,
     other,
-  }: { readonly host: string; readonly today: string; readonly other?: SameTenantError | undefined },
+    environment,
+  }: {
+    readonly host: string;
+    readonly today: string;
+    readonly other?: EmailSecurityError | undefined;
+    readonly environment: NodeJS.ProcessEnv;
+  },
 ): Plan {
   const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [] });
   if (settings === undefined) throw new SettingsFileError(target.settings, findings);
@@ -118,7 +126,7 @@ export function planStackRemoval(
     buildDesiredState(emptySettings, known, []),
     observed,
     host,
-    { acceptanceEnvironment: {} },
+    { acceptanceEnvironment: environment },
   );
   // The user asked for the removal of everything, and confirmed it with the tenant's name.
   const guards = plan.guards.filter(({ code }) => code !== "removal-guard");
@@ -150,6 +158,7 @@ export async function destroyStack(
   const run = await runPulumi(["destroy", "--yes", "--skip-preview", "--color", "never"], {
     ...buildTenantEnvironment(target, key, environment),
     ...buildExpectedTenantEnv(target, identity),
+    ...(isEmptyTenantAccepted(environment, target.name) ? { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" } : {}),
     ...grant?.environment,
     [PLAN_FILE_VARIABLE]: file,
     [PLAN_DIGEST_VARIABLE]: plan.digest,

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
+import { fleetJournal } from "../../support/fleet-journal";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
@@ -93,5 +95,51 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     fleet.hasState("t3", stateOf("t3", await read("t3"), {}));
     await fleet.plan(["--only", "held"]);
     expect(fleet.sandbox.requests).toHaveLength(requests);
+  });
+
+  it.each([
+    ["people", [], ["evil.example"]],
+    ["entries", [0, 1, 2], ["evil.example", "gone0.example"]],
+  ])("refuses to destroy at a tenant with none of the recorded %s", async (_what, rowNumbers, declared) => {
+    const rows = rowNumbers.map((at) => ({
+      id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${at}`,
+      entry_type: "domain",
+      value: `gone${at}.example`,
+      created_at: "2026-11-02 09:00:00",
+    }));
+    const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
+    const entries = Object.fromEntries(declared.map((value) => [value, "deny"]));
+    fleet.hasState("held", stateOf("held", former, entries));
+    const destroy = ["tenant", "remove", "held", "--destroy"];
+    const { code, stdout, stderr } = await fleet.run(destroy);
+    expect(code, stderr + stdout).toBe(3);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
+    const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
+    expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
+    expect(accepted.stdout).toContain("-1 remove");
+    fleet.hasState("held", stateOf("held", await read("held"), entries));
+    const own = await fleet.run(destroy);
+    expect(own.code, own.stderr + own.stdout).toBe(2);
+  });
+
+  it("refuses to destroy at another tenant though a rollout with another state backend read it", async () => {
+    const own = await read("held");
+    await using journal = await fleetJournal(await openJournalDatabase(join(fleet.folder, "j.db")), "another");
+    await journal.rollout(new Map(), { held: "unchanged" }, "fleet", new Map([["held", { identity: own }]]));
+    const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
+    fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
+    const { code, stdout, stderr } = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", "j.db"]);
+    expect(code, stderr + stdout).toBe(3);
+  });
+
+  it("destroys at an emptied tenant once a person accepts it", async () => {
+    const entries = Object.fromEntries([0, 1, 2, 3, 4, 5].map((at) => [`gone${at}.example`, "deny"]));
+    fleet.hasState("held", stateOf("held", await read("held"), entries));
+    const destroy = ["tenant", "remove", "held", "--destroy"];
+    const refused = await fleet.run(destroy);
+    expect(refused.code, refused.stderr + refused.stdout).toBe(3);
+    expect(refused.stdout).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=held");
+    const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
+    expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
   });
 });

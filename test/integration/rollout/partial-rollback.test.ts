@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
+import { formatPlanJson } from "../../../provider/plan/render/plan-json";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
+import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
+import { click } from "../../support/console";
+import { targetOf } from "../../support/journal-story";
+import { calmPlan } from "../../support/plans";
+import { hasShell } from "../engine-setup/workshop";
+import { PlannedFleet } from "./planned-fleet";
+
+/*
+ * The rollback of a rollout whose additions are gone by now at two tenants, of which one has a wrong key: nothing is left to do at the
+ * other one. The real command, with a Pulumi that isn't started.
+ */
+
+const ROLLED_OUT = ["t3", "held"];
+
+describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
+  let fleet: PlannedFleet;
+
+  beforeAll(async () => {
+    fleet = await PlannedFleet.start();
+    for (const name of ROLLED_OUT) {
+      const parent = "email-security:index:TenantSettings";
+      const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
+      const urn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
+      fleet.hasState(name, {
+        manifest: {},
+        resources: [
+          { urn: urn(parent), type: parent },
+          { urn: urn(`${parent}$${type}`), type, outputs: { entries: { "evil.example": "deny" } } },
+        ],
+      });
+    }
+    await recordRollout();
+    await removeVips("t4");
+  });
+  afterAll(async () => await fleet?.[Symbol.asyncDispose]());
+
+  const keyOf = (name: string): string =>
+    fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys.console ?? "";
+
+  async function read<T>(name: string, use: (client: SettingsClient) => Promise<T>): Promise<T> {
+    const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: keyOf(name) });
+    try {
+      return await use(client);
+    } finally {
+      await client.close();
+    }
+  }
+
+  async function removeVips(name: string): Promise<void> {
+    const { vips } = await read(name, async (client) => await readObservedState(client));
+    const emails = [...vips.values()].map(({ email }) => email);
+    await click(fleet.sandbox, "POST", "/vip_employees/remove", { emails }, name);
+    expect((await read(name, async (client) => await readObservedState(client))).vips.size).toBe(0);
+  }
+
+  /** Records a rollout that added entries to both tenants and is through with them. */
+  async function recordRollout(): Promise<void> {
+    const identities = new Map<string, TenantIdentity>();
+    for (const name of ROLLED_OUT) {
+      const observed = await read(name, async (client) => await readObservedState(client));
+      identities.set(name, getObservedIdentity(fleet.sandbox.url, observed));
+    }
+    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${fleet.folder}/state` }, fleet.folder);
+    const journal = await Journal.open(await openJournalDatabase(join(fleet.folder, "j.db")));
+    const wave = { name: "all", tenants: ROLLED_OUT, maxConcurrent: 2, tolerated: 0, soakMs: 0, gate: false };
+    const spec = { source: "tenants.yaml", project: "fleet", today: "2026-11-20", services: [], waves: [wave] };
+    const targets = ROLLED_OUT.map((name) => ({
+      ...targetOf(name, fleet.sandbox.url),
+      allowInsecureHttp: true,
+      settings: `settings/${name}.yaml`,
+    }));
+    const id = await journal.create({ ...spec, backend: fingerprint }, targets);
+    const changes = calmPlan.changes.filter(({ before }) => before === undefined);
+    const tenants = ROLLED_OUT.map((name) => ({
+      name,
+      state: "pending" as const,
+      digest: "d",
+      plan: formatPlanJson({ ...calmPlan, changes }),
+      summary: {
+        planned: { added: changes.length, changed: 0, removed: 0 },
+        changes: [],
+        alarms: { danger: 0, warning: 0 },
+        resource: name,
+        isStackThere: true,
+        identity: identities.get(name) as TenantIdentity,
+      },
+    }));
+    await journal.recordPlans(id, tenants);
+    await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
+    await journal.start(id, { retry: false });
+    const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
+    await journal.release(id, 0, ROLLED_OUT, queue);
+    for (const tenant of ROLLED_OUT) {
+      const claimed = await journal.begin({ rollout: id, wave: 0, tenant, round: 0 }, "host:1");
+      if (claimed === undefined) throw new Error(`${tenant} was not begun`);
+      await journal.finish(claimed, undefined);
+    }
+    await journal.setWaveState(id, 0, "done");
+    await journal.finishRollout(id);
+    await journal.close();
+  }
+
+  it.each([
+    ["an empty tenant", "t4"],
+    ["a tenant with other VIPs", "t5"],
+  ])("ends with 2 when a key opens %s", async (_what, other) => {
+    const args = ["rollout", "rollback", "--database", "j.db"];
+    const own = await fleet.run(args);
+    expect(own.code, own.stderr + own.stdout).toBe(0);
+    const { code, stdout, stderr } = await fleet.run(args, { T3_KEY: keyOf(other) });
+    expect(code, stderr + stdout).toBe(2);
+    expect(stderr).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t3");
+    expect(stderr).toContain("Tenants are left out");
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { buildStackMarker } from "../../../../provider/rollout/execution/tenant-job";
+import type { ClaimedJob, TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
+import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
+
+const ROLLOUT = "20261120-1200-abcdef";
+const identity = buildTenantIdentity("https://a.example", { rows: [], mailboxes: ["ceo@acme.example"] });
+const former = { rollout: "20261101-1200-abcdef", seq: 3, at: "2026-11-01T12:00:00.000Z" };
+
+function markerOf(summary: Partial<TenantSummary>, spec: Partial<ClaimedJob["spec"]> = {}) {
+  const claimed = {
+    job: { rollout: ROLLOUT, wave: 0, tenant: "acme", round: 0 },
+    seq: 7,
+    spec: { source: "tenants.yaml", project: "p", today: "2026-11-20", services: [], waves: [], ...spec },
+    summary: {
+      planned: { added: 0, changed: 0, removed: 0 },
+      changes: [],
+      alarms: { danger: 0, warning: 0 },
+      resource: "acme",
+      isStackThere: false,
+      identity,
+      ...summary,
+    },
+  };
+  return buildStackMarker(claimed as unknown as ClaimedJob);
+}
+
+it("leaves a marker in a new stack without changes", () => {
+  expect(markerOf({})).toMatchObject({ rollout: ROLLOUT, seq: 7, identity: { people: identity.people } });
+});
+
+it("leaves a marker in a stack that an interrupted rollout created", () => {
+  expect(markerOf({ isStackThere: true })).toMatchObject({ rollout: ROLLOUT, seq: 7 });
+});
+
+it("adds the identity to a marker that has none", () => {
+  const marker = markerOf({ isStackThere: true, marker: former });
+  expect(marker).toMatchObject({ ...former, identity: { people: identity.people } });
+});
+
+it("keeps a marker when nothing changes", () => {
+  const other = buildTenantIdentity("https://a.example", { rows: [], mailboxes: ["ceo@globex.example"] });
+  const marker = { ...former, identity: other };
+  expect(markerOf({ isStackThere: true, marker })).toEqual(marker);
+});
+
+it("leaves no marker in a run of only one task", () => {
+  expect(markerOf({ isStackThere: true }, { task: "only-expired" })).toBeUndefined();
+});
