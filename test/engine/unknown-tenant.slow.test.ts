@@ -95,11 +95,13 @@ describe("key of a tenant that no rollout read", () => {
   });
 
   it("is accepted with the variable that the message prints", async () => {
+    // What the case before rolled back can't be planned again.
+    await fleet.baseline(["evil0.example", "evil1.example", "accepted.example"]);
     const refused = await run(fleet, wrong, "rollout", "--yes");
     const [, variable = "", value = ""] = /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(refused.output) ?? [];
     expect(value, refused.output).toBe("t1");
     const accepted = await run(fleet, { ...wrong, [variable]: value }, "rollout", "--yes", "--only", "t1");
-    expect(accepted.code, accepted.output).not.toBe(1);
+    expect([0, 2], accepted.output).toContain(accepted.code);
     await run(fleet, wrong, "rollout", "resume");
     expect((await standings(fleet, wrong))[1]).toBe("drifted");
   });
