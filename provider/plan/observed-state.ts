@@ -7,8 +7,8 @@ import { canonicalizeMailbox } from "../settings/entry-value";
 import { omitUndefined } from "../settings/omit-undefined";
 import {
   buildTenantIdentity,
+  IdentityBuilder,
   isTenantOfReading,
-  retainPresent,
   type TenantIdentity,
 } from "../settings/tenant-identity";
 import { selectEffectiveRow } from "../tenant";
@@ -79,9 +79,9 @@ export function getVipMailboxes({ vips }: ObservedState): readonly (string | und
 
 /** Returns whether a snapshot is of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant. */
 export function isObservedTenant(read: TenantIdentity, baseUrl: string, observed: ObservedState): boolean | undefined {
-  return isTenantOfReading(getObservedIdentity(baseUrl, observed), read, (earlier) =>
-    retainPresent(earlier, observed.rows, getVipMailboxes(observed)),
-  );
+  const builder = new IdentityBuilder(read);
+  builder.addAll({ rows: observed.rows, mailboxes: getVipMailboxes(observed) });
+  return isTenantOfReading(builder.build(baseUrl, observed.servedAtMs), read, (earlier) => builder.retain(earlier));
 }
 
 /** Returns the root cause of failed reads: an open circuit breaker is only a consequence of other failures. */

@@ -26,6 +26,12 @@ const SMALL_HISTORY_BYTES = 128;
 /** The minimum share of equal hashes, if each single match may be a coincidence. */
 const MIN_SHARED_FRACTION = 0.8;
 
+/** All rows and VIPs of a tenant. */
+interface CompleteLists {
+  readonly rows: Iterable<IdentifyingEntry>;
+  readonly mailboxes: Iterable<string | undefined>;
+}
+
 /** Builds an identity from rows as they are read. Keeps only samples of hashes, a few dates and the row history. */
 export class IdentityBuilder {
   /** Hashes, each followed by the id of its row. */
@@ -69,9 +75,25 @@ export class IdentityBuilder {
     this.#vips.add(hash);
   }
 
-  /** Reduces an identity to what is still held of it, as far as it was looked for. */
-  retain(earlier: TenantIdentity): TenantIdentity {
-    return filterHashes(earlier, this.#held);
+  /** Adds complete lists. */
+  addAll({ rows, mailboxes }: CompleteLists): void {
+    this.markVipsRead();
+    for (const row of rows) this.addEntry(row);
+    for (const mailbox of mailboxes) this.addVip(mailbox);
+  }
+
+  /**
+   * Reduces an identity to what is still held of it, as far as it was looked for. Unlike a sample of the present rows, this doesn't depend on
+   * what was added since.
+   */
+  retain({ unique, counted, people, ...identity }: TenantIdentity): TenantIdentity {
+    const retain = (hashes: readonly string[]): readonly string[] => hashes.filter((hash) => this.#held.has(hash));
+    return {
+      ...identity,
+      unique: retain(unique),
+      counted: retain(counted),
+      ...(people === undefined ? {} : { people: retain(people) }),
+    };
   }
 
   /**
@@ -99,45 +121,11 @@ export class IdentityBuilder {
 /** Returns the identity of a tenant from its complete lists. */
 export function buildTenantIdentity(
   baseUrl: string,
-  {
-    rows,
-    mailboxes,
-    servedAtMs,
-  }: {
-    readonly rows: Iterable<IdentifyingEntry>;
-    readonly mailboxes: Iterable<string | undefined>;
-    readonly servedAtMs?: number | undefined;
-  },
+  { servedAtMs, ...lists }: CompleteLists & { readonly servedAtMs?: number | undefined },
 ): TenantIdentity {
-  const reader = new IdentityBuilder();
-  reader.markVipsRead();
-  for (const row of rows) reader.addEntry(row);
-  for (const mailbox of mailboxes) reader.addVip(mailbox);
-  return reader.build(baseUrl, servedAtMs);
-}
-
-/**
- * Reduces an identity to what these rows and mailboxes still hold of it. Unlike a sample of them, this doesn't depend on what was added since.
- */
-export function retainPresent(
-  earlier: TenantIdentity,
-  rows: readonly IdentifyingEntry[],
-  mailboxes: readonly (string | undefined)[],
-): TenantIdentity {
-  return filterHashes(earlier, new Set([...rows.map(hashEntry), ...mailboxes.map(hashMailbox)]));
-}
-
-function filterHashes(
-  { unique, counted, people, ...identity }: TenantIdentity,
-  held: ReadonlySet<string | undefined>,
-): TenantIdentity {
-  const retain = (hashes: readonly string[]): readonly string[] => hashes.filter((hash) => held.has(hash));
-  return {
-    ...identity,
-    unique: retain(unique),
-    counted: retain(counted),
-    ...(people === undefined ? {} : { people: retain(people) }),
-  };
+  const builder = new IdentityBuilder();
+  builder.addAll(lists);
+  return builder.build(baseUrl, servedAtMs);
 }
 
 /**
