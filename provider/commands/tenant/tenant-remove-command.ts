@@ -215,15 +215,16 @@ async function findOtherTenantError(
       targets,
       ({ stack }) => (stack === target.stack ? marker : readMarkerFile({ backend: url, project, stack })),
     );
+    const declaredRecords = await readRecords("declared");
     const conflicts = await validateTenantIdentities(
       new Map([[target, getObservedIdentity(target.baseUrl, observed)]]),
-      readRecords,
+      async (scope) => (scope === "declared" ? declaredRecords : await readRecords(scope)),
       (name) => isEmptyTenantAccepted(process.env, name),
     );
     if (conflicts.length > 0) return new SameTenantError(conflicts);
     // After an interrupted removal, what identified the tenant may be gone, and nothing is left to remove.
     if (!hasDeclarations(known)) return undefined;
-    const before = (await readRecords("declared")).get(target.stack);
+    const before = declaredRecords.get(target.stack);
     return await findReplacedTenant(target, before, process.env, compareWith(target.baseUrl, observed));
   });
 }
