@@ -23,7 +23,7 @@ import { isProcessDeath } from "../engine/engine-causes";
 import type { EnginePool } from "../engine/engine-pool";
 import type { UpResult } from "../engine/up-request";
 import type { Journal } from "../journal/journal";
-import { lastingIdentity } from "../journal/lasting-identity";
+import { getLastingIdentity } from "../journal/lasting-identity";
 import type { ClaimedJob, RolloutSpec, TenantSummary } from "../journal/rollout-record";
 import { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
@@ -224,7 +224,7 @@ function mayBePlanned({ target, summary, attempt }: ClaimedJob, observed: Observ
   if (isObservedTenant(identity, target.baseUrl, observed) !== false) return true;
   if (attempt === 1) return false;
   // An attempt that was interrupted may have removed what identified it, but nothing that the plan doesn't name.
-  const lasting = lastingIdentity(summary);
+  const lasting = getLastingIdentity(summary);
   return lasting === undefined || isObservedTenant(lasting, target.baseUrl, observed) !== false;
 }
 

@@ -7,7 +7,7 @@ import type { Target } from "../model/target";
 import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
 import type { IdentityReading } from "../targets/tenant-conflicts";
 import { JournalReader } from "./journal-reader";
-import { lastingIdentity } from "./lasting-identity";
+import { getLastingIdentity } from "./lasting-identity";
 import { compareRollouts, type RolloutOrder, resolveSequenceSql } from "./rollout-order";
 import type { PackedFiles, RolloutRecord, RolloutScope, SkippedTenant, TenantSummary } from "./rollout-record";
 import { readActiveSkips } from "./skips";
@@ -258,7 +258,7 @@ function identifiedBy(row: Row): Omit<ObservedTenant, "name"> {
   return omitUndefined({
     fingerprint: summary?.fingerprint,
     identity: summary?.identity,
-    lasting: summary && lastingIdentity(summary),
+    lasting: summary && getLastingIdentity(summary),
   });
 }
 

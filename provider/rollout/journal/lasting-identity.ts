@@ -15,7 +15,7 @@ import type { TenantSummary } from "./rollout-record";
  * Returns what identifies a tenant however far a plan is applied: the rows and VIPs that it neither removes nor replaces. Undefined if it
  * only adds, or if nothing else identifies the tenant.
  */
-export function readLastingIdentity(
+export function buildLastingIdentity(
   baseUrl: string,
   observed: ObservedState,
   changes: readonly Pick<PlanChange, "sign" | "kind" | "key" | "value">[],
@@ -36,6 +36,6 @@ export function readLastingIdentity(
 }
 
 /** What must still identify a tenant after an attempt to change it that didn't end. Undefined if that isn't known. */
-export function lastingIdentity({ planned, identity, lasting }: TenantSummary): TenantIdentity | undefined {
+export function getLastingIdentity({ planned, identity, lasting }: TenantSummary): TenantIdentity | undefined {
   return planned.changed + planned.removed === 0 ? identity : lasting;
 }

@@ -26,7 +26,7 @@ import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
-import { readLastingIdentity } from "../journal/lasting-identity";
+import { buildLastingIdentity } from "../journal/lasting-identity";
 import type { PlannedTenant, TenantSummary } from "../journal/rollout-record";
 import { RolloutError } from "../model/rollout-error";
 import type { TenantChange } from "../model/rollout-report";
@@ -161,7 +161,7 @@ export function buildTenantIdentification(
   return {
     ...omitUndefined({
       fingerprint: computeTenantFingerprint(desired, observed),
-      lasting: readLastingIdentity(baseUrl, observed, changes),
+      lasting: buildLastingIdentity(baseUrl, observed, changes),
     }),
     identity: getObservedIdentity(baseUrl, observed),
   };

@@ -4,7 +4,7 @@ import { parsePlan } from "../../plan/render/plan-json";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
-import { lastingIdentity } from "../journal/lasting-identity";
+import { getLastingIdentity } from "../journal/lasting-identity";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import { getRollbackStatus } from "../journal/rollback-status";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
@@ -150,7 +150,7 @@ export async function prepareRollback(
       const fingerprints = fingerprint === undefined ? [] : [fingerprint];
       const hadStack = state === "done" || markerBefore !== undefined;
       // Of a tenant that was changed in part, what the plan removes or replaces may be gone.
-      const identity = state === "done" ? summary?.identity : summary && lastingIdentity(summary);
+      const identity = state === "done" ? summary?.identity : summary && getLastingIdentity(summary);
       const tenantsToRestore = {
         rollout: id,
         plan,

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { buildObservedState, getObservedIdentity, type ObservedState } from "../../../../provider/plan/observed-state";
-import { lastingIdentity, readLastingIdentity } from "../../../../provider/rollout/journal/lasting-identity";
+import { buildLastingIdentity, getLastingIdentity } from "../../../../provider/rollout/journal/lasting-identity";
 import type { TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
 import { compareWith, isReplacedTenant } from "../../../../provider/rollout/targets/tenant-replacement";
 
 const AT = "https://mail.example";
 const NOW = "2026-11-21T00:00:00.000Z";
 
-type Changes = Parameters<typeof readLastingIdentity>[2];
+type Changes = Parameters<typeof buildLastingIdentity>[2];
 
 function row(tenant: string, number: number, value = `evil${number}.example`): AllowDenyEntryRow {
   return {
@@ -33,11 +33,11 @@ const BEFORE = observed(rows("own", 0, 1, 2), CEO);
 /** Whether a tenant is refused that a rollout with these changes was interrupted at. */
 async function isRefused(changes: Changes, before: ObservedState, now: ObservedState): Promise<boolean> {
   const identity = getObservedIdentity(AT, before);
-  const lasting = readLastingIdentity(AT, before, changes);
+  const lasting = buildLastingIdentity(AT, before, changes);
   const count = (sign: string) => changes.filter((one) => one.sign === sign).length;
   const planned = { added: count("add"), changed: count("change"), removed: count("remove") };
   const summary = { planned, identity, ...(lasting && { lasting }) } as TenantSummary;
-  const known = lastingIdentity(summary);
+  const known = getLastingIdentity(summary);
   const remembered = { stack: "t", name: "t", rollout: "r", identity, isInterrupted: true };
   return await isReplacedTenant(
     { ...remembered, ...(known && { lasting: known }), earlier: async () => [{ order: [1, 0], identity }] },
@@ -71,6 +71,6 @@ describe("a partially changed tenant", () => {
 
 it("keeps under 600 bytes of the rows a plan doesn't touch", () => {
   const many = Array.from({ length: 500 }, (_, number) => row("own", number));
-  const lasting = readLastingIdentity(AT, observed(many, CEO), [change("remove", "evil0.example")]);
+  const lasting = buildLastingIdentity(AT, observed(many, CEO), [change("remove", "evil0.example")]);
   expect(JSON.stringify(lasting).length).toBeLessThan(600);
 });
