@@ -97,8 +97,8 @@ function folderItem(folder: string, name: string): DefaultTheme.SidebarItem | un
 }
 
 /** Returns the page `index.md` of a directory; undefined if it has none. */
-function getFirstPage(folder: string): Page | undefined {
-  return pagesIn(folder).find(({ path }) => path === `${folder}/index.md`);
+function getFirstPage(directory: string): Page | undefined {
+  return pagesIn(directory).find(({ path }) => path === `${directory}/index.md`);
 }
 
 /** The pages right in a folder, but its first: by `order` in their front matter, then by title. */

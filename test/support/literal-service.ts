@@ -55,7 +55,7 @@ export class LiteralService implements AsyncDisposable {
   readonly vips: LiteralVip[] = [];
   /** The writes so far: `POST deny evil.example`, `PATCH ID {"list":"deny"}`, `DELETE ID`. */
   readonly writes: string[] = [];
-  /** Called as a DELETE of an entry comes in, before it is looked up, which waits for it. */
+  /** Called as a DELETE of an entry comes in, before the service searches for the entry, which waits for it. */
   beforeDelete: (id: string) => void | Promise<void> = () => {};
   /** Whether a change or deletion of an entry is answered by 404, and not done. */
   answers404 = false;

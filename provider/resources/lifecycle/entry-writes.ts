@@ -47,7 +47,7 @@ export async function ensureEntry(
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.runExclusive(inputs, async () => {
     const row = await ensureUnlocked(inputs, context, isLeftAlone, onFound);
-    // An allow that a resource of this stack has in its state may stay beside a deny: an update of it would leave that too.
+    // An allow that a resource of this stack has in its state may stay although a deny is there: an update of the allow leaves the deny, too.
     const isOwnAllow = inputs.list === "allow" && context.isManaged?.(buildEntryDeclarationKey(inputs)) === true;
     // What a resource of this stack moved from there, or the user said to adopt.
     const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
@@ -241,7 +241,7 @@ async function adoptEntry(
   );
 }
 
-/** Compares the answer of a create with what was asked: undoes what is wrong for good, mends what can be mended. */
+/** Compares the answer of a create with what was asked: removes what is wrong for good, and fixes the rest. */
 async function settleCreated(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
