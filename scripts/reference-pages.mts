@@ -235,7 +235,7 @@ function buildResponsesPage(): ReferencePages {
   ]);
   const text = [
     `${generatedNotice("provider/client/response-classification.ts")}\n# Responses and retries`,
-    "One table decides what a response means, or a connection that failed in place of one. The client, the outcome checks, the rollouts and the notices use it. [Retries and outcome checks](../explanation/retries.md) explains it.",
+    "One table decides what a response means, or a connection that failed in place of one. The client, the outcome checks, the rollouts and the notices use it. [Retries and outcome checks](../explanation/retries-and-outcome-checks.md) explains it.",
     renderRows(["response", "GET", "PATCH, DELETE", "POST", "scope", "error code"], responses),
     "- *retry*: send the request again, up to 4 attempts, with backoff and jitter.\n- *pause, then retry*: all requests of the tenant wait as long as `Retry-After` says, or else for a backoff.\n- *outcome check*: the write may have taken effect. Read the list, and send what is missing.\n- *fail*: end with the error code.",
     "## Scopes",

@@ -248,7 +248,7 @@ ${install}
 ${program}
 
 Pulumi downloads the plugin of the same version by itself: a program that needs nothing beside it. How to check it, or to have it from
-elsewhere: [install the plugin](${docs}/how-to/install-the-plugin.md). Where the tenant's address and key come from:
+elsewhere: [install the plugin](${docs}/how-to/install-the-native-plugin.md). Where the tenant's address and key come from:
 [installation and configuration](${docs}/installation-configuration.md).
 
 More: [the native plugin](${docs}/reference/native-plugin.md), [its resources](${docs}/reference/resources.md) and

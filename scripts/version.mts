@@ -37,7 +37,7 @@ export function writeVersion(root: string, version: string): void {
 
 /** Texts that contain the version, and the same number for nothing else. */
 export const VERSIONED_FILES: readonly string[] = [
-  "docs/how-to/install-the-plugin.md",
+  "docs/how-to/install-the-native-plugin.md",
   "docs/installation-configuration.md",
   "docs/reference/native-plugin.md",
   "examples/native-go/go.mod",

@@ -2,7 +2,7 @@ import type { ServiceError } from "./errors";
 
 /*
  * How often, how soon and how long a request is retried. `response-classification.ts` decides which failures are
- * retryable; docs/explanation/retries.md explains both.
+ * retryable; docs/explanation/retries-and-outcome-checks.md explains both.
  */
 
 /** How many attempts a call that fails gets. */

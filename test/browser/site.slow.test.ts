@@ -7,10 +7,10 @@ import { ServedFolder } from "./served-folder";
 
 /** What is looked for, and the pages of which one must be found first. */
 const SEARCHES: readonly (readonly [words: string, pages: readonly string[]])[] = [
-  ["expire", ["how-to/deny-a-sender-for-thirty-days", "reference/settings-file"]],
-  ["wrong key", ["how-to/rotate-a-key", "reference/errors/ERR_AUTH"]],
-  ["import", ["how-to/import-a-tenant-natively"]],
-  ["rollback", ["how-to/roll-back"]],
+  ["expire", ["how-to/block-a-sender-temporarily", "reference/settings-file"]],
+  ["wrong key", ["how-to/rotate-an-api-key", "reference/errors/ERR_AUTH"]],
+  ["import", ["how-to/import-with-pulumi-import"]],
+  ["rollback", ["how-to/roll-back-a-rollout"]],
 ];
 
 /** All but the one in which every page is looked at. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DocsPage } from "../../support/docs-page";
 
 const threats = new DocsPage("explanation/threat-model.md").text;
-const retries = new DocsPage("explanation/retries.md").text;
+const retries = new DocsPage("explanation/retries-and-outcome-checks.md").text;
 
 /** A number of the client, where it stands, what it is, and how a page tells it. */
 const NUMBERS = [
