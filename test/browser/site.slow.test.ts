@@ -9,7 +9,7 @@ import { ServedFolder } from "./served-folder";
 const SEARCHES: readonly (readonly [words: string, pages: readonly string[]])[] = [
   ["expire", ["how-to/block-a-sender-temporarily", "reference/settings-file"]],
   ["wrong key", ["how-to/rotate-an-api-key", "reference/errors/ERR_AUTH"]],
-  ["import", ["how-to/import-with-pulumi-import"]],
+  ["import", ["how-to/import-with-pulumi-import", "how-to/import-a-spreadsheet"]],
   ["rollback", ["how-to/roll-back-a-rollout"]],
 ];
 
