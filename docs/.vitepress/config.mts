@@ -5,23 +5,23 @@ import { API_FOLDER, REGISTRY_PAGES, sidebar } from "./pages.mts";
 
 export default defineConfig({
   title: "pulumi-email-security",
-  description: "A tenant's VIP employees and allow/deny list, kept in code",
+  description: "Manage the VIP employees and the allow/deny list of an email-security service as code",
   lang: "en-GB",
   srcExclude: [...REGISTRY_PAGES],
   cacheDir: "../node_modules/.cache/vitepress",
   outDir: "../dist/docs",
   ignoreDeadLinks: false,
   markdown: {
-    // With enough contrast on the theme's own ground.
+    // The default themes have too little contrast on this background.
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
-    // A link to a heading leads there on GitHub as well.
+    // Use GitHub's anchors, so that links to headings work there too.
     anchor: { slugify: (heading) => slug(heading) },
     config: addRules,
   },
   themeConfig: {
     nav: [
-      { text: "Begin", link: "/" },
-      { text: "Types", link: `/${API_FOLDER}/` },
+      { text: "Home", link: "/" },
+      { text: "API reference", link: `/${API_FOLDER}/` },
     ],
     sidebar: sidebar(),
     outline: [2, 3],
@@ -31,7 +31,7 @@ export default defineConfig({
         miniSearch: {
           options: { tokenize },
           searchOptions: {
-            // Titles before text. How-to pages before the others, and these before decisions and the types of the package.
+            // Rank titles above text, how-to guides above other pages, and decisions and the API reference last.
             boost: { title: 6, titles: 2, text: 1 },
             boostDocument: (id: string) => {
               if (id.includes("/reference/api/")) return 0.2;
@@ -45,7 +45,10 @@ export default defineConfig({
   },
 });
 
-/** The words of a text; of a heading also each two as one: "rollback" finds "Roll back". Runs in the browser, by itself. */
+/**
+ * Splits a text into words, and joins adjacent words of a title: "rollback" finds "Roll back". It runs in the browser,
+ * so it must be self-contained.
+ */
 function tokenize(text: string, field?: string): string[] {
   const words = text.split(/[\n\r\p{Z}\p{P}]+/u);
   const pairs = words.slice(1).map((word, index) => `${words[index]}${word}`);

@@ -1,11 +1,11 @@
-/** What the pages' Markdown means beyond what VitePress knows. */
+/** Extends VitePress's Markdown for the pages of the site. */
 
 import { posix } from "node:path";
 import type { MarkdownOptions } from "vitepress";
 
 type MarkdownIt = Parameters<NonNullable<MarkdownOptions["config"]>>[0];
 
-/** The name of the file that a block is, by its fence: `index.ts` for "```ts index.ts". */
+/** Returns the file name in the info string of a code block: `index.ts` for "```ts index.ts". */
 export function fileName(info: string): string | undefined {
   const [, language, name] = /^(\S+)\s+([^\s:]*[./][^\s:]*)$/.exec(info.trim()) ?? [];
   return language === "sh" || language === "text" ? undefined : name;
@@ -18,7 +18,7 @@ export function addRules(md: MarkdownIt): void {
   emptyHeaders(md);
 }
 
-/** Shows the name of a file above the block that is its text. */
+/** Shows the file name above a code block. */
 function nameFiles(md: MarkdownIt): void {
   const { fence } = md.renderer.rules;
   md.renderer.rules.fence = (...args) => {
@@ -30,7 +30,7 @@ function nameFiles(md: MarkdownIt): void {
   };
 }
 
-/** Two braces are text, in prose and in code between back-ticks: pages hold no expressions of Vue. */
+/** Escapes double braces in prose and inline code, because pages contain no Vue expressions. */
 function showBraces(md: MarkdownIt): void {
   for (const name of ["text", "code_inline"] as const) {
     const rule = md.renderer.rules[name];
@@ -39,7 +39,7 @@ function showBraces(md: MarkdownIt): void {
   }
 }
 
-/** A link out of the docs leads to a file of the repository, which the site doesn't have: there it is told as text. */
+/** Renders links to repository files outside `docs/` as text, because the site doesn't contain these files. */
 function unlinkRepository(md: MarkdownIt): void {
   md.core.ruler.push("repository-links", ({ tokens, env }) => {
     const path: unknown = env?.relativePath;
@@ -63,14 +63,14 @@ function unlinkRepository(md: MarkdownIt): void {
   });
 }
 
-/** The file of the repository that a page's link leads to; undefined when it leads to a page, or out of the repository. */
+/** Returns the repository file that a link of a page leads to; undefined if it leads to a page or to another site. */
 function outsideOf(page: string, href: string): string | undefined {
   if (/^([a-z][a-z\d+.-]*:|\/|#)/i.test(href)) return undefined;
   const target = posix.join(posix.dirname(page), decodeURI(href));
   return target.startsWith("../") ? target.slice("../".length) : undefined;
 }
 
-/** A column without a name has no header: an empty one is read out as one. */
+/** Replaces empty header cells with data cells, because screen readers announce empty headers. */
 function emptyHeaders(md: MarkdownIt): void {
   md.core.ruler.push("empty-headers", ({ tokens }) => {
     for (const [index, token] of tokens.entries()) {

@@ -1,4 +1,4 @@
-/** The pages of the site: what their files say of themselves, and the sidebar that follows from their folders. */
+/** Reads the pages of the site, and builds the sidebar from their directories. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,14 +7,17 @@ import { parse } from "yaml";
 
 export const docsFolder: string = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** The pages of Pulumi's registry: it shows them by another tool, and has its own form for languages side by side. */
+/**
+ * The pages of Pulumi's registry. The registry renders them with another tool, and has its own syntax for language
+ * tabs.
+ */
 export const REGISTRY_PAGES: readonly string[] = ["_index.md", "installation-configuration.md"];
 
-/** The reference of the package's types, which typedoc makes at each build. */
+/** The API reference, which typedoc generates at each build. */
 export const API_FOLDER = "reference/api";
 
 export interface Page {
-  /** From the folder of the docs, with `/`. */
+  /** The path below `docs/`, with `/` as separator. */
   readonly path: string;
   readonly title: string;
   readonly frontMatter: Readonly<Record<string, unknown>>;
@@ -28,26 +31,26 @@ interface Kind {
 /** The kinds of pages, in the order of the sidebar. */
 export const KINDS: readonly Kind[] = [
   { folder: "tutorials", title: "Tutorials" },
-  { folder: "how-to", title: "How to" },
+  { folder: "how-to", title: "How-to guides" },
   { folder: "reference", title: "Reference" },
   { folder: "explanation", title: "Explanation" },
   { folder: "decisions", title: "Decisions" },
 ];
 
-/** Folders that don't speak for themselves. */
+/** The sidebar titles of directories without a first page. */
 const FOLDER_TITLES: Readonly<Record<string, string>> = { cli: "Command line", errors: "Errors" };
 
-/** All pages of a folder and those below it. */
+/** Returns all pages of a directory, including its subdirectories. */
 export function pagesIn(folder: string): Page[] {
   return markdownFiles(join(docsFolder, folder)).map((file) => readPage(file));
 }
 
-/** Where a page is on the site, from its root. */
+/** Returns the path of a page on the site. */
 export function linkTo(page: Page): string {
   return `/${page.path.replace(/\.md$/, "").replace(/(^|\/)index$/, "$1")}`;
 }
 
-/** A sidebar for the pages of all kinds, and one of its own for the reference of the types, which has as many again. */
+/** Builds the sidebar. The API reference has a separate one, because it doubles the number of pages. */
 export function sidebar(): DefaultTheme.SidebarMulti {
   const all = KINDS.flatMap(({ folder, title }) => {
     const items = itemsIn(folder);
@@ -56,12 +59,12 @@ export function sidebar(): DefaultTheme.SidebarMulti {
     return items.length > 0 ? [{ text: title, ...link, items }] : [];
   });
   return {
-    [`/${API_FOLDER}/`]: [{ text: "Types of the package", link: `/${API_FOLDER}/`, items: modules() }],
+    [`/${API_FOLDER}/`]: [{ text: "API reference", link: `/${API_FOLDER}/`, items: modules() }],
     "/": all,
   };
 }
 
-/** The pages of a folder as a Markdown list, the first pages of the folders in it at its end. */
+/** Lists the pages of a directory in Markdown, followed by the first page of each subdirectory. */
 export function pageList(folder: string, from: string): string {
   const firsts = foldersIn(folder)
     .map((name) => `${folder}/${name}`)
@@ -72,7 +75,7 @@ export function pageList(folder: string, from: string): string {
     .join("\n");
 }
 
-/** What can be imported: a page each, by the name that a program imports. */
+/** Lists the pages of the modules that a program can import. */
 function modules(): DefaultTheme.SidebarItem[] {
   return pagesIn(API_FOLDER)
     .filter(({ path }) => path !== `${API_FOLDER}/index.md`)
@@ -85,9 +88,9 @@ function itemsIn(folder: string): DefaultTheme.SidebarItem[] {
   return [...pages, ...folders].filter((item) => item !== undefined);
 }
 
-/** A folder within a kind: closed until it is opened, and a link where it has a first page. */
+/** Builds the item of a subdirectory: collapsed, and a link if it has a first page. */
 function folderItem(folder: string, name: string): DefaultTheme.SidebarItem | undefined {
-  if (folder === API_FOLDER) return { text: "Types of the package", link: `/${API_FOLDER}/` };
+  if (folder === API_FOLDER) return { text: "API reference", link: `/${API_FOLDER}/` };
   const items = itemsIn(folder);
   const first = getFirstPage(folder);
   const text = first?.title ?? FOLDER_TITLES[name] ?? name;
@@ -101,7 +104,10 @@ function getFirstPage(directory: string): Page | undefined {
   return pagesIn(directory).find(({ path }) => path === `${directory}/index.md`);
 }
 
-/** The pages right in a folder, but its first: by `order` in their front matter, then by title. */
+/**
+ * Returns the pages directly in a directory except its first page, sorted by `order` in their front matter, then by
+ * title.
+ */
 function sortedPages(folder: string): Page[] {
   return pagesIn(folder)
     .filter(({ path }) => dirname(path) === folder && path !== `${folder}/index.md`)
@@ -123,7 +129,7 @@ function readPage(file: string): Page {
   return { path, title: plain(title), frontMatter };
 }
 
-/** A heading without its marks. */
+/** Removes the Markdown syntax from a heading. */
 function plain(heading: string): string {
   return heading
     .replaceAll("`", "")
@@ -146,7 +152,7 @@ function markdownFiles(folder: string): string[] {
   });
 }
 
-/** What is in a folder; nothing where there is none. */
+/** Returns the entries of a directory; none if it doesn't exist. */
 function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });
