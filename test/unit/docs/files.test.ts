@@ -8,17 +8,17 @@ import { mappingsOf } from "./mappings-of";
 type Told = readonly [page: string, heading: string, column?: number];
 
 const SETTINGS: Readonly<Record<string, Told>> = {
-  "": ["settings-file", "The keys of a file"],
-  policy: ["policy", "The team's policy"],
-  "lists.entries": ["settings-file", "The options of the lists", 1],
-  "lists.vips": ["settings-file", "The options of the lists", 2],
-  remove: ["settings-file", "What is removed"],
-  "vips[]": ["settings-file", "A VIP"],
-  "allow[]": ["settings-file", "An entry of `allow` or `deny`"],
+  "": ["settings-file", "File keys"],
+  policy: ["policy", "Team policy"],
+  "lists.entries": ["settings-file", "List options", 1],
+  "lists.vips": ["settings-file", "List options", 2],
+  remove: ["settings-file", "`remove`"],
+  "vips[]": ["settings-file", "VIPs"],
+  "allow[]": ["settings-file", "Allow and deny entries"],
   "allow[].reviewed": ["settings-file", "`reviewed`"],
   "deny[].reviewed": ["settings-file", "`reviewed`"],
   "vips[].reviewed": ["settings-file", "`reviewed`"],
-  "deny[]": ["settings-file", "An entry of `allow` or `deny`"],
+  "deny[]": ["settings-file", "Allow and deny entries"],
 };
 
 const TENANT: Told = ["tenants-file", "A tenant, and `defaults`"];
