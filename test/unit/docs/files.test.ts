@@ -21,20 +21,20 @@ const SETTINGS: Readonly<Record<string, Told>> = {
   "deny[]": ["settings-file", "Allow and deny entries"],
 };
 
-const TENANT: Told = ["tenants-file", "A tenant, and `defaults`"];
+const TENANT: Told = ["tenants-file", "Tenants and `defaults`"];
 
 const TENANTS: Readonly<Record<string, Told>> = {
-  "": ["tenants-file", "The keys of the file"],
+  "": ["tenants-file", "File keys"],
   defaults: TENANT,
   "defaults.key": ["tenants-file", "`key`"],
   "tenants.*": TENANT,
   "tenants.*.key": ["tenants-file", "`key`"],
   "services.*": ["tenants-file", "`services`"],
   notify: ["tenants-file", "`notify`"],
-  "notify.mail": ["tenants-file", "A receiver"],
-  "notify.slack": ["tenants-file", "A receiver"],
-  "notify.teams": ["tenants-file", "A receiver"],
-  "notify.webhook": ["tenants-file", "A receiver"],
+  "notify.mail": ["tenants-file", "Receivers"],
+  "notify.slack": ["tenants-file", "Receivers"],
+  "notify.teams": ["tenants-file", "Receivers"],
+  "notify.webhook": ["tenants-file", "Receivers"],
   "waves[]": ["tenants-file", "`waves`"],
   "waves[].health": ["tenants-file", "`health`"],
   "waves[].health.threats": ["tenants-file", "`threats`"],
