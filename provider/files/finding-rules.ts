@@ -199,7 +199,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     noteRule(
       "expires-soon",
       "Expires within 30 days",
-      "The first run after that day removes it. Write a later date if you still need it.",
+      "The first run after its last day removes it. Write a later date if you still need it.",
     ),
     warningRule(
       "review-overdue",
