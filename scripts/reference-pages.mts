@@ -69,7 +69,7 @@ export function buildErrorPages(): ReferencePages {
   });
   const index = [
     `${generatedNotice(source)}\n# Error codes`,
-    "The first line of an error ends with its code, in brackets. Match by the code: it stays the same in every release, and messages are written for people. `email-security explain CODE` tells in a terminal what the code's page tells.",
+    "The first line of an error ends with its code, in brackets. Match errors by their code, which stays the same in every release. Messages are for people and may change. `email-security explain CODE` shows the page of a code in a terminal.",
     ...groups,
   ];
   return new Map([...pages, [`${ERRORS_DIRECTORY}/index.md`, `${index.join("\n\n")}\n`]]);
@@ -87,15 +87,15 @@ export function buildCliPages(): ReferencePages {
   const pages = subcommands.map((command) => [`${COMMANDS}/${command.name()}.md`, renderCommandPage(command)] as const);
   const index = [
     `${generatedNotice("provider/commands")}\n# The email-security command`,
-    `${toSentence(rootCommand.description())} \`email-security VERB --help\` tells the same as the verb's page.`,
+    `${toSentence(rootCommand.description())} \`email-security COMMAND --help\` shows the same information as the command's page.`,
     ...[...groups].map(([title, groupCommands]) => {
       const rows = groupCommands.map(
         (command) => `| [\`${command.name()}\`](${command.name()}.md) | ${escapeCell(command.description())} |`,
       );
-      return [`## ${title}`, "", "| verb | |", "|---|---|", ...rows].join("\n");
+      return [`## ${title}`, "", "| command | |", "|---|---|", ...rows].join("\n");
     }),
     OUTPUT,
-    "How a verb ends: [exit codes](../exit-codes.md). What an error means: [error codes](../errors/index.md).",
+    "See also [exit codes](../exit-codes.md) and [error codes](../errors/index.md).",
   ];
   return new Map([...pages, [`${COMMANDS}/index.md`, `${index.join("\n\n")}\n`]]);
 }
@@ -146,7 +146,7 @@ function buildCommandParts(command: Command, level: number): string[] {
   }
   if (command.commands.length > 0) {
     const rows = command.commands.map((one) => [`\`${one.name()}\``, one.description(), ""] as const);
-    parts.push(renderTable("verb", rows));
+    parts.push(renderTable("subcommand", rows));
   }
   const codes = Object.entries(exits).map(([code, when]) => `| ${code} | ${escapeCell(when)} |`);
   if (codes.length > 0)
@@ -200,20 +200,21 @@ export function buildExitCodePages(): ReferencePages {
   });
   const text = [
     `${generatedNotice("provider/commands")}\n# Exit codes`,
-    "Every verb of `email-security` ends with one of four codes. What a pipeline does with them: go on with 0, show and ask with 2, stop with 1 and 3.",
-    ["| code | |", "|---|---|", ...codes.map((code) => `| ${code} | ${EXIT_MEANINGS[code]} |`)].join("\n"),
-    "By verb; a cell that is empty is a code with which it does not end:",
-    [`| verb | ${codes.join(" | ")} |`, `|---|${codes.map(() => "---|").join("")}`, ...rows].join("\n"),
-    "`pulumi preview` and `pulumi up` end as Pulumi has it: 0, or another code where anything failed.",
+    "This page lists the exit codes of `email-security`, for scripts and pipelines. In a pipeline, continue on 0, show the output and wait for a person on 2, and stop on 1 and 3.",
+    ["| code | meaning |", "|---|---|", ...codes.map((code) => `| ${code} | ${EXIT_MEANINGS[code]} |`)].join("\n"),
+    "This table lists the codes by command. An empty cell means that the command doesn't use the code.",
+    [`| command | ${codes.join(" | ")} |`, `|---|${codes.map(() => "---|").join("")}`, ...rows].join("\n"),
+    "`pulumi preview` and `pulumi up` use Pulumi's own exit codes: 0, or another code if something failed.",
   ];
   return new Map([["reference/exit-codes.md", `${text.join("\n\n")}\n`]]);
 }
 
 const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> = {
-  [EXIT.clean]: "Nothing to do, or it is done.",
-  [EXIT.error]: "Bad input, no connection, a failure. The error's code says which: [error codes](errors/index.md).",
-  [EXIT.changes]: "There is something to do, or something was found.",
-  [EXIT.refused]: "Refused by a guard, or not what was reviewed. Nothing was changed.",
+  [EXIT.clean]: "There is nothing to do, or it is done.",
+  [EXIT.error]:
+    "Invalid input, no connection, or another failure. The error's code says which: see [error codes](errors/index.md).",
+  [EXIT.changes]: "Something remains to be done, or something was found.",
+  [EXIT.refused]: "Refused by a blocker, or not the reviewed plan. Nothing was changed.",
 };
 
 /** Builds the page that explains each response and the consequence of each scope. */
@@ -235,11 +236,11 @@ function buildResponsesPage(): ReferencePages {
   ]);
   const text = [
     `${generatedNotice("provider/client/response-classification.ts")}\n# Responses and retries`,
-    "One table decides what a response means, or a connection that failed in place of one. The client, the outcome checks, the rollouts and the notices use it. [Retries and outcome checks](../explanation/retries-and-outcome-checks.md) explains it.",
+    "This table defines how the package handles each response or connection failure. The client, the outcome checks, the rollouts and the notices use it. Read it with [Retries and outcome checks](../explanation/retries-and-outcome-checks.md) when you investigate a failure.",
     renderRows(["response", "GET", "PATCH, DELETE", "POST", "scope", "error code"], responses),
-    "- *retry*: send the request again, up to 4 attempts, with backoff and jitter.\n- *pause, then retry*: all requests of the tenant wait as long as `Retry-After` says, or else for a backoff.\n- *outcome check*: the write may have taken effect. Read the list, and send what is missing.\n- *fail*: end with the error code.",
+    "- *retry*: send the request again, up to 4 attempts, with backoff and jitter.\n- *pause, then retry*: all requests of the tenant wait as long as `Retry-After` says, or else for a backoff.\n- *outcome check*: the write may have taken effect. Read the list, and send only missing writes.\n- *fail*: end with the error code.",
     "## Scopes",
-    "The scope says whom a failure concerns, and what follows for other requests:",
+    "The scope says which requests a failure affects, and how the package treats other requests.",
     renderRows(
       ["scope", "concerns", "circuit breaker", "other tenants of an address", "`Retry-After`", "rest of a list"],
       scopes,

@@ -22,9 +22,9 @@ export function addWriteOptions(command: Command): Command {
 
 /** The exit codes of these commands. */
 export const WRITE_EXIT_CODES = {
-  0: "the change is in the files, committed and opened for review as far as that was asked for; or there was nothing to change",
-  1: "an error, or something that is refused; no file is changed, and what was committed before is told",
-  2: "with --pr: all is pushed, and a person is to open it for review",
+  0: "The change is in the files, and committed and opened for review if requested; or there was nothing to change",
+  1: "An error occurred, or the change is refused; no file is changed, and earlier commits are listed",
+  2: "With --pr: everything is pushed, and you still have to open the pull or merge request",
 } as const;
 
 /** Options for showing and confirming a change. */

@@ -26,7 +26,7 @@ export const SCOPES: Readonly<Record<FailureScope, ScopeEffects>> = {
     isRetryAfterRespected: true,
     abandonsListAfter: 10,
   },
-  content: { concerns: "the answer: it isn't the service's, or not as documented", isBreakerFailure: true },
+  content: { concerns: "the response: it isn't from the service, or not as documented", isBreakerFailure: true },
 };
 
 interface ScopeEffects {
@@ -126,19 +126,19 @@ const TABLE: readonly ClassificationRow[] = [
   ["2xx to a DELETE, with no body", ["empty deletion"], "ERR_EMPTY_BODY", "retry", "content", "unknown"],
   ["2xx, with a truncated or broken body", ["truncated"], "ERR_BROKEN_BODY", "retry", "service", "unknown"],
   ["2xx, with an HTML page", ["html"], "ERR_HTML_RESPONSE", "fail", "content", "unknown"],
-  ["2xx, of another type or encoding", ["content type"], "ERR_CONTENT_TYPE", "fail", "content", "unknown"],
-  ["2xx, with JSON of another shape", ["shape"], "ERR_INVALID_RESPONSE", "fail", "content", "unknown"],
-  ["2xx, in another envelope", ["envelope"], "ERR_WRONG_ENVELOPE", "fail", "content", "unknown"],
-  ["2xx, too large", ["too large"], "ERR_RESPONSE_TOO_LARGE", "fail", "content", "unknown"],
-  ["no whole answer in time", ["timeout"], "ERR_TIMEOUT", "retry", "service", "unknown"],
+  ["2xx, with another content type or encoding", ["content type"], "ERR_CONTENT_TYPE", "fail", "content", "unknown"],
+  ["2xx, with an unexpected JSON shape", ["shape"], "ERR_INVALID_RESPONSE", "fail", "content", "unknown"],
+  ["2xx, with an unexpected envelope", ["envelope"], "ERR_WRONG_ENVELOPE", "fail", "content", "unknown"],
+  ["2xx, with a body that is too large", ["too large"], "ERR_RESPONSE_TOO_LARGE", "fail", "content", "unknown"],
+  ["no complete response in time", ["timeout"], "ERR_TIMEOUT", "retry", "service", "unknown"],
   ["no connection", NOT_CONNECTED_CODES, "ERR_NETWORK", "retry", "service", "known"],
-  ["a bad certificate, or no TLS", BAD_CERTIFICATE_CODES, "ERR_NETWORK", "fail", "service", "known"],
+  ["an invalid certificate, or no TLS", BAD_CERTIFICATE_CODES, "ERR_NETWORK", "fail", "service", "known"],
   ["a proxy that refuses the tunnel (4xx)", ["proxy 4xx"], "ERR_NETWORK", "fail", "service", "known"],
-  ["a proxy that fails, or no proxy", ["proxy 5xx", "proxy"], "ERR_NETWORK", "retry", "service", "known"],
+  ["a failing or unreachable proxy", ["proxy 5xx", "proxy"], "ERR_NETWORK", "retry", "service", "known"],
   ["a reset, or any other connection failure", ["*"], "ERR_NETWORK", "retry", "service", "unknown"],
   ["not sent: the client is closed", ["closed"], "ERR_NETWORK", "fail", "service", "known"],
   ["not sent: the circuit breaker is open", [], "ERR_CIRCUIT_OPEN", "fail", "service", "known"],
-  ["not sent: no permit", [], "ERR_NO_PERMIT", "fail", "tenant", "known"],
+  ["not sent: the rate limiter refused the request", [], "ERR_NO_PERMIT", "fail", "tenant", "known"],
   ["not sent: the run was cancelled", [], "ERR_CANCELLED", "fail", "tenant", "known"],
 ];
 

@@ -17,31 +17,31 @@ export interface RiskKind {
 export const RISKS = {
   "allow-public-suffix": {
     title: "allows a public suffix",
-    why: "Everybody can have a domain below it, so an allow lets everybody's mail through.",
+    why: "Anyone can register a domain below it, so an allow lets everyone's mail through.",
   },
   "allow-free-mail": {
     title: "allows a whole free-mail domain",
-    why: "Everybody can have a mailbox there, so an allow lets everybody's mail through; allow the one mailbox instead.",
+    why: "Anyone can create a mailbox there, so an allow lets everyone's mail through. Allow the single mailbox instead.",
   },
   "allow-private-address": {
     title: "allows a private or special address",
-    why: "It is no single sender on the internet, but a private, local, shared or reserved address that many can have or forge.",
+    why: "It doesn't identify a single sender on the internet. Many can have or forge a private, local, shared or reserved address.",
   },
   "allow-own-domain": {
     title: "allows your own domain",
-    why: "Mail from outside that claims to come from you is the commonest fraud, and an allow lets it through unchecked.",
+    why: "External mail that claims to come from you is the most common fraud, and an allow lets it through unchecked.",
   },
   "allow-look-alike": {
     title: "allows a look-alike of your own domain",
-    why: "A domain that can be taken for yours is what fraud against you is sent from.",
+    why: "Fraud against you often comes from a domain that looks like yours.",
   },
   "deny-own-domain": {
     title: "denies your own domain",
-    why: "It stops your own people's mail; fraud that claims to come from you is no reason to deny yourselves.",
+    why: "It blocks mail from your own people. Fraud in your name isn't a reason to deny your own domain.",
   },
   "deny-free-mail": {
     title: "denies a whole free-mail domain",
-    why: "Millions of people write from there, applicants and customers among them; deny the one mailbox instead.",
+    why: "Millions of people write from there, including applicants and customers. Deny the single mailbox instead.",
   },
 } as const satisfies Record<string, RiskKind>;
 

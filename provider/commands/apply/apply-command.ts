@@ -64,10 +64,10 @@ export function createApplyCommand(): Command {
         },
       ],
       exits: {
-        0: "it is done, or there is nothing to do",
-        1: "an error",
-        2: "there is something to do, and --yes is not given",
-        3: "refused: it is not what was reviewed, by a guard or --fail-on, or --yes with a --today that is another day",
+        0: "The changes are applied, or there are none",
+        1: "An error occurred",
+        2: "There are changes, and --yes is missing",
+        3: "Refused: the plan isn't the reviewed one, a blocker or --fail-on refuses it, or --yes is used with another day in --today",
       },
     },
   );

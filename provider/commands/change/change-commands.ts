@@ -20,7 +20,7 @@ import {
 /** The exit codes of the commands that change lists. */
 export const CHANGE_EXIT_CODES = {
   ...WRITE_EXIT_CODES,
-  2: "something is left to a person: an entry that is there already and ends earlier, what an earlier run wrote and did not commit or push, or with --pr, a request to open",
+  2: "Something remains for you: an existing entry that expires earlier, a change of an earlier run that is not committed or pushed, or, with --pr, a pull or merge request to open",
 } as const;
 
 /** Builds `email-security add`, which adds values to a list in the settings files. In a terminal, it prompts if there are no arguments. */

@@ -29,7 +29,7 @@ export function createCompletionCommand(): Command {
         },
         { does: "for fish, into ~/.config/fish/completions/email-security.fish", line: "completion fish" },
       ],
-      exits: { [EXIT.clean]: "it is printed", [EXIT.error]: "there is no such shell" },
+      exits: { [EXIT.clean]: "The script is printed", [EXIT.error]: "Unknown shell" },
     },
   );
 }

@@ -57,9 +57,9 @@ function createCsvImportCommand(): Command {
         },
       ],
       exits: {
-        0: "the rows are in the file",
-        1: "an error; nothing is written",
-        2: "a row says something else of what is declared already, which stays",
+        0: "The rows are in the file",
+        1: "An error occurred; nothing is written",
+        2: "A row differs from an existing declaration, which stays as it is",
       },
     },
   );
@@ -123,8 +123,8 @@ function createCsvExportCommand(): Command {
         },
       ],
       exits: {
-        0: "the table is written",
-        1: "an error",
+        0: "The table is written",
+        1: "An error occurred",
       },
     },
   );

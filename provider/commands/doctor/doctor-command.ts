@@ -31,8 +31,8 @@ export function createDoctorCommand(): Command {
         },
       ],
       exits: {
-        0: "nothing has failed",
-        1: "something has; the line says what to do",
+        0: "All checks passed",
+        1: "A check failed; its line shows the fix",
       },
     },
   );

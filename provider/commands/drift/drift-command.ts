@@ -57,9 +57,9 @@ export function createDriftCommand(): Command {
       { does: "for an issue, as a nightly job does", line: "drift --stack acme --output drift.md" },
     ],
     exits: {
-      0: "there is none, or all of it was adopted",
-      1: "an error",
-      2: "there is drift, or with --pr, a request to open",
+      0: "There is no drift, or all of it was adopted",
+      1: "An error occurred",
+      2: "There is drift; with --pr, you still have to open the pull or merge request",
     },
   });
 }

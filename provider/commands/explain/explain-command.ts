@@ -28,8 +28,8 @@ export function createExplainCommand(): Command {
         { does: "list all codes", line: "explain" },
       ],
       exits: {
-        0: "it is told",
-        1: "there is no such code",
+        0: "The explanation is printed",
+        1: "Unknown code",
       },
     },
   );

@@ -50,8 +50,8 @@ export function createExportCommand(): Command {
         },
       ],
       exits: {
-        0: "the files are written",
-        1: "an error; with several kinds of files, some may be written",
+        0: "The files are written",
+        1: "An error occurred; of several kinds of files, some may be written",
       },
     },
   );

@@ -73,9 +73,9 @@ export function createFindCommand(): Command {
       },
     ],
     exits: {
-      0: "it is nowhere, and all was read",
-      1: "an error, or not all could be read: there may be more than is told",
-      2: "it was found, or was once declared; all was read",
+      0: "Nothing was found, and everything was read",
+      1: "An error occurred, or something could not be read, so the results may be incomplete",
+      2: "The value was found, or was once declared; everything was read",
     },
   });
 }

@@ -49,9 +49,9 @@ function createFleetStatusCommand(): Command {
       },
     ],
     exits: {
-      0: "all tenants are in step",
-      1: "an error, or not all could be read or told",
-      2: "a tenant has drifted or is behind its files; all were read",
+      0: "All tenants are in sync",
+      1: "An error occurred, or a tenant could not be read, or a notice could not be delivered",
+      2: "A tenant has drifted or is behind its files; all tenants were read",
     },
   });
 }

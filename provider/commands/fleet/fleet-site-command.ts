@@ -40,8 +40,8 @@ export function createFleetSiteCommand(): Command {
         },
       ],
       exits: {
-        0: "the site was written, however the tenants stand",
-        1: "an error; or not all could be read, and the site says of each why; or not all could be told",
+        0: "The site is written, whatever the state of the tenants",
+        1: "An error occurred; or a tenant could not be read, and the site shows why; or a notice could not be delivered",
       },
     },
   );

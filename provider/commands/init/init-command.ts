@@ -37,8 +37,8 @@ export function createInitCommand(): Command {
         { does: "of a tenant that exists: a first plan is empty", line: "init acme --from-tenant" },
       ],
       exits: {
-        0: "it is written",
-        1: "an error; nothing is written",
+        0: "The files are written",
+        1: "An error occurred; nothing is written",
       },
     },
   );

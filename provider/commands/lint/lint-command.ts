@@ -59,10 +59,10 @@ export function createLintCommand(): Command {
         },
       ],
       exits: {
-        0: "nothing is worse than a warning",
-        1: "there is nothing to lint, or who approved can't be told",
-        2: "there are errors",
-        3: "there is what --fail-on names",
+        0: "There are no errors",
+        1: "There is nothing to lint, or the approvals can't be checked",
+        2: "There are errors",
+        3: "There are findings that --fail-on names",
       },
     },
   );

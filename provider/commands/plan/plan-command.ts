@@ -46,10 +46,10 @@ export function createPlanCommand(): Command {
         { does: "of any Pulumi program, by its preview", line: "plan --from-preview" },
       ],
       exits: {
-        0: "there is nothing to do",
-        1: "an error",
-        2: "there are changes",
-        3: "refused by a guard, or by --fail-on",
+        0: "There are no changes",
+        1: "An error occurred",
+        2: "There are changes",
+        3: "Refused by a blocker or by --fail-on",
       },
     },
   );

@@ -44,9 +44,9 @@ export function createReviewCommand(): Command {
         },
       ],
       exits: {
-        0: "there is nothing to look at",
-        1: "an error",
-        2: "there is something to look at, or not all of the mail could be read",
+        0: "There is nothing to review",
+        1: "An error occurred",
+        2: "There is something to review, or some of the mail could not be read",
       },
     },
   );

@@ -45,7 +45,7 @@ export function createRolloutHistoryCommands(): readonly Command[] {
             line: "rollout history --tenant acme --since 2026-11-01",
           },
         ],
-        exits: { 0: "it was told", 1: "an error" },
+        exits: { 0: "The history is printed", 1: "An error occurred" },
       },
     ),
     addHelp(
@@ -63,7 +63,7 @@ export function createRolloutHistoryCommands(): readonly Command[] {
             line: "rollout show 20261121-0800-7f3a91 --tenant acme --all",
           },
         ],
-        exits: { 0: "it was shown", 1: "an error" },
+        exits: { 0: "The rollout is printed", 1: "An error occurred" },
       },
     ),
     addHelp(
@@ -81,7 +81,11 @@ export function createRolloutHistoryCommands(): readonly Command[] {
             line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91 --output diff.md",
           },
         ],
-        exits: { 0: "they declare the same of the same tenants", 1: "an error", 2: "they differ" },
+        exits: {
+          0: "Both rollouts declare the same for the same tenants",
+          1: "An error occurred",
+          2: "The rollouts differ",
+        },
       },
     ),
   ];

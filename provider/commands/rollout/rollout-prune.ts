@@ -29,9 +29,9 @@ export function createRolloutPruneCommand(): Command {
         { does: "take it away", line: "rollout prune --older-than 180d --yes" },
       ],
       exits: {
-        0: "it is gone, or there is nothing so old",
-        1: "an error",
-        2: "something would go, and there was no --yes",
+        0: "The old rollouts are removed, or there are none",
+        1: "An error occurred",
+        2: "There are old rollouts to remove, and --yes is missing",
       },
     },
   );

@@ -9,8 +9,8 @@ import { printSkippedTenants } from "./rollout-skip";
 
 const RESUME_EXIT_CODES = {
   ...ROLLOUT_EXIT_CODES,
-  2: "something is left to do: another gate, an interruption, a tenant that the targets file doesn't name as it was",
-  3: "refused by a guard: a tenant is not as it was when it was planned",
+  2: "Something remains to be done: another gate, an interruption, or a tenant that the targets file describes differently now",
+  3: "Refused by a blocker: a tenant has changed since it was planned",
 } as const;
 
 export function createRolloutResumeCommand(): Command {

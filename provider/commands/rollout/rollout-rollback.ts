@@ -23,8 +23,8 @@ interface RollbackOptions extends RolloutRunFlags, Consent, SelectionOptions {
 
 const ROLLBACK_EXIT_CODES = {
   ...ROLLOUT_EXIT_CODES,
-  0: "all tenants hold what they held before, but for those that are skipped",
-  2: `${ROLLOUT_EXIT_CODES[2]}, a tenant that the targets file doesn't name as it was, or whose key opens another one now`,
+  0: "All tenants have their earlier state, except skipped ones",
+  2: `${ROLLOUT_EXIT_CODES[2]}, or a tenant that the targets file describes differently now or whose key opens another one`,
 } as const;
 
 /** `rollout rollback`: returns tenants to their state before a rollout. */

@@ -23,10 +23,10 @@ export interface Consent {
 
 /** Exit codes of commands that change tenants. */
 export const ROLLOUT_EXIT_CODES = {
-  0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --revert-drift is for is done",
-  1: "an error, or a tenant failed",
-  2: "something is left to do: no --yes, a gate, an interruption",
-  3: "refused by a guard or by --fail-on, not what was reviewed, or a key opens another tenant",
+  0: "All tenants match their files, except skipped ones; or the changes of --only-expired or --revert-drift are done",
+  1: "An error occurred, or a tenant failed",
+  2: "Something remains to be done: --yes is missing, a gate, an interruption",
+  3: "Refused by a blocker or by --fail-on, not the reviewed plan, or a key opens another tenant",
 } as const;
 
 export function addRunOptions(command: Command): Command {

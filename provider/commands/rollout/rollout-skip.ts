@@ -34,7 +34,10 @@ export function createRolloutSkipCommand(): Command {
         { does: "go on without a tenant", line: 'rollout skip t003 --reason "its key is refused, OPS-412"' },
         { does: "who is skipped now, and why", line: "rollout skip" },
       ],
-      exits: { 0: "it is remembered, or was before; or it was told", 1: "an error; nothing was changed" },
+      exits: {
+        0: "The tenants are skipped, or were before; or the list is printed",
+        1: "An error occurred; nothing was changed",
+      },
     },
   );
 }
@@ -52,7 +55,7 @@ export function createRolloutUnskipCommand(): Command {
         { does: "change a tenant again", line: "rollout unskip t003" },
         { does: "change all tenants again", line: "rollout unskip '*'" },
       ],
-      exits: { 0: "they are not skipped any more", 1: "an error; nothing was changed" },
+      exits: { 0: "The tenants are no longer skipped", 1: "An error occurred; nothing was changed" },
     },
   );
 }

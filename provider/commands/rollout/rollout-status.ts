@@ -29,9 +29,9 @@ export function createRolloutStatusCommand(): Command {
         { does: "for a script", line: "rollout status 20261121-0800-7f3a91 --format json" },
       ],
       exits: {
-        0: "all tenants are as declared, but for those that are skipped",
-        1: "an error, or a tenant failed",
-        2: "it is under way, or waits, or left out a tenant that the targets file doesn't name as it was",
+        0: "All tenants match their files, except skipped ones",
+        1: "An error occurred, or a tenant failed",
+        2: "The rollout is in progress or waiting, or it left out a tenant that the targets file describes differently now",
       },
     },
   );

@@ -22,7 +22,7 @@ export function createRolloutStopCommand(): Command {
         { does: "the newest that is under way", line: "rollout stop" },
         { does: "a certain one", line: "rollout stop 20261121-0800-7f3a91" },
       ],
-      exits: { 0: "it begins no more tenants", 1: "an error" },
+      exits: { 0: "The rollout starts no more tenants", 1: "An error occurred" },
     },
   );
 }
@@ -41,7 +41,7 @@ export function createRolloutAbandonCommand(): Command {
         { does: "the newest that is not finished", line: "rollout abandon" },
         { does: "a certain one", line: "rollout abandon 20261121-0800-7f3a91" },
       ],
-      exits: { 0: "it is abandoned", 1: "an error; nothing was changed" },
+      exits: { 0: "The rollout is abandoned", 1: "An error occurred; nothing was changed" },
     },
   );
 }

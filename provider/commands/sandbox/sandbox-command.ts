@@ -44,8 +44,8 @@ export function createSandboxCommand(): Command {
         { does: "to see how a program bears a limit", line: "sandbox --rate-limit 10/s --retry-after date" },
       ],
       exits: {
-        0: "it was asked to end",
-        1: "an option or a data file can't be used",
+        0: "It was asked to exit",
+        1: "An option or a data file is invalid",
       },
     },
   );

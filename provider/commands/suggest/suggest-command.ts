@@ -37,9 +37,9 @@ export function createSuggestCommand(): Command {
         { does: "write them into the files", line: "suggest --write" },
       ],
       exits: {
-        0: "there is nothing to suggest, or all was written",
-        1: "an error",
-        2: "there are suggestions",
+        0: "There are no suggestions, or all were written",
+        1: "An error occurred",
+        2: "There are suggestions",
       },
     },
   );

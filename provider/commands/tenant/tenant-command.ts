@@ -95,9 +95,9 @@ function createTenantAddCommand(): Command {
       },
     ],
     exits: {
-      0: "it is written, and a first rollout writes nothing at the service",
-      1: "an error; no file was written",
-      2: "a first rollout would bring what of the baseline the tenant lacks, or would be stopped, and it is said by what; or with --pr, a request is left to open",
+      0: "The files are written, and the first rollout writes nothing at the service",
+      1: "An error occurred; no file was written",
+      2: "The first rollout would add missing entries of the baseline, or would be stopped, for the reason shown; with --pr, you still have to open the pull or merge request",
     },
   });
 }

@@ -49,10 +49,10 @@ export function createTenantRemoveCommand(): Command {
       { does: "tell what --destroy would remove at the service", line: "tenant remove acme --destroy" },
     ],
     exits: {
-      0: "it is out of the files, and what else was asked for is done",
-      1: "an error, or a rollout has still to change it; no file was changed",
-      2: "with --destroy or --forget-stack, and without --yes: it is only told; with --pr: a request is left to open",
-      3: "refused: what it would remove at the service is protected, or looks like another tenant's",
+      0: "The tenant is removed from the files, and the requested options are done",
+      1: "An error occurred, or an open rollout still has to change the tenant; no file was changed",
+      2: "With --destroy or --forget-stack, --yes is missing, so the command only shows its plan; with --pr, you still have to open the pull or merge request",
+      3: "Refused: the entries to remove at the service are protected, or seem to belong to another tenant",
     },
   });
 }

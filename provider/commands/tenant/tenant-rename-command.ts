@@ -34,9 +34,9 @@ export function createTenantRenameCommand(): Command {
       },
     ],
     exits: {
-      0: "the tenant has its new name",
-      1: "an error, or a rollout has still to change the tenant; no file was changed",
-      2: "with --pr: a request is left to open",
+      0: "The tenant has its new name",
+      1: "An error occurred, or an open rollout still has to change the tenant; no file was changed",
+      2: "With --pr, you still have to open the pull or merge request",
     },
   });
 }

@@ -55,9 +55,9 @@ export function createWhyCommand(): Command {
       { does: "for a ticket", line: "why partner.example settings/acme.yaml --format markdown" },
     ],
     exits: {
-      0: "all is told",
-      1: "an error; nothing is told",
-      2: "something could not be asked or is not whole, and the story says what",
+      0: "The whole history is printed",
+      1: "An error occurred; nothing is printed",
+      2: "A source could not be read or is incomplete, and the output names it",
     },
   });
 }

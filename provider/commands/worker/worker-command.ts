@@ -34,8 +34,8 @@ export function createWorkerCommand(): Command {
         { does: "two tenants at a time", line: "worker --max-concurrent 2" },
       ],
       exits: {
-        0: "it was asked to end",
-        1: "an error",
+        0: "It was asked to exit",
+        1: "An error occurred",
       },
     },
   );

@@ -29,7 +29,7 @@ describe("email-security lint", () => {
       code: 2,
       stdout: [
         'settings/shared/baseline.yaml:5:5 warning: "mail.evil.example" is covered by "evil.example", which is on the deny list at settings/shared/baseline.yaml:4; take one of the two away (shadowed)',
-        'settings/tenants/b.yaml:4:5 error: "acme-login.example" is refused (allow-look-alike, acme.example): A domain that can be taken for yours is what fraud against you is sent from. If it is meant, say why with the entry: acceptRisk: "…" (allow-look-alike)',
+        'settings/tenants/b.yaml:4:5 error: "acme-login.example" is refused (allow-look-alike, acme.example): Fraud against you often comes from a domain that looks like yours. If it is meant, say why with the entry: acceptRisk: "…" (allow-look-alike)',
         "1 error, 1 warning in 3 files.\n",
       ].join("\n"),
       stderr: "",

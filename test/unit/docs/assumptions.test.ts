@@ -3,7 +3,7 @@ import * as assumptions from "../../../provider/settings/assumptions";
 import { DocsPage } from "../../support/docs-page";
 
 it("documents every assumption with its value", () => {
-  const rows = new DocsPage("reference/assumptions.md").rows("In the code");
+  const rows = new DocsPage("reference/assumptions.md").rows("Constants");
   const told = rows.map(([name = "", value = ""]) => [name.replaceAll("`", ""), value.replaceAll("`", "")]);
   const known = Object.entries(assumptions).map(([name, value]) => [name, JSON.stringify(value)]);
   expect(Object.fromEntries(told)).toEqual(Object.fromEntries(known));

@@ -7,13 +7,13 @@ const page = new DocsPage("reference/environment.md");
 
 /** Tables of what the package itself reads or sets. */
 const OWN = [
-  "The tenant",
-  "A run that is held to a plan",
-  "What a targets file may ask for",
+  "Tenant",
+  "Enforced plan",
+  "Permissions for a targets file",
   "Rollouts",
-  "What a health check hears",
-  "This machine",
-  "Set by the package itself",
+  "Variables of a health check",
+  "Machine",
+  "Internal variables",
 ];
 
 const told = OWN.flatMap((heading) => page.rows(heading).map(([name = ""]) => name.replaceAll("`", "")));

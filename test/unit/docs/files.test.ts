@@ -8,33 +8,33 @@ import { mappingsOf } from "./mappings-of";
 type Told = readonly [page: string, heading: string, column?: number];
 
 const SETTINGS: Readonly<Record<string, Told>> = {
-  "": ["settings-file", "The keys of a file"],
-  policy: ["policy", "The team's policy"],
-  "lists.entries": ["settings-file", "The options of the lists", 1],
-  "lists.vips": ["settings-file", "The options of the lists", 2],
-  remove: ["settings-file", "What is removed"],
-  "vips[]": ["settings-file", "A VIP"],
-  "allow[]": ["settings-file", "An entry of `allow` or `deny`"],
+  "": ["settings-file", "File keys"],
+  policy: ["policy", "Team policy"],
+  "lists.entries": ["settings-file", "List options", 1],
+  "lists.vips": ["settings-file", "List options", 2],
+  remove: ["settings-file", "`remove`"],
+  "vips[]": ["settings-file", "VIPs"],
+  "allow[]": ["settings-file", "Allow and deny entries"],
   "allow[].reviewed": ["settings-file", "`reviewed`"],
   "deny[].reviewed": ["settings-file", "`reviewed`"],
   "vips[].reviewed": ["settings-file", "`reviewed`"],
-  "deny[]": ["settings-file", "An entry of `allow` or `deny`"],
+  "deny[]": ["settings-file", "Allow and deny entries"],
 };
 
-const TENANT: Told = ["tenants-file", "A tenant, and `defaults`"];
+const TENANT: Told = ["tenants-file", "Tenants and `defaults`"];
 
 const TENANTS: Readonly<Record<string, Told>> = {
-  "": ["tenants-file", "The keys of the file"],
+  "": ["tenants-file", "File keys"],
   defaults: TENANT,
   "defaults.key": ["tenants-file", "`key`"],
   "tenants.*": TENANT,
   "tenants.*.key": ["tenants-file", "`key`"],
   "services.*": ["tenants-file", "`services`"],
   notify: ["tenants-file", "`notify`"],
-  "notify.mail": ["tenants-file", "A receiver"],
-  "notify.slack": ["tenants-file", "A receiver"],
-  "notify.teams": ["tenants-file", "A receiver"],
-  "notify.webhook": ["tenants-file", "A receiver"],
+  "notify.mail": ["tenants-file", "Receivers"],
+  "notify.slack": ["tenants-file", "Receivers"],
+  "notify.teams": ["tenants-file", "Receivers"],
+  "notify.webhook": ["tenants-file", "Receivers"],
   "waves[]": ["tenants-file", "`waves`"],
   "waves[].health": ["tenants-file", "`health`"],
   "waves[].health.threats": ["tenants-file", "`threats`"],

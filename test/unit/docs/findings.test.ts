@@ -7,7 +7,7 @@ import { DocsPage } from "../../support/docs-page";
 const page = new DocsPage("reference/findings.md");
 
 it("documents every settings file finding with its level and text", () => {
-  const rows = ["How a file is written", "What is declared", "The team's rules"].flatMap((one) => page.rows(one));
+  const rows = ["File format", "Declarations", "Team policy"].flatMap((one) => page.rows(one));
   const told = rows.map(([code = "", level, text = ""]) => ({ code: code.replaceAll("`", ""), level, text }));
   const known = [...FINDING_RULES.values()].filter(({ code }) => !Object.hasOwn(RISKS, code));
   expect(told.map(({ code }) => code).toSorted()).toEqual(known.map(({ code }) => code).toSorted());
@@ -25,6 +25,6 @@ it("documents every finding that only a plan reports", () => {
   const known = sources.flatMap(
     (text) => text.match(/(?<=(?:code: |isContent \? |OTHER_TENANT_CODE = )")[a-z-]+(?=")/g) ?? [],
   );
-  const told = page.rows("What only a plan can tell").flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
+  const told = page.rows("Findings of a plan").flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
   expect(told.toSorted()).toEqual([...new Set(known)].toSorted());
 });

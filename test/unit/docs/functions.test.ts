@@ -15,7 +15,7 @@ const schema = JSON.parse(readFileSync("provider/dist/plugin/schema.json", "utf8
 
 const page = new DocsPage("reference/functions.md");
 
-const TABLES = ["The lists as they stand", "Detected threats", "Metrics", "What users reported"];
+const TABLES = ["Current lists", "Detected threats", "Metrics", "User reports"];
 
 const rows = TABLES.flatMap((heading) => page.rows(heading));
 

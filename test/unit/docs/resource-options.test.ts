@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { codesIn, DocsPage } from "../../support/docs-page";
 
-const rows = new DocsPage("reference/resource-options.md").rows("Pulumi's options");
+const rows = new DocsPage("reference/resource-options.md").rows("Pulumi resource options");
 
 it("lists the commonly used options and flags", () => {
   const options = rows.flatMap(([option = ""]) => codesIn(option));

@@ -65,5 +65,5 @@ it("documents every Provider argument and its sources", () => {
   const names = Object.keys(schema.provider.inputProperties).toSorted();
   expect(configuration.codes("`Provider`").toSorted()).toEqual(names);
   expect(Object.keys(schema.config.variables).toSorted()).toEqual(names);
-  expect(configuration.codes("Where the settings come from").toSorted()).toEqual(names);
+  expect(configuration.codes("Settings and their sources").toSorted()).toEqual(names);
 });
