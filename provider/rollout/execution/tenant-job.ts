@@ -235,16 +235,19 @@ export function buildStackMarker({
   spec,
   summary,
 }: Pick<ClaimedJob, "job" | "seq" | "spec" | "summary">): StackMarker | undefined {
-  const { added, changed, removed } = summary.planned;
-  // A stack that is taken over without a write, such as a new one, gets a marker too: nothing else says whose it is.
-  const isMarked = spec.task === undefined && (added + changed + removed > 0 || summary.marker === undefined);
+  const { planned, marker, acceptsEmptyTenant: isAccepted = false } = summary;
+  const isChanged = planned.added + planned.changed + planned.removed > 0;
+  const source = { rollout: job.rollout, seq };
   const identity = summary.identity && shrinkIdentity(summary.identity);
-  const known = omitUndefined({ identity });
-  if (isMarked) return { rollout: job.rollout, seq, at: new Date().toISOString(), ...known };
-  if (summary.marker === undefined) return undefined;
+  const known = omitUndefined({ identity, acceptedSeq: isAccepted ? seq : marker?.acceptedSeq });
+  // A stack that is taken over without a write, such as a new one, gets a marker too: nothing else says whose it is.
+  if (spec.task === undefined && (isChanged || marker === undefined)) {
+    return { ...source, at: new Date().toISOString(), ...known, ...(isChanged ? {} : { isUnchanged: true }) };
+  }
+  if (marker === undefined) return undefined;
   // An earlier release left no identity. What is remembered is wrong where a person says so.
-  const isRenewed = summary.acceptsEmptyTenant === true || summary.marker.identity === undefined;
-  return { ...summary.marker, ...(isRenewed ? known : {}) };
+  const isRenewed = identity !== undefined && (isChanged || isAccepted || marker.identity === undefined);
+  return { ...marker, ...(isRenewed ? { ...known, identitySource: source } : {}) };
 }
 
 /** The planned state of the tenant, as environment variables of the provider. */

@@ -21,7 +21,10 @@ export interface IdentityRecord {
   readonly name: string;
   /** The place in the targets file. Absent if the file doesn't declare the tenant, or isn't available. */
   readonly place?: Place;
+  /** The rollout that read it. */
   readonly rollout: string;
+  /** The rollout's position in the order in which rollouts started. 0 in journals of earlier releases. */
+  readonly seq: number;
   readonly identity: TenantIdentity;
   /** The fingerprint of the domains of its people. */
   readonly fingerprint?: string;
@@ -38,6 +41,8 @@ export interface IdentityReading {
   /** Which rollouts started before: those with a lower number, and of the same number those that started earlier. */
   readonly order: readonly [sequence: number, startedAtMs: number];
   readonly identity: TenantIdentity;
+  /** Whether a person said that what was remembered before is wrong. Default: false. */
+  readonly isAccepted?: boolean;
 }
 
 /** The identities that rollouts read, by stack. */
@@ -213,7 +218,7 @@ export function findTenantConflicts(
 export type ReadIdentityRecords = (scope: "declared" | "all") => Promise<IdentityRecords>;
 
 /**
- * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing.
+ * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing, or only older readings.
  *
  * @param markerOf of a stack; undefined where its state has none, or isn't known.
  */
@@ -225,21 +230,44 @@ export function addMarkerRecords(
   return async (scope) => {
     const recordedByStack = new Map(await readRecorded(scope));
     for (const target of targets) {
-      const { stack } = target;
-      const tenant = recordedByStack.has(stack) ? undefined : getMarkerRecord(target, markerOf(target));
-      if (tenant !== undefined) recordedByStack.set(stack, tenant);
+      const tenant = selectIdentityRecord(target, recordedByStack.get(target.stack), markerOf(target));
+      if (tenant !== undefined) recordedByStack.set(target.stack, tenant);
     }
     return recordedByStack;
   };
 }
 
-/** What a rollout left in the state of a tenant's stack. Undefined if there is nothing that identifies a tenant. */
-export function getMarkerRecord(
-  { name, stack, place }: Target,
-  { rollout, identity }: Partial<StackMarker> = {},
+/**
+ * Returns what the last rollout read of a stack's tenant: by a journal, or by the stack's state, where rollouts with other journals leave it.
+ * No other code may decide this. Undefined if neither identifies a tenant.
+ */
+export function selectIdentityRecord(
+  { name, stack, place }: Pick<Target, "name" | "stack" | "place">,
+  recorded: IdentityRecord | undefined,
+  marker: StackMarker | undefined,
 ): IdentityRecord | undefined {
-  if (rollout === undefined || identity === undefined) return undefined;
-  return { stack, name, place, rollout, identity };
+  if (marker?.identity === undefined) return recorded;
+  const { identity, identitySource: { rollout, seq } = marker, acceptedSeq = 0 } = marker;
+  const markerRecord = { stack, name, place, rollout, seq, identity };
+  if (recorded === undefined) return markerRecord;
+  const { earlier = async () => [], fingerprint } = recorded;
+  return {
+    ...(seq > recorded.seq ? markerRecord : recorded),
+    // Any earlier reading counts as the tenant's own, which is all that a journal adds to a newer marker.
+    earlier: async () => selectValidReadings(await earlier(), acceptedSeq),
+    ...(fingerprint === undefined || recorded.seq < acceptedSeq ? {} : { fingerprint }),
+  };
+}
+
+/**
+ * Returns readings of a tenant, the first first, without those before the last one that a person accepted.
+ *
+ * @param acceptedSeq the lowest sequence number of a rollout whose reading counts. Default: any.
+ */
+export function selectValidReadings(readings: readonly IdentityReading[], acceptedSeq = 0): readonly IdentityReading[] {
+  const sorted = readings.toSorted((one, other) => compareReadings(one, other));
+  const start = sorted.findLastIndex(({ isAccepted }) => isAccepted);
+  return sorted.slice(Math.max(0, start)).filter(({ order: [seq] }) => seq >= acceptedSeq);
 }
 
 /**
@@ -294,14 +322,14 @@ async function isOwn(
   if (own === undefined) return false;
   for (const otherTenant of records) {
     const first = await firstIn(otherTenant);
-    if (first === undefined || !isEarlier(own, first)) return false;
+    if (first === undefined || compareReadings(own, first) >= 0) return false;
   }
   return true;
 }
 
-function isEarlier(
+function compareReadings(
   { order: [sequence, startedAtMs] }: IdentityReading,
   { order: [otherSequence, otherStartedAtMs] }: IdentityReading,
-): boolean {
-  return sequence === otherSequence ? startedAtMs < otherStartedAtMs : sequence < otherSequence;
+): number {
+  return sequence - otherSequence || startedAtMs - otherStartedAtMs;
 }

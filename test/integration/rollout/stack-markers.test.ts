@@ -4,6 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { fleetJournal } from "../../support/fleet-journal";
 import { hasShell } from "../engine-setup/workshop";
@@ -14,12 +16,17 @@ import { PlannedFleet } from "./planned-fleet";
 const ROLLOUT = "20261120-1200-abcdef";
 
 /** The state of a stack that a rollout changed, with what its list declared. */
-function stateOf(name: string, identity: TenantIdentity, entries: Record<string, string>): object {
+function stateOf(
+  name: string,
+  identity: TenantIdentity,
+  entries: Record<string, string>,
+  fields: Partial<StackMarker> = {},
+): object {
   const root = "pulumi:pulumi:Stack";
   const parent = "email-security:index:TenantSettings";
   const list = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
   const urn = (types: string, of: string): string => `urn:pulumi:${name}::fleet::${types}::${of}`;
-  const marker = { rollout: ROLLOUT, seq: 1, at: "2026-11-20T12:00:00.000Z", identity };
+  const marker = { rollout: ROLLOUT, seq: 1, at: "2026-11-20T12:00:00.000Z", identity, ...fields };
   return {
     manifest: {},
     resources: [
@@ -130,6 +137,24 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", "j.db"]);
     expect(code, stderr + stdout).toBe(3);
+  });
+
+  it.each([
+    ["of the right tenant", 2, "right.db"],
+    ["of another tenant", 3, "other.db"],
+  ])("prefers a newer marker %s to the journal's record", async (whose, code, file) => {
+    const own = await read("held");
+    const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
+    const [newer, older] = whose === "of the right tenant" ? [own, former] : [former, own];
+    const backend = { PULUMI_BACKEND_URL: `file://${fleet.folder}/state` };
+    const { fingerprint } = resolveStateBackend(backend, fleet.folder);
+    await using journal = await fleetJournal(await openJournalDatabase(join(fleet.folder, file)), fingerprint);
+    await journal.rollout(new Map(), { held: "unchanged" }, "fleet", new Map([["held", { identity: older }]]));
+    fleet.hasState("held", stateOf("held", newer, { "evil.example": "deny" }, { seq: 2, acceptedSeq: 2 }));
+    const planned = await fleet.plan(["--only", "held", "--database", file]);
+    expect(planned.code, planned.stderr + planned.stdout).toBe(code);
+    const destroyed = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", file]);
+    expect(destroyed.code, destroyed.stderr + destroyed.stdout).toBe(code);
   });
 
   it("destroys at an emptied tenant once a person accepts it", async () => {
