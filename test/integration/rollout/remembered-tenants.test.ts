@@ -208,6 +208,15 @@ describe("tenants without VIPs", () => {
     });
   });
 
+  it("reads no mail of an unknown tenant for the site", async () => {
+    const site = ["fleet", "site", "out", "--only", "acme", "--evidence"];
+    const readsMail = () => fleet.requests.some((request) => !request.includes("/settings/"));
+    expect(await fleet.run({}, ...site)).toMatchObject({ code: 0 });
+    expect(readsMail()).toBe(true);
+    expect(await fleet.run({ acme: keyOf("stranger") }, ...site)).toMatchObject({ code: 1 });
+    expect(readsMail()).toBe(false);
+  });
+
   it("reports an unknown tenant's key without comparing its lists", async () => {
     const keys = { acme: keyOf("stranger") };
     const { code, stdout } = await fleet.run(keys, "fleet", "status", "--format", "json");

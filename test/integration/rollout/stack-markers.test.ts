@@ -2,10 +2,12 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
+import type { FleetStatus } from "../../../provider/fleet/status/status-schema";
 import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
+import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { fleetJournal } from "../../support/fleet-journal";
 import { hasShell } from "../engine-setup/workshop";
@@ -147,13 +149,22 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     const [newer, older] = whose === "of the right tenant" ? [own, former] : [former, own];
     const backend = { PULUMI_BACKEND_URL: `file://${fleet.folder}/state` };
-    const { fingerprint } = resolveStateBackend(backend, fleet.folder);
-    await using journal = await fleetJournal(await openJournalDatabase(join(fleet.folder, file)), fingerprint);
-    await journal.rollout(new Map(), { held: "unchanged" }, "fleet", new Map([["held", { identity: older }]]));
+    const database = await openJournalDatabase(join(fleet.folder, file));
+    await using journal = await fleetJournal(database, resolveStateBackend(backend, fleet.folder).fingerprint);
+    const domain = older === own ? "fleet.example" : "gone.example";
+    const fingerprint = buildDomainFingerprint(collectMailDomains([`ceo@${domain}`], true)) ?? "";
+    await journal.rollout(
+      new Map(),
+      { held: "unchanged" },
+      "fleet",
+      new Map([["held", { identity: older, fingerprint }]]),
+    );
     fleet.hasState("held", stateOf("held", newer, { "evil.example": "deny" }, { seq: 2, acceptedSeq: 2 }));
     const planned = await fleet.plan(["--only", "held", "--database", file]);
     expect(planned.code, planned.stderr + planned.stdout).toBe(code);
     const destroyed = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", file]);
+    const status = await fleet.run(["fleet", "status", "--only", "held", "--database", file, "--format", "json"]);
+    expect((JSON.parse(status.stdout) as FleetStatus).tenants[0]?.standing === "key-wrong").toBe(code === 3);
     expect(destroyed.code, destroyed.stderr + destroyed.stdout).toBe(code);
   });
 
