@@ -9,6 +9,7 @@ import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
+import { click } from "../../support/console";
 import { fleetJournal } from "../../support/fleet-journal";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
@@ -166,6 +167,18 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const status = await fleet.run(["fleet", "status", "--only", "held", "--database", file, "--format", "json"]);
     expect((JSON.parse(status.stdout) as FleetStatus).tenants[0]?.standing === "key-wrong").toBe(code === 3);
     expect(destroyed.code, destroyed.stderr + destroyed.stdout).toBe(code);
+  });
+
+  it("keeps a stack with few declarations when a key opens an empty tenant", async () => {
+    await click(fleet.sandbox, "POST", "/vip_employees/remove", { emails: ["ceo-t1@fleet.example"] }, "t1");
+    const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
+    fleet.hasState("t1", stateOf("t1", former, { "gone.example": "deny" }));
+    const destroy = ["tenant", "remove", "t1", "--destroy"];
+    const refused = await fleet.run(destroy);
+    expect(refused.code, refused.stderr + refused.stdout).toBe(3);
+    expect(refused.stdout).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t1");
+    const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t1" });
+    expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
   });
 
   it("destroys at an emptied tenant once a person accepts it", async () => {
