@@ -302,10 +302,19 @@ export async function validateTenantIdentities(
   const wrong: TenantConflict[] = [];
   for (const group of [...groups, ...changedGroups]) {
     const isKeptApart = group.targets.length > 1;
-    const names = [...group.targets, ...group.records].map(({ name }) => name);
-    if (isKeptApart || !(names.every(isAccepted) || (await isOwn(group, readings, all)))) wrong.push(group);
+    if (isKeptApart || !(isAcceptedConflict(group, isAccepted) || (await isOwn(group, readings, all)))) {
+      wrong.push(group);
+    }
   }
   return wrong;
+}
+
+/** Whether a person says of each tenant of a conflict that what is remembered of it is wrong, where one key alone opens it. */
+export function isAcceptedConflict(
+  { targets, records }: TenantConflict,
+  isAccepted: (name: string) => boolean,
+): boolean {
+  return targets.length === 1 && [...targets, ...records].every(({ name }) => isAccepted(name));
 }
 
 /** Whether rollouts read a tenant of the service in the name of the only one that read it now, and in no other name before. */
