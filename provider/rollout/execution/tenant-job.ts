@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createScratchDirectory } from "../../machine/scratch-directory";
-import { getObservedIdentity, isObservedTenant, type ObservedState } from "../../plan/observed-state";
+import { isObservedTenant, type ObservedState } from "../../plan/observed-state";
 import { requirePulumi } from "../../plan/pulumi-cli";
 import { parsePlan } from "../../plan/render/plan-json";
 import {
@@ -17,7 +17,7 @@ import {
 } from "../../resources/tenant-verifier";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
+import { shrinkIdentity } from "../../settings/tenant-identity";
 import { excerpt, quote } from "../../settings/text";
 import { isProcessDeath } from "../engine/engine-causes";
 import type { EnginePool } from "../engine/engine-pool";
@@ -169,11 +169,10 @@ async function applyPlan(
     const requestContext = { environment, getTokens, signal };
     const readObserved = async (): Promise<ObservedState> =>
       (await readTenantLists(target, key, requestContext)).observed;
-    const identify = (observed: ObservedState): TenantIdentity => getObservedIdentity(target.baseUrl, observed);
-    // Another key of this tenant may have been used since the planning.
-    if (wasEmpty(summary)) {
-      await assertNoOtherTenant(claimed, identify(await readObserved()), options.journal, environment);
-    }
+    const assertOwnTenant = async (observed: ObservedState): Promise<void> =>
+      await assertNoOtherTenant(claimed, observed, options.journal, environment, workspace.environment);
+    // Another key of this tenant may have been used since the planning, and the plan of an earlier release doesn't identify it.
+    if (wasEmpty(summary) || summary.identity === undefined) await assertOwnTenant(await readObserved());
     for (const repair of await repairStackFiles(stack)) await options.journal.addNote(claimed, repair);
     const runUp = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
       const up = retryAfterProcessDeath(claimed, options.journal, signal, (mayHavePending) =>
@@ -185,9 +184,7 @@ async function applyPlan(
     const code = result.ok ? undefined : extractErrorCode(new Error(result.message));
     if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
       const observed = await readObserved().catch(() => undefined);
-      if (observed !== undefined) {
-        await assertNoOtherTenant(claimed, identify(observed), options.journal, options.environment);
-      }
+      if (observed !== undefined) await assertOwnTenant(observed);
       const { [PLANNED_IDENTITY_VARIABLE]: plannedIdentity, ...environment } = request.environment;
       const mayBeOwn = observed !== undefined && mayBePlanned(claimed, observed);
       if (code === "ERR_OTHER_TENANT" && plannedIdentity !== undefined && mayBeOwn) {

@@ -1,6 +1,7 @@
 import { formatLineLocation, type Place } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { formatAcceptAdvice } from "../../settings/mail-domains";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { quoteShellWord } from "../../settings/shell-word";
 import {
   describeOtherTenantProof,
@@ -214,6 +215,9 @@ export function findTenantConflicts(
   return [...found, ...unknown];
 }
 
+/** A stack, with the name and place of its tenant if the targets file is at hand. */
+type StackName = Pick<Target, "stack"> & Partial<Pick<Target, "name" | "place">>;
+
 /** Reads the identities of the targets file's tenants from earlier rollouts; with `all`, also of tenants that have left the file. */
 export type ReadIdentityRecords = (scope: "declared" | "all") => Promise<IdentityRecords>;
 
@@ -222,10 +226,10 @@ export type ReadIdentityRecords = (scope: "declared" | "all") => Promise<Identit
  *
  * @param markerOf of a stack; undefined where its state has none, or isn't known.
  */
-export function addMarkerRecords(
+export function addMarkerRecords<T extends StackName>(
   readRecorded: ReadIdentityRecords,
-  targets: readonly Target[],
-  markerOf: (target: Target) => StackMarker | undefined,
+  targets: readonly T[],
+  markerOf: (target: T) => StackMarker | undefined,
 ): ReadIdentityRecords {
   return async (scope) => {
     const recordedByStack = new Map(await readRecorded(scope));
@@ -242,13 +246,14 @@ export function addMarkerRecords(
  * No other code may decide this. Undefined if neither identifies a tenant.
  */
 export function selectIdentityRecord(
-  { name, stack, place }: Pick<Target, "name" | "stack" | "place">,
+  { stack, name, place }: StackName,
   recorded: IdentityRecord | undefined,
   marker: StackMarker | undefined,
 ): IdentityRecord | undefined {
   if (marker?.identity === undefined) return recorded;
   const { identity, identitySource: { rollout, seq } = marker, acceptedSeq = 0 } = marker;
-  const markerRecord = { stack, name, place, rollout, seq, identity };
+  const tenant = { name: name ?? recorded?.name ?? stack, ...omitUndefined({ place: place ?? recorded?.place }) };
+  const markerRecord = { stack, ...tenant, rollout, seq, identity };
   if (recorded === undefined) return markerRecord;
   const { earlier = async () => [], fingerprint } = recorded;
   return {
