@@ -122,6 +122,7 @@ export class RolloutPlanner {
     const record = await journal.getRollout(id);
     if (await this.#context.isLocked(id)) throw buildRolloutRunningError(id, commands);
     const replaced = new Map<string, string>();
+    const undecided = new Set<string>();
     let known = 0;
     let accepting = "";
     for (;;) {
@@ -133,8 +134,8 @@ export class RolloutPlanner {
       );
       if (known === 0) for (const note of rollback.notes) this.#context.log(note);
       const planned = await this.#planRollbackOnce(record, rollback, request).catch((error: unknown) => {
-        const isAttributed = error instanceof SameTenantError && addReplaced(error, replaced);
-        if (!isAttributed || replaced.size === known) throw error;
+        if (error instanceof SameTenantError) addReplaced(error, replaced, undecided);
+        if (replaced.size === known) throw error;
         return undefined;
       });
       if (planned !== undefined && replaced.size === known) {
@@ -144,9 +145,12 @@ export class RolloutPlanner {
       // Its key opens another tenant now: what is left is planned without it.
       if (planned !== undefined) await journal.deleteRollout(planned.id);
       known = replaced.size;
-      const names = rollback.declared.flatMap(({ name, stack }) => (replaced.has(stack) ? [quoteShellWord(name)] : []));
+      const names = rollback.declared.flatMap(({ name, stack }) =>
+        replaced.has(stack) && !undecided.has(stack) ? [quoteShellWord(name)] : [],
+      );
       const condition = "where all that the tenant held then was replaced since";
-      accepting = `Left out, because a key opens another tenant. ${formatAcceptAdvice(condition, this.#context.environment, names.join(","))}`;
+      const advice = formatAcceptAdvice(condition, this.#context.environment, names.join(","));
+      accepting = names.length === 0 ? "" : `Left out, because a key opens another tenant. ${advice}`;
     }
   }
 
@@ -264,23 +268,25 @@ export class RolloutPlanner {
 }
 
 /**
- * Adds the tenants that were read by a wrong key.
+ * Adds the tenants that were read by a wrong key. Where it isn't known which of several keys is wrong, adds the tenants of all of them.
  *
- * @returns whether it is known of each which they are.
+ * @param undecided receives the stacks of the latter, which no person can accept.
  */
-function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>): boolean {
+function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>, undecided: Set<string>): void {
   for (const { targets, records, mismatch, wrongTargets } of groups) {
-    if (wrongTargets.length === 0 || (targets.length > 1 && wrongTargets.length === targets.length)) return false;
-    const owners = [...records, ...targets.filter((target) => !wrongTargets.includes(target))].map(({ name }) =>
-      quote(name),
-    );
-    const reason =
-      mismatch === undefined
-        ? `its key opens the tenant of ${owners.join(", ")}`
-        : `${formatReplacedReason(mismatch.rollout)}: ${mismatch.why}`;
-    for (const { stack } of wrongTargets) replaced.set(stack, reason);
+    const owners = [...records, ...targets.filter((target) => !wrongTargets.includes(target))];
+    for (const target of wrongTargets) {
+      const { stack } = target;
+      const others = owners.length > 0 ? owners : wrongTargets.filter((other) => other !== target);
+      const names = others.map(({ name }) => quote(name)).join(", ");
+      const reason =
+        mismatch === undefined
+          ? `its key opens the ${owners.length > 0 ? "tenant of" : "same tenant as that of"} ${names}`
+          : `${formatReplacedReason(mismatch.rollout)}: ${mismatch.why}`;
+      replaced.set(stack, reason);
+      if (targets.length > 1 && owners.length === 0) undecided.add(stack);
+    }
   }
-  return true;
 }
 
 async function loadModePlanner(mode: RolloutMode): Promise<TenantPlanner> {

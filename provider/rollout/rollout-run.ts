@@ -15,6 +15,7 @@ import { getOperatorName } from "./model/origin";
 import { RolloutError } from "./model/rollout-error";
 import type { RolloutEvent } from "./model/rollout-event";
 import type { RolloutReport } from "./model/rollout-report";
+import { getMarkerSequence } from "./model/stack-marker";
 import type { Target } from "./model/target";
 import type { RolloutState } from "./model/wave";
 import { RolloutNotifier } from "./notify/rollout-notifier";
@@ -163,7 +164,7 @@ export class RolloutRun {
       const isNew = startedAtMs === undefined;
       const leavesLocks = !isNew || tenants.some(({ state }) => state === "pending");
       using locks = this.#context.openLocks(spec);
-      const nextSequences = tenants.map(({ summary }) => (summary?.marker?.seq ?? 0) + 1);
+      const nextSequences = tenants.map(({ summary }) => (summary?.marker ? getMarkerSequence(summary.marker) + 1 : 1));
       const minSequence = Math.max(await journal.getNextSequence(), ...nextSequences);
       const sequence = leavesLocks ? await locks.begin(await journal.getRollout(id), minSequence) : minSequence;
       try {

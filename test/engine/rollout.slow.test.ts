@@ -100,6 +100,7 @@ function withMarker(resources: readonly Resource[]): Resource[] {
     seq: 3,
     at: expect.any(String),
     identity: expect.anything(),
+    isUnchanged: true,
   };
   return resources.map((resource) =>
     resource["type"] === "pulumi:pulumi:Stack" ? { ...resource, outputs: { emailSecurityRollout } } : resource,

@@ -182,6 +182,23 @@ describe("missing journal", () => {
   });
 });
 
+it("prefers the newer reading of a rollout with another journal", async () => {
+  await using fleet = await startFleet();
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(0);
+  const moved = { T1_KEY: fleet.keyOf("stranger") };
+  const accepting = { ...moved, EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t1" };
+  const accepted = await run(fleet, accepting, "rollout", "--yes", "--database", "other.db");
+  expect(accepted.code, accepted.output).toBe(0);
+  expect(writesOf(fleet)).toEqual([]);
+  expect(await standings(fleet, moved)).toEqual(["in-step", "drifted", "in-step"]);
+  expect(await standings(fleet)).toEqual(["in-step", "key-wrong", "in-step"]);
+  const former = await fleet.rollout("--yes");
+  expect(former.code, former.output).toBe(3);
+  const current = await run(fleet, moved, "rollout", "--yes");
+  expect(current.code, current.output).toBe(0);
+});
+
 it("recovers from keys swapped in the first rollout as advised", async () => {
   await using fleet = await startFleet();
   const swapped = { T1_KEY: fleet.keyOf("t2"), T2_KEY: fleet.keyOf("t1") };

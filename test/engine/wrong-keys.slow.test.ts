@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_JOURNAL, openJournalDatabase } from "../../provider/rollout/database/open-database";
 import { type EndedCommand, Fleet, keyVariable } from "../support/fleet";
 
 /*
@@ -145,6 +147,31 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
   const own = await fleet.rollout("resume");
   expect(own.code, own.output).toBe(0);
   await fleet.targets({ about: aboutOf });
+});
+
+it("compares the tenant of an earlier release's plan with earlier rollouts", async () => {
+  const value = await planned();
+  const database = await openJournalDatabase(join(fleet.folder, DEFAULT_JOURNAL));
+  for (const { name, rollout, summary } of await database.query(
+    "SELECT name, rollout, summary FROM rollout_tenants WHERE state = 'pending'",
+  )) {
+    const { identity: _identity, lasting: _lasting, ...rest } = JSON.parse(String(summary)) as Record<string, unknown>;
+    await database.query("UPDATE rollout_tenants SET summary = $3 WHERE name = $1 AND rollout = $2", [
+      String(name),
+      String(rollout),
+      JSON.stringify(rest),
+    ]);
+  }
+  await database.close();
+  const wrong = await run({ T1_KEY: keyOf("t2", "console") }, "rollout", "resume");
+  expect(wrong.code, wrong.output).toBe(1);
+  const { error } = wrong.report().tenants.find(({ name }) => name === "t1") ?? {};
+  expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
+  expect(error?.message).toContain('opens the tenant of "t2"');
+  const own = await fleet.rollout("resume");
+  expect(own.code, own.output).toBe(0);
+  expect(fleet.holds("t1")).toContain(`deny ${value}`);
+  values.push(value);
 });
 
 it("resumes a tenant with many entries added since planning", async () => {

@@ -159,6 +159,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     confirmedDistinct: distinctFrom,
     existingTenants,
     remembered: recordedTenants,
+    environment: process.env,
   };
   const addition = planTenantAddition(placed, observed, { ...additionOptions, ...(stack && { stack }) });
   const { stdout } = process;

@@ -139,6 +139,9 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         const isNew = state === undefined ? (lastApplied?.rolloutCount ?? 0) > 0 : !state.exists;
         return { unknownRollout: isNew ? "never-rolled-out" : "not-known" };
       };
+      const record = (await remembered)?.get(target.stack);
+      // A rollout with another journal may have read the tenant later.
+      const fingerprint = (record ?? applied)?.fingerprint ?? getFingerprint(readState());
       const accepting = { environment: reach.environment, name: target.name };
       const differences = await compareTenant(
         settings,
@@ -146,32 +149,25 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         readLastDeclared,
         getServiceHost(target),
         accepting,
-        applied?.fingerprint ?? getFingerprint(readState()),
+        fingerprint,
       );
+      const compare = compareWith(target.baseUrl, observed);
+      const mismatch = await findReplacedTenant(target, record, reach.environment, compare);
       // Reports the data only after the identity check, because nobody here may see the data of another tenant.
-      observer?.onObserved(target.name, observed);
-      if (observer?.onMail !== undefined) {
+      if (mismatch === undefined) observer?.onObserved(target.name, observed);
+      if (mismatch === undefined && observer?.onMail !== undefined) {
         observer.onMail(target.name, await readMailHistory({ client, now: now(), vips: observed.vips.keys() }));
       }
       const identity = getObservedIdentity(target.baseUrl, observed);
       const isNew = applied === undefined && pending === undefined && readState()?.exists !== true;
       const newTenant = { target, desired: buildDesiredState(settings, undefined), observed, identity };
       const formerStack = isNew ? await formerStacks.find(newTenant) : undefined;
-      const optionalFields = omitUndefined({
-        formerStack,
-        mismatch: await findReplacedTenant(
-          target,
-          (await remembered)?.get(target.stack),
-          reach.environment,
-          compareWith(target.baseUrl, observed),
-        ),
-      });
       return {
         ...differences,
         readAt: observed.readAt,
         holds: countEntries(observed),
         identity,
-        ...optionalFields,
+        ...omitUndefined({ formerStack, mismatch }),
       };
     },
     onSettled: (target, read) => {

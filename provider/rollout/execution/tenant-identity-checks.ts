@@ -1,4 +1,5 @@
 import { formatLineLocation } from "../../files/finding";
+import { getObservedIdentity, type ObservedState } from "../../plan/observed-state";
 import { TENANT_SOURCE_VARIABLE } from "../../resources/configuration";
 import { PLANNED_IDENTITY_VARIABLE } from "../../resources/tenant-verifier";
 import { isEmptyTenantAccepted } from "../../settings/mail-domains";
@@ -8,8 +9,15 @@ import { readIdentityRecords } from "../journal/identity-records";
 import type { Journal } from "../journal/journal";
 import type { ClaimedJob, TenantSummary } from "../journal/rollout-record";
 import type { Target } from "../model/target";
+import { listStackNames, readMarkerFile } from "../stack/state-file";
 import { describeKeySource } from "../targets/read-key";
-import { findTenantConflicts, SameTenantError, validateTenantIdentities } from "../targets/tenant-conflicts";
+import {
+  addMarkerRecords,
+  findTenantConflicts,
+  SameTenantError,
+  validateTenantIdentities,
+} from "../targets/tenant-conflicts";
+import { compareWith, findReplacedTenant } from "../targets/tenant-replacement";
 
 /*
  * When a rollout is resumed, a key may open a different tenant than at planning time. The writing process already compares the state that
@@ -36,25 +44,48 @@ export function wasEmpty({ identity }: TenantSummary): boolean {
 }
 
 /**
- * Asserts that what was read isn't what rollouts read of another tenant, nor a tenant that no rollout read.
+ * Asserts that what was read isn't what rollouts read of another tenant, nor a tenant that no rollout read. The plan of an earlier release
+ * doesn't say whose tenant it is, so that the tenant is also compared with earlier rollouts.
  *
  * @param environment may say that what rollouts remember of the tenant is wrong.
+ * @param stateEnvironment of the Pulumi CLI, with the state backend.
  * @throws {SameTenantError} (`ERR_OTHER_TENANT`)
+ * @throws {OtherTenantError}
  */
 export async function assertNoOtherTenant(
-  { target, spec: { project, backend } }: ClaimedJob,
-  identity: TenantIdentity,
-  { database }: Journal,
+  { job, target, spec: { project, backend }, summary, attempt }: ClaimedJob,
+  observed: ObservedState,
+  journal: Journal,
   environment: NodeJS.ProcessEnv,
+  stateEnvironment: NodeJS.ProcessEnv,
 ): Promise<void> {
+  const identity = getObservedIdentity(target.baseUrl, observed);
   if (isEmptyIdentity(identity)) return;
   const scope = { project, ...omitUndefined({ backend }) };
+  const stackFiles = { backend: stateEnvironment["PULUMI_BACKEND_URL"], project };
+  const otherStacks = listStackNames(stackFiles).filter((stack) => stack !== target.stack);
+  const readRecords = addMarkerRecords(
+    async () => await readIdentityRecords(journal.database, scope, [], "all"),
+    [target, ...otherStacks.map((stack) => ({ stack }))],
+    ({ stack }) => readMarkerFile({ ...stackFiles, stack }) ?? (stack === target.stack ? summary.marker : undefined),
+  );
+  const records = await readRecords("all");
+  const isIdentified = summary.identity !== undefined;
+  // Without an identity, the tenant may be new, and one of the past with a new name.
+  const tenants = isIdentified ? [] : await journal.listTenants(job.rollout);
+  const stacks = new Set(tenants.map((tenant) => tenant.target.stack));
+  const currentRecords = isIdentified ? records : new Map([...records].filter(([stack]) => stacks.has(stack)));
   const duplicates = await validateTenantIdentities(
     new Map([[target, identity]]),
-    async () => await readIdentityRecords(database, scope, [], "all"),
+    async (names) => (names === "declared" ? currentRecords : records),
     (name) => isEmptyTenantAccepted(environment, name),
   );
   if (duplicates.length > 0) throw new SameTenantError(duplicates, "Nothing was written to it.");
+  // An attempt that was interrupted may have replaced what identified the tenant.
+  if (isIdentified || attempt > 1) return;
+  const compare = compareWith(target.baseUrl, observed);
+  const error = await findReplacedTenant(target, records.get(target.stack), environment, compare);
+  if (error !== undefined) throw error;
 }
 
 /**

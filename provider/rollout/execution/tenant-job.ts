@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createScratchDirectory } from "../../machine/scratch-directory";
-import { getObservedIdentity, isObservedTenant, type ObservedState } from "../../plan/observed-state";
+import { isObservedTenant, type ObservedState } from "../../plan/observed-state";
 import { requirePulumi } from "../../plan/pulumi-cli";
 import { parsePlan } from "../../plan/render/plan-json";
 import {
@@ -17,7 +17,7 @@ import {
 } from "../../resources/tenant-verifier";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
+import { shrinkIdentity } from "../../settings/tenant-identity";
 import { excerpt, quote } from "../../settings/text";
 import { isProcessDeath } from "../engine/engine-causes";
 import type { EnginePool } from "../engine/engine-pool";
@@ -169,11 +169,10 @@ async function applyPlan(
     const requestContext = { environment, getTokens, signal };
     const readObserved = async (): Promise<ObservedState> =>
       (await readTenantLists(target, key, requestContext)).observed;
-    const identify = (observed: ObservedState): TenantIdentity => getObservedIdentity(target.baseUrl, observed);
-    // Another key of this tenant may have been used since the planning.
-    if (wasEmpty(summary)) {
-      await assertNoOtherTenant(claimed, identify(await readObserved()), options.journal, environment);
-    }
+    const assertOwnTenant = async (observed: ObservedState): Promise<void> =>
+      await assertNoOtherTenant(claimed, observed, options.journal, environment, workspace.environment);
+    // Another key of this tenant may have been used since the planning, and the plan of an earlier release doesn't identify it.
+    if (wasEmpty(summary) || summary.identity === undefined) await assertOwnTenant(await readObserved());
     for (const repair of await repairStackFiles(stack)) await options.journal.addNote(claimed, repair);
     const runUp = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
       const up = retryAfterProcessDeath(claimed, options.journal, signal, (mayHavePending) =>
@@ -185,9 +184,7 @@ async function applyPlan(
     const code = result.ok ? undefined : extractErrorCode(new Error(result.message));
     if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
       const observed = await readObserved().catch(() => undefined);
-      if (observed !== undefined) {
-        await assertNoOtherTenant(claimed, identify(observed), options.journal, options.environment);
-      }
+      if (observed !== undefined) await assertOwnTenant(observed);
       const { [PLANNED_IDENTITY_VARIABLE]: plannedIdentity, ...environment } = request.environment;
       const mayBeOwn = observed !== undefined && mayBePlanned(claimed, observed);
       if (code === "ERR_OTHER_TENANT" && plannedIdentity !== undefined && mayBeOwn) {
@@ -235,16 +232,19 @@ export function buildStackMarker({
   spec,
   summary,
 }: Pick<ClaimedJob, "job" | "seq" | "spec" | "summary">): StackMarker | undefined {
-  const { added, changed, removed } = summary.planned;
-  // A stack that is taken over without a write, such as a new one, gets a marker too: nothing else says whose it is.
-  const isMarked = spec.task === undefined && (added + changed + removed > 0 || summary.marker === undefined);
+  const { planned, marker, acceptsEmptyTenant: isAccepted = false } = summary;
+  const isChanged = planned.added + planned.changed + planned.removed > 0;
+  const source = { rollout: job.rollout, seq };
   const identity = summary.identity && shrinkIdentity(summary.identity);
-  const known = omitUndefined({ identity });
-  if (isMarked) return { rollout: job.rollout, seq, at: new Date().toISOString(), ...known };
-  if (summary.marker === undefined) return undefined;
+  const known = omitUndefined({ identity, acceptedSeq: isAccepted ? seq : marker?.acceptedSeq });
+  // A stack that is taken over without a write, such as a new one, gets a marker too: nothing else says whose it is.
+  if (spec.task === undefined && (isChanged || marker === undefined)) {
+    return { ...source, at: new Date().toISOString(), ...known, ...(isChanged ? {} : { isUnchanged: true }) };
+  }
+  if (marker === undefined) return undefined;
   // An earlier release left no identity. What is remembered is wrong where a person says so.
-  const isRenewed = summary.acceptsEmptyTenant === true || summary.marker.identity === undefined;
-  return { ...summary.marker, ...(isRenewed ? known : {}) };
+  const isRenewed = identity !== undefined && (isChanged || isAccepted || marker.identity === undefined);
+  return { ...marker, ...(isRenewed ? { ...known, identitySource: source } : {}) };
 }
 
 /** The planned state of the tenant, as environment variables of the provider. */

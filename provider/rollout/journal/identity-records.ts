@@ -38,7 +38,8 @@ export function selectIdentityRecords(
       const lastRead = isNewer ? pending : applied;
       if (lastRead?.identity === undefined) return [];
       const { name = lastRead.name, place } = declared.get(stack) ?? {};
-      const { rollout, identity, fingerprint } = lastRead;
+      const { identity, fingerprint } = lastRead;
+      const { id: rollout, seq = 0 } = (isNewer ? undefined : applied?.identityOrder) ?? lastRead.order;
       return [
         [
           stack,
@@ -46,6 +47,7 @@ export function selectIdentityRecords(
             stack,
             name,
             rollout,
+            seq,
             identity,
             earlier: async () => await readEarlier(stack),
             ...omitUndefined({ place, fingerprint }),

@@ -5,7 +5,7 @@ import { decodeJson, decodeTime } from "../database/stored-values";
 import { readJournalVersion, SKIPS_VERSION } from "../database/tables";
 import type { Target } from "../model/target";
 import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
-import type { IdentityReading } from "../targets/tenant-conflicts";
+import { type IdentityReading, selectValidReadings } from "../targets/tenant-conflicts";
 import { JournalReader } from "./journal-reader";
 import { getLastingIdentity } from "./lasting-identity";
 import { compareRollouts, type RolloutOrder, resolveSequenceSql } from "./rollout-order";
@@ -24,10 +24,7 @@ export interface LastAppliedRollouts {
   readonly otherBackendCount: number;
   /** Returns a rollout's settings files as they were at planning time. */
   readonly readFiles: (rollout: string) => Promise<PackedFiles>;
-  /**
-   * What all rollouts read of the tenant of a stack, the first first. Where a person said that what was remembered is wrong, only that
-   * rollout and those after it.
-   */
+  /** What all rollouts read of the tenant of a stack, by {@link selectValidReadings}. */
   readonly readEarlier: (stack: string) => Promise<readonly IdentityReading[]>;
 }
 
@@ -43,6 +40,8 @@ export interface StackRollouts {
 export interface AppliedRollout extends ObservedTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
+  /** The later rollout that only removed what had expired, or reverted drift, and read the identity. Absent: no such rollout. */
+  readonly identityOrder?: RolloutOrder;
   readonly wave: string;
   readonly state: "done" | "unchanged";
   /** The time in milliseconds since 1970. */
@@ -134,7 +133,7 @@ export async function readLastApplied(
       const isRead = task !== undefined && record !== undefined && compareRollouts(task.record, record) > 0;
       appliedRollout = {
         ...named,
-        ...(isRead ? identifiedBy(task.row) : {}),
+        ...(isRead ? { ...identifiedBy(task.row), identityOrder: toRolloutOrder(task.record) } : {}),
         state: String(lastRow["state"]) as AppliedRollout["state"],
         // An unchanged tenant was never started, so it gets the start time of the rollout.
         atMs: decodeTime(lastRow["finished_at"]) ?? decodeTime(lastRow["started_at"]) ?? 0,
@@ -193,17 +192,9 @@ async function earlierIn(
     const { identity, acceptsEmptyTenant } = decodeJson<TenantSummary>(row["summary"]);
     if (record?.startedAtMs === undefined || !hasStarted || identity === undefined) return [];
     const order = [record.seq ?? 0, record.startedAtMs] as const;
-    return [{ record, reading: { order, identity }, isAccepted: acceptsEmptyTenant === true }];
+    return [{ order, identity, isAccepted: acceptsEmptyTenant === true }];
   });
-  const sorted = read.toSorted((one, other) => compareRollouts(one.record, other.record));
-  return sorted
-    .slice(
-      Math.max(
-        0,
-        sorted.findLastIndex(({ isAccepted }) => isAccepted),
-      ),
-    )
-    .map(({ reading }) => reading);
+  return selectValidReadings(read);
 }
 
 /** What the newest rollouts that revert drift or remove what has expired read of each stack: they may have replaced rows of before. */

@@ -1,4 +1,5 @@
 import { omitUndefined } from "../../settings/omit-undefined";
+import { selectValidReadings } from "../targets/tenant-conflicts";
 import type { LastAppliedRollouts, StackRollouts } from "./last-applied";
 import { compareRollouts, type RolloutOrder } from "./rollout-order";
 
@@ -27,7 +28,7 @@ export function mergeLastApplied(sources: readonly LastAppliedRollouts[]): LastA
     },
     readEarlier: async (stack) => {
       const read = await Promise.all(sources.map(async ({ readEarlier }) => await readEarlier(stack)));
-      return read.flat().sort(({ order: [one, at] }, { order: [other, than] }) => one - other || at - than);
+      return selectValidReadings(read.flat());
     },
   };
 }

@@ -4,9 +4,9 @@ import type { TenantIdentity } from "../../settings/tenant-identity";
 
 /**
  * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
- * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, leaves the marker as it
- * was. It adds the identity where the marker has none, and replaces it where a person says that it is wrong. A rollout that changes nothing
- * leaves a marker in a stack that has none.
+ * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, doesn't name itself as
+ * the last one. It renews the identity where it changes the tenant, where the marker has none, and where a person says that it is wrong. A
+ * rollout that changes nothing leaves a marker in a stack that has none.
  */
 export interface StackMarker {
   readonly rollout: string;
@@ -16,6 +16,12 @@ export interface StackMarker {
   readonly at: string;
   /** What identified the tenant then, so that a run without the journal knows it by its key. Absent in what an earlier release left. */
   readonly identity?: TenantIdentity;
+  /** The rollout that read the identity. Default: the one that the marker names. */
+  readonly identitySource?: Pick<StackMarker, "rollout" | "seq">;
+  /** The last rollout for which a person said that what was remembered of the tenant is wrong, as a sequence number. Default: none. */
+  readonly acceptedSeq?: number;
+  /** Whether the rollout took over the stack without a change of the tenant. Default: false. */
+  readonly isUnchanged?: boolean;
 }
 
 export const MARKER_OUTPUT = "emailSecurityRollout";
@@ -46,11 +52,14 @@ const identity = z.object({
     .exactOptional(),
 });
 
-const markerSchema = z.object({
-  rollout: z.string().regex(/^\d{8}-\d{4}-[0-9a-f]{6}$/),
-  seq: z.int().min(1),
+const rolloutSchema = z.object({ rollout: z.string().regex(/^\d{8}-\d{4}-[0-9a-f]{6}$/), seq: z.int().min(1) });
+
+const markerSchema = rolloutSchema.extend({
   at: z.iso.datetime(),
-  identity: z.unknown(),
+  identity: identity.optional().catch(undefined),
+  identitySource: rolloutSchema.optional().catch(undefined),
+  acceptedSeq: z.int().min(1).optional().catch(undefined),
+  isUnchanged: z.boolean().optional().catch(undefined),
 });
 
 /**
@@ -62,7 +71,10 @@ export function readStackMarker(exportedState: unknown): StackMarker | undefined
   const { data } = stackStateSchema.safeParse(exportedState);
   const root = data?.deployment.resources.find(({ type }) => type === "pulumi:pulumi:Stack");
   const { data: found } = markerSchema.safeParse(root?.outputs?.[MARKER_OUTPUT]);
-  if (found === undefined) return undefined;
-  const { rollout, seq, at } = found;
-  return { rollout, seq, at, ...omitUndefined({ identity: identity.safeParse(found.identity).data }) };
+  return found && omitUndefined(found);
+}
+
+/** The highest sequence number in a marker. Each later rollout of the stack gets a higher one. */
+export function getMarkerSequence({ seq, identitySource }: StackMarker): number {
+  return Math.max(seq, identitySource?.seq ?? 0);
 }

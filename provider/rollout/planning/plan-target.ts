@@ -38,7 +38,7 @@ import { type RequestContext, useTargetClient } from "../probing/target-client";
 import { describeTruncatedState, removeTruncatedAttributes } from "../stack/repair-file-backend";
 import { createStackCommands } from "../stack/stack-commands";
 import { readStateFile } from "../stack/state-file";
-import { getMarkerRecord, type IdentityRecords } from "../targets/tenant-conflicts";
+import { type IdentityRecords, selectIdentityRecord } from "../targets/tenant-conflicts";
 import { formatReplacedReason } from "../targets/tenant-replacement";
 import {
   buildRenamedTenantBlocker,
@@ -183,7 +183,8 @@ export async function preparePlan(
   const desired = buildDesiredState(settings, stack.known, findings);
   const { observed, host } = await readTenantLists(target, key, context.requestContext, requestPolicy);
   const comparison = buildTenantPlan(target, settings, desired, observed, host, context);
-  const before = (await context.readIdentityRecords?.())?.get(target.stack) ?? getMarkerRecord(target, stack.marker);
+  const recordedByStack = await context.readIdentityRecords?.();
+  const before = selectIdentityRecord(target, recordedByStack?.get(target.stack), stack.marker);
   const guard = await findReplacedTenantBlocker(target, observed, stack.known, before, context.acceptanceEnvironment);
   if (guard !== undefined && before !== undefined) {
     const identity = getObservedIdentity(target.baseUrl, observed);

@@ -139,7 +139,11 @@ function describeTenantStates(report: RolloutReport): SafeText {
       states.includes(tenant.state);
   const startedTenants = tenants.filter(({ attempts }) => attempts > 0);
   const unfinishedTenants = startedTenants.filter(isInState("pending", "released", "running"));
-  const failed = startedTenants.filter(isInState("failed"));
+  // This error comes before the first write. An earlier attempt may have written all the same.
+  const isRefused = ({ state, attempts, error }: TenantReport): boolean =>
+    state === "failed" && attempts === 1 && error?.code === "ERR_OTHER_TENANT";
+  const refused = tenants.filter(isRefused);
+  const failed = startedTenants.filter((tenant) => isInState("failed")(tenant) && !isRefused(tenant));
   const skipped = startedTenants.filter(isInState("skipped"));
   const untouched = tenants.filter((tenant) => tenant.attempts === 0 && !isInState("unchanged")(tenant));
   const partialTexts = [
@@ -157,6 +161,9 @@ function describeTenantStates(report: RolloutReport): SafeText {
   return [
     [
       ...(untouched.length > 0 ? [`Not begun, and as before: ${formatCount(untouched.length, "tenant")}.`] : []),
+      ...(refused.length > 0
+        ? [`As before, since the key opens another tenant: ${formatCount(refused.length, "tenant")}.`]
+        : []),
       ...(partialTexts.length > 0
         ? [`May be changed in part: ${joinWithAnd(partialTexts.map((part) => [part])).join("")}.`]
         : []),

@@ -22,7 +22,8 @@ import {
 import { hasDeclarations } from "../planning/replaced-tenant";
 import type { RequestPolicy } from "../probing/address-health";
 import type { RunInSlot } from "../probing/plan-all-targets";
-import { formatReplacedReason } from "../targets/tenant-replacement";
+import { selectIdentityRecord } from "../targets/tenant-conflicts";
+import { compareWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
 import { invertChanges, type RollbackLists } from "./inverse-changes";
 import { renderRollbackSettings } from "./rollback-settings";
 
@@ -82,16 +83,22 @@ export async function planTenantRollback(
   const plan = buildTenantPlan(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
   const seen = buildTenantIdentification(target, desired, observed, plan);
-  if (identity !== undefined && !isEmptyTenantAccepted(context.acceptanceEnvironment, target.name)) {
-    const isSame = isObservedTenant(identity, target.baseUrl, observed);
+  if (!isEmptyTenantAccepted(context.acceptanceEnvironment, target.name)) {
+    const isSame = identity && isObservedTenant(identity, target.baseUrl, observed);
     // What it held before is not given back to a tenant that holds nothing of what identified it. Nor was an empty one rolled back while
     // its stack still has declarations.
     const isEmptied =
       isSame === undefined &&
+      identity !== undefined &&
       !isEmptyIdentity(identity) &&
       (plan.changes.length > 0 || (isEmptyIdentity(seen.identity) && hasDeclarations(stack.known)));
-    if (isSame === false || isEmptied) {
-      context.onReplacedTenant?.(target, { reason: formatReplacedReason(rollout), identity: seen.identity });
+    const recorded = (await context.readIdentityRecords?.())?.get(target.stack);
+    // A person may have accepted another tenant since.
+    const last = selectIdentityRecord(target, recorded, stack.marker);
+    const isReplaced = last && (await isReplacedTenant(last, compareWith(target.baseUrl, observed)));
+    const mismatch = isSame === false || isEmptied ? rollout : isReplaced ? last.rollout : undefined;
+    if (mismatch !== undefined) {
+      context.onReplacedTenant?.(target, { reason: formatReplacedReason(mismatch), identity: seen.identity });
     }
   }
   const planned = buildTargetPlan(target, plan, stack, isDone, context, {

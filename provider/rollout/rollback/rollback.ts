@@ -188,7 +188,7 @@ async function buildChangedElsewhereBlocker(
   id: string,
   { name: tenant, marker, previousMarker }: TenantMarkers,
 ): Promise<PlanBlocker | undefined> {
-  if (marker === undefined || marker.rollout === id) return undefined;
+  if (marker === undefined || marker.rollout === id || marker.isUnchanged === true) return undefined;
   // The rollout failed before it changed the stack.
   if (marker.rollout === previousMarker?.rollout && marker.at === previousMarker.at) return undefined;
   // The caller has already compared the rollouts of this journal.

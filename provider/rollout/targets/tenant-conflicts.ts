@@ -1,6 +1,7 @@
 import { formatLineLocation, type Place } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { formatAcceptAdvice } from "../../settings/mail-domains";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { quoteShellWord } from "../../settings/shell-word";
 import {
   describeOtherTenantProof,
@@ -21,7 +22,10 @@ export interface IdentityRecord {
   readonly name: string;
   /** The place in the targets file. Absent if the file doesn't declare the tenant, or isn't available. */
   readonly place?: Place;
+  /** The rollout that read it. */
   readonly rollout: string;
+  /** The rollout's position in the order in which rollouts started. 0 in journals of earlier releases. */
+  readonly seq: number;
   readonly identity: TenantIdentity;
   /** The fingerprint of the domains of its people. */
   readonly fingerprint?: string;
@@ -38,6 +42,8 @@ export interface IdentityReading {
   /** Which rollouts started before: those with a lower number, and of the same number those that started earlier. */
   readonly order: readonly [sequence: number, startedAtMs: number];
   readonly identity: TenantIdentity;
+  /** Whether a person said that what was remembered before is wrong. Default: false. */
+  readonly isAccepted?: boolean;
 }
 
 /** The identities that rollouts read, by stack. */
@@ -209,37 +215,64 @@ export function findTenantConflicts(
   return [...found, ...unknown];
 }
 
+/** A stack, with the name and place of its tenant if the targets file is at hand. */
+type StackName = Pick<Target, "stack"> & Partial<Pick<Target, "name" | "place">>;
+
 /** Reads the identities of the targets file's tenants from earlier rollouts; with `all`, also of tenants that have left the file. */
 export type ReadIdentityRecords = (scope: "declared" | "all") => Promise<IdentityRecords>;
 
 /**
- * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing.
+ * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing, or only older readings.
  *
  * @param markerOf of a stack; undefined where its state has none, or isn't known.
  */
-export function addMarkerRecords(
+export function addMarkerRecords<T extends StackName>(
   readRecorded: ReadIdentityRecords,
-  targets: readonly Target[],
-  markerOf: (target: Target) => StackMarker | undefined,
+  targets: readonly T[],
+  markerOf: (target: T) => StackMarker | undefined,
 ): ReadIdentityRecords {
   return async (scope) => {
     const recordedByStack = new Map(await readRecorded(scope));
     for (const target of targets) {
-      const { stack } = target;
-      const tenant = recordedByStack.has(stack) ? undefined : getMarkerRecord(target, markerOf(target));
-      if (tenant !== undefined) recordedByStack.set(stack, tenant);
+      const tenant = selectIdentityRecord(target, recordedByStack.get(target.stack), markerOf(target));
+      if (tenant !== undefined) recordedByStack.set(target.stack, tenant);
     }
     return recordedByStack;
   };
 }
 
-/** What a rollout left in the state of a tenant's stack. Undefined if there is nothing that identifies a tenant. */
-export function getMarkerRecord(
-  { name, stack, place }: Target,
-  { rollout, identity }: Partial<StackMarker> = {},
+/**
+ * Returns what the last rollout read of a stack's tenant: by a journal, or by the stack's state, where rollouts with other journals leave it.
+ * No other code may decide this. Undefined if neither identifies a tenant.
+ */
+export function selectIdentityRecord(
+  { stack, name, place }: StackName,
+  recorded: IdentityRecord | undefined,
+  marker: StackMarker | undefined,
 ): IdentityRecord | undefined {
-  if (rollout === undefined || identity === undefined) return undefined;
-  return { stack, name, place, rollout, identity };
+  if (marker?.identity === undefined) return recorded;
+  const { identity, identitySource: { rollout, seq } = marker, acceptedSeq = 0 } = marker;
+  const tenant = { name: name ?? recorded?.name ?? stack, ...omitUndefined({ place: place ?? recorded?.place }) };
+  const markerRecord = { stack, ...tenant, rollout, seq, identity };
+  if (recorded === undefined) return markerRecord;
+  const { earlier = async () => [], fingerprint } = recorded;
+  return {
+    ...(seq > recorded.seq ? markerRecord : recorded),
+    // Any earlier reading counts as the tenant's own, which is all that a journal adds to a newer marker.
+    earlier: async () => selectValidReadings(await earlier(), acceptedSeq),
+    ...(fingerprint === undefined || recorded.seq < acceptedSeq ? {} : { fingerprint }),
+  };
+}
+
+/**
+ * Returns readings of a tenant, the first first, without those before the last one that a person accepted.
+ *
+ * @param acceptedSeq the lowest sequence number of a rollout whose reading counts. Default: any.
+ */
+export function selectValidReadings(readings: readonly IdentityReading[], acceptedSeq = 0): readonly IdentityReading[] {
+  const sorted = readings.toSorted((one, other) => compareReadings(one, other));
+  const start = sorted.findLastIndex(({ isAccepted }) => isAccepted);
+  return sorted.slice(Math.max(0, start)).filter(({ order: [seq] }) => seq >= acceptedSeq);
 }
 
 /**
@@ -274,10 +307,19 @@ export async function validateTenantIdentities(
   const wrong: TenantConflict[] = [];
   for (const group of [...groups, ...changedGroups]) {
     const isKeptApart = group.targets.length > 1;
-    const names = [...group.targets, ...group.records].map(({ name }) => name);
-    if (isKeptApart || !(names.every(isAccepted) || (await isOwn(group, readings, all)))) wrong.push(group);
+    if (isKeptApart || !(isAcceptedConflict(group, isAccepted) || (await isOwn(group, readings, all)))) {
+      wrong.push(group);
+    }
   }
   return wrong;
+}
+
+/** Whether a person says of each tenant of a conflict that what is remembered of it is wrong, where one key alone opens it. */
+export function isAcceptedConflict(
+  { targets, records }: TenantConflict,
+  isAccepted: (name: string) => boolean,
+): boolean {
+  return targets.length === 1 && [...targets, ...records].every(({ name }) => isAccepted(name));
 }
 
 /** Whether rollouts read a tenant of the service in the name of the only one that read it now, and in no other name before. */
@@ -294,14 +336,14 @@ async function isOwn(
   if (own === undefined) return false;
   for (const otherTenant of records) {
     const first = await firstIn(otherTenant);
-    if (first === undefined || !isEarlier(own, first)) return false;
+    if (first === undefined || compareReadings(own, first) >= 0) return false;
   }
   return true;
 }
 
-function isEarlier(
+function compareReadings(
   { order: [sequence, startedAtMs] }: IdentityReading,
   { order: [otherSequence, otherStartedAtMs] }: IdentityReading,
-): boolean {
-  return sequence === otherSequence ? startedAtMs < otherStartedAtMs : sequence < otherSequence;
+): number {
+  return sequence - otherSequence || startedAtMs - otherStartedAtMs;
 }

@@ -4,7 +4,7 @@ import { isEmptyIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import { hasDeclarations, hasHeldDeclarations } from "../planning/replaced-tenant";
-import { getMarkerRecord, type IdentityRecords } from "../targets/tenant-conflicts";
+import { type IdentityRecords, selectIdentityRecord } from "../targets/tenant-conflicts";
 import { findFreeStackName, type TenantPlacement } from "./place-tenant";
 import type { ExistingStack } from "./tenant-addition";
 
@@ -70,7 +70,7 @@ function whyOtherTenant(
   remembered: IdentityRecords,
 ): string | undefined {
   const { stack, baseUrl } = target;
-  const before = remembered.get(stack) ?? getMarkerRecord(target, kept?.marker);
+  const before = selectIdentityRecord(target, remembered.get(stack), kept?.marker);
   if (before !== undefined && !isEmptyIdentity(before.identity)) {
     if (isObservedTenant(before.identity, baseUrl, observed) === true) return undefined;
     return `the rollout ${before.rollout} read another tenant of the service there, by ids and creation dates of entries, or by people`;

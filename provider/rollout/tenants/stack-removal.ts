@@ -4,17 +4,17 @@ import { SettingsFileError } from "../../files/finding";
 import { lintSettings } from "../../files/lint";
 import { createScratchDirectory } from "../../machine/scratch-directory";
 import { buildDesiredState, type StackLists } from "../../plan/desired-state";
-import type { ObservedState } from "../../plan/observed-state";
+import { getObservedIdentity, type ObservedState } from "../../plan/observed-state";
 import type { Plan } from "../../plan/plan";
-import { redactOtherTenantPlan } from "../../plan/plan-redaction";
+import { isOtherTenantPlan, redactOtherTenantPlan } from "../../plan/plan-redaction";
 import { formatPulumiOutput, type PulumiRun } from "../../plan/pulumi-cli";
 import { formatPlanJson } from "../../plan/render/plan-json";
 import { OTHER_TENANT_CODE } from "../../plan/tenant-mismatch";
 import { PLAN_DIGEST_VARIABLE, PLAN_FILE_VARIABLE } from "../../resources/lifecycle/reviewed-plan";
 import type { EmailSecurityError } from "../../settings/email-security-error";
-import { isEmptyTenantAccepted } from "../../settings/mail-domains";
+import { formatAcceptAdvice, isEmptyTenantAccepted, OTHER_TENANT_LEAD } from "../../settings/mail-domains";
 import { omitUndefined } from "../../settings/omit-undefined";
-import type { TenantIdentity } from "../../settings/tenant-identity";
+import { isEmptyIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import { buildExpectedTenantEnv } from "../execution/tenant-identity-checks";
 import { RolloutError } from "../model/rollout-error";
@@ -23,6 +23,7 @@ import type { Target, Targets } from "../model/target";
 import { extractBundle, packFiles } from "../planning/file-bundle";
 import { buildEngineEnvironment, getStackConfigFiles } from "../planning/plan-rollout";
 import { buildTenantPlan, readTargetStack } from "../planning/plan-target";
+import { hasDeclarations } from "../planning/replaced-tenant";
 import type { Grant } from "../rate-limit/rate-limit-broker";
 import { runOnStack } from "../stack/run-on-stack";
 import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
@@ -96,7 +97,7 @@ export async function openStackRemoval<T>(
  * @throws {SettingsFileError} if the settings file can't be used. It determines the protected entries and the owner of the tenant.
  */
 export function planStackRemoval(
-  { target, known, resource }: StackRemoval,
+  stack: StackRemoval,
   observed: ObservedState,
   {
     host,
@@ -110,6 +111,7 @@ export function planStackRemoval(
     readonly environment: NodeJS.ProcessEnv;
   },
 ): Plan {
+  const { target, known, resource } = stack;
   const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [] });
   if (settings === undefined) throw new SettingsFileError(target.settings, findings);
   const { entries, vips } = settings.lists;
@@ -130,11 +132,22 @@ export function planStackRemoval(
   );
   // The user asked for the removal of everything, and confirmed it with the tenant's name.
   const guards = plan.guards.filter(({ code }) => code !== "removal-guard");
-  if (other === undefined) return { ...plan, guards };
-  return redactOtherTenantPlan({
-    ...plan,
-    guards: [{ code: OTHER_TENANT_CODE, message: other.message }, ...guards],
-  });
+  const message =
+    other?.message ?? (isOtherTenantPlan(plan) ? undefined : explainEmptyTenant(stack, observed, environment));
+  if (message === undefined) return { ...plan, guards };
+  return redactOtherTenantPlan({ ...plan, guards: [{ code: OTHER_TENANT_CODE, message }, ...guards] });
+}
+
+/** Explains why an empty tenant may not be the one of a stack with declarations, however few; undefined if nothing indicates that. */
+function explainEmptyTenant(
+  { target: { name, baseUrl }, known }: Pick<StackRemoval, "target" | "known">,
+  observed: ObservedState,
+  environment: NodeJS.ProcessEnv,
+): string | undefined {
+  if (isEmptyTenantAccepted(environment, name) || !hasDeclarations(known)) return undefined;
+  if (!isEmptyIdentity(getObservedIdentity(baseUrl, observed))) return undefined;
+  const advice = formatAcceptAdvice("where all that its stack declared was removed on purpose", environment, name);
+  return `${OTHER_TENANT_LEAD}: it is empty, and the stack has declarations. Check whose key it is. ${advice}`;
 }
 
 /**

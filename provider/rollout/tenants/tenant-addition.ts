@@ -14,12 +14,18 @@ import { parseStackLists } from "../../plan/stack-lists";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { SettingsElement } from "../../settings/entry-fields";
+import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import { buildTenantPlan } from "../planning/plan-target";
 import { readKey } from "../targets/read-key";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
-import { findTenantConflicts, type IdentityRecords, SameTenantError } from "../targets/tenant-conflicts";
+import {
+  findTenantConflicts,
+  type IdentityRecords,
+  isAcceptedConflict,
+  SameTenantError,
+} from "../targets/tenant-conflicts";
 import { type DeclaredTenant, findLikelyTenant, findSharedFiles } from "./declared-tenants";
 import { getIncludePath, type TenantPlacement } from "./place-tenant";
 import type { StackRemoval } from "./stack-removal";
@@ -39,6 +45,8 @@ export interface TenantAdditionOptions {
   readonly existingTenants: readonly DeclaredTenant[];
   /** The identities of the existing tenants from earlier rollouts. Default: none. */
   readonly remembered?: IdentityRecords;
+  /** Says which tenants may be other ones than rollouts remember. */
+  readonly environment: NodeJS.ProcessEnv;
   /** The stack with the tenant's name. Default: unknown. */
   readonly stack?: ExistingStack;
 }
@@ -137,10 +145,13 @@ export function planTenantAddition(
     confirmedDistinct,
     existingTenants,
     remembered,
+    environment,
     stack,
   } = options;
   const readings = new Map([[target, getObservedIdentity(target.baseUrl, observed)]]);
-  const sameTenantGroups = findTenantConflicts(readings, remembered);
+  const sameTenantGroups = findTenantConflicts(readings, remembered).filter(
+    (conflict) => !isAcceptedConflict(conflict, (name) => isEmptyTenantAccepted(environment, name)),
+  );
   if (sameTenantGroups.length > 0) throw new SameTenantError(sameTenantGroups);
   const likelyTenant = findLikelyTenant(
     observed,
@@ -160,7 +171,7 @@ export function planTenantAddition(
   if (settings === undefined) throw buildBaselineError(target.settings, findings);
   const stackLists = stack?.known ?? parseStackLists({}, target.stack, undefined);
   const desired = buildDesiredState(settings, stackLists, findings);
-  const plan = buildTenantPlan(target, settings, desired, observed, host, { acceptanceEnvironment: {} });
+  const plan = buildTenantPlan(target, settings, desired, observed, host, { acceptanceEnvironment: environment });
   const files: ChangedFile[] = [
     { file: target.settings, before: "", after: newFile.text, action: "make" },
     { file: normalize(file), before: textBefore, after: textAfter, ...(isNewFile ? { action: "make" } : {}) },

@@ -1,10 +1,11 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
+import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { click } from "../../support/console";
@@ -18,32 +19,37 @@ import { PlannedFleet } from "./planned-fleet";
  * other one. The real command, with a Pulumi that isn't started.
  */
 
-const ROLLED_OUT = ["t3", "held"];
+const ROLLED_OUT = ["t1", "t3", "held"];
 
 describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
   let fleet: PlannedFleet;
 
   beforeAll(async () => {
     fleet = await PlannedFleet.start();
-    for (const name of ROLLED_OUT) {
-      const parent = "email-security:index:TenantSettings";
-      const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
-      const urn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
-      fleet.hasState(name, {
-        manifest: {},
-        resources: [
-          { urn: urn(parent), type: parent },
-          { urn: urn(`${parent}$${type}`), type, outputs: { entries: { "evil.example": "deny" } } },
-        ],
-      });
-    }
+    for (const name of ROLLED_OUT) writeState(name);
     await recordRollout();
     await removeVips("t4");
   });
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
-  const keyOf = (name: string): string =>
-    fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys.console ?? "";
+  const keyOf = (name: string, label: "ci" | "console" = "console"): string =>
+    fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys[label] ?? "";
+
+  /** Writes the state of a stack. @param marker what a rollout left in it. Default: nothing. */
+  function writeState(name: string, marker?: StackMarker): void {
+    const root = "pulumi:pulumi:Stack";
+    const parent = "email-security:index:TenantSettings";
+    const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
+    const urn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
+    fleet.hasState(name, {
+      manifest: {},
+      resources: [
+        { urn: urn(root), type: root, outputs: marker === undefined ? {} : { emailSecurityRollout: marker } },
+        { urn: urn(parent), type: parent },
+        { urn: urn(`${parent}$${type}`), type, outputs: { entries: { "evil.example": "deny" } } },
+      ],
+    });
+  }
 
   async function read<T>(name: string, use: (client: SettingsClient) => Promise<T>): Promise<T> {
     const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: keyOf(name) });
@@ -70,7 +76,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     }
     const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${fleet.folder}/state` }, fleet.folder);
     const journal = await Journal.open(await openJournalDatabase(join(fleet.folder, "j.db")));
-    const wave = { name: "all", tenants: ROLLED_OUT, maxConcurrent: 2, tolerated: 0, soakMs: 0, gate: false };
+    const wave = { name: "all", tenants: ROLLED_OUT, maxConcurrent: 3, tolerated: 0, soakMs: 0, gate: false };
     const spec = { source: "tenants.yaml", project: "fleet", today: "2026-11-20", services: [], waves: [wave] };
     const targets = ROLLED_OUT.map((name) => ({
       ...targetOf(name, fleet.sandbox.url),
@@ -119,5 +125,36 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     expect(code, stderr + stdout).toBe(2);
     expect(stderr).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t3");
     expect(stderr).toContain("Tenants are left out");
+  });
+
+  it("leaves out two tenants whose keys open the same one", async () => {
+    const keys = { T3_KEY: keyOf("t5"), HELD_KEY: keyOf("t5", "ci") };
+    const { code, stdout, stderr } = await fleet.run(["rollout", "rollback", "--database", "j.db"], keys);
+    expect(code, stderr + stdout).toBe(2);
+    expect(stderr).toContain("Tenants are left out");
+    expect(stderr).not.toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT");
+  });
+
+  describe("after a rollout with another journal", () => {
+    const OTHER = { rollout: "20261127-1200-abcdef", seq: 9, at: "2026-11-27T12:00:00.000Z", isUnchanged: true };
+    afterEach(() => writeState("t3"));
+
+    it("isn't blocked if that rollout changed nothing", async () => {
+      writeState("t3", OTHER);
+      const { code, stdout, stderr } = await fleet.run(["rollout", "rollback", "--database", "j.db"]);
+      expect(code, stderr + stdout).toBe(0);
+      writeState("t3", { ...OTHER, isUnchanged: false });
+      expect(await fleet.run(["rollout", "rollback", "--database", "j.db"])).toMatchObject({ code: 3 });
+    });
+
+    it("leaves out a tenant that isn't the one that a person accepted since", async () => {
+      const identity = await read("t5", async (client) =>
+        getObservedIdentity(fleet.sandbox.url, await readObservedState(client)),
+      );
+      writeState("t3", { ...OTHER, identity, acceptedSeq: 9 });
+      const { code, stdout, stderr } = await fleet.run(["rollout", "rollback", "--database", "j.db"]);
+      expect(code, stderr + stdout).toBe(2);
+      expect(stderr).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t3");
+    });
   });
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
@@ -6,9 +7,10 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
+import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { click } from "../../support/console";
-import { fleetJournal } from "../../support/fleet-journal";
+import { type FleetJournal, fleetJournal } from "../../support/fleet-journal";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
@@ -32,7 +34,23 @@ interface Read {
   }[];
 }
 
+async function readIdentity({ url }: Sandbox, name: string): Promise<TenantIdentity> {
+  const client = new SettingsClient({ baseUrl: url, apiKey: keyOf(name) });
+  try {
+    return getObservedIdentity(url, await readObservedState(client));
+  } finally {
+    await client.close();
+  }
+}
+
+async function openFleetJournal({ folder }: LintedFolder): Promise<FleetJournal> {
+  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${folder}` }, folder);
+  return await fleetJournal(await openJournalDatabase(join(folder, "j.db")), fingerprint);
+}
+
 class RememberedFleet implements AsyncDisposable {
+  /** More variables of the command. */
+  environment: Readonly<Record<string, string>> = {};
   readonly #sandbox: Sandbox;
   readonly folder: LintedFolder;
 
@@ -74,18 +92,14 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     });
     const read = new Map();
     for (const name of SERVICE.slice(0, 4)) {
-      const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: keyOf(name) });
-      const observed = await readObservedState(client);
-      await client.close();
       const people = collectMailDomains(hasPeople ? [`ceo@${name}.example`] : [], true);
       const fingerprint = buildDomainFingerprint(people);
       read.set(name, {
-        identity: getObservedIdentity(sandbox.url, observed),
+        identity: await readIdentity(sandbox, name),
         ...(fingerprint === undefined ? {} : { fingerprint }),
       });
     }
-    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
-    await using journal = await fleetJournal(await openJournalDatabase(folder.path("j.db")), fingerprint);
+    await using journal = await openFleetJournal(folder);
     const files = ["baseline", ...NAMES].map((name): [string, Uint8Array] => {
       const path = `settings/${name}.yaml`;
       return [path, readFileSync(folder.path(path))];
@@ -102,14 +116,23 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     return new RememberedFleet(sandbox, folder);
   }
 
+  /** Records a rollout that read another tenant of the service by a wrong key. */
+  async recordReading(name: string, other: string): Promise<void> {
+    const read = new Map([[name, { identity: await readIdentity(this.#sandbox, other) }]]);
+    await using journal = await openFleetJournal(this.folder);
+    await journal.rollout(new Map(), { [name]: "unchanged" }, "p", read);
+  }
+
   /** @param keys of the tenants that have another one than their own. */
   async run(keys: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandOutcome> {
     this.#sandbox.clearRequests();
     const variables = NAMES.map((name) => [`${name.toUpperCase()}_KEY`, keys[name] ?? keyOf(name)] as const);
     return await emailSecurity(this.folder.folder, [...args, "--database", "j.db"], {
       ...Object.fromEntries(variables),
-      EMAIL_SECURITY_KEY_VARIABLES: variables.map(([name]) => name).join(","),
+      EMAIL_SECURITY_KEY_VARIABLES: [...variables.map(([name]) => name), "STRANGER_KEY"].join(","),
       PULUMI_BACKEND_URL: `file://${this.folder.folder}`,
+      PULUMI_CONFIG_PASSPHRASE: "",
+      ...this.environment,
     });
   }
 
@@ -208,6 +231,15 @@ describe("tenants without VIPs", () => {
     });
   });
 
+  it("reads no mail of an unknown tenant for the site", async () => {
+    const site = ["fleet", "site", "out", "--only", "acme", "--evidence"];
+    const readsMail = () => fleet.requests.some((request) => !request.includes("/settings/"));
+    expect(await fleet.run({}, ...site)).toMatchObject({ code: 0 });
+    expect(readsMail()).toBe(true);
+    expect(await fleet.run({ acme: keyOf("stranger") }, ...site)).toMatchObject({ code: 1 });
+    expect(readsMail()).toBe(false);
+  });
+
   it("reports an unknown tenant's key without comparing its lists", async () => {
     const keys = { acme: keyOf("stranger") };
     const { code, stdout } = await fleet.run(keys, "fleet", "status", "--format", "json");
@@ -231,6 +263,20 @@ describe("tenants without VIPs", () => {
       ),
     });
   });
+});
+
+it("adds a tenant that a rollout read by a wrong key once a person accepts it", async () => {
+  await using fleet = await RememberedFleet.start();
+  await fleet.recordReading("hooli", "stranger");
+  const add = ["tenant", "add", "stranger", "--no-baseline", "--dry-run"];
+  fleet.environment = { STRANGER_KEY: keyOf("stranger") };
+  const refused = await fleet.run({}, ...add);
+  expect(refused.code, refused.stderr).toBe(1);
+  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.stderr) ?? [];
+  expect(value.split(",").sort(), refused.stderr).toEqual(["hooli", "stranger"]);
+  fleet.environment = { ...fleet.environment, EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value };
+  const accepted = await fleet.run({}, ...add);
+  expect(accepted.code, accepted.stderr).toBe(0);
 });
 
 it("recognizes an unknown tenant's key by its VIPs", async () => {

@@ -2,9 +2,14 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
+import type { FleetStatus } from "../../../provider/fleet/status/status-schema";
 import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
+import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
+import { click } from "../../support/console";
 import { fleetJournal } from "../../support/fleet-journal";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
@@ -14,12 +19,17 @@ import { PlannedFleet } from "./planned-fleet";
 const ROLLOUT = "20261120-1200-abcdef";
 
 /** The state of a stack that a rollout changed, with what its list declared. */
-function stateOf(name: string, identity: TenantIdentity, entries: Record<string, string>): object {
+function stateOf(
+  name: string,
+  identity: TenantIdentity,
+  entries: Record<string, string>,
+  fields: Partial<StackMarker> = {},
+): object {
   const root = "pulumi:pulumi:Stack";
   const parent = "email-security:index:TenantSettings";
   const list = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
   const urn = (types: string, of: string): string => `urn:pulumi:${name}::fleet::${types}::${of}`;
-  const marker = { rollout: ROLLOUT, seq: 1, at: "2026-11-20T12:00:00.000Z", identity };
+  const marker = { rollout: ROLLOUT, seq: 1, at: "2026-11-20T12:00:00.000Z", identity, ...fields };
   return {
     manifest: {},
     resources: [
@@ -130,6 +140,45 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", "j.db"]);
     expect(code, stderr + stdout).toBe(3);
+  });
+
+  it.each([
+    ["of the right tenant", 2, "right.db"],
+    ["of another tenant", 3, "other.db"],
+  ])("prefers a newer marker %s to the journal's record", async (whose, code, file) => {
+    const own = await read("held");
+    const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
+    const [newer, older] = whose === "of the right tenant" ? [own, former] : [former, own];
+    const backend = { PULUMI_BACKEND_URL: `file://${fleet.folder}/state` };
+    const database = await openJournalDatabase(join(fleet.folder, file));
+    await using journal = await fleetJournal(database, resolveStateBackend(backend, fleet.folder).fingerprint);
+    const domain = older === own ? "fleet.example" : "gone.example";
+    const fingerprint = buildDomainFingerprint(collectMailDomains([`ceo@${domain}`], true)) ?? "";
+    await journal.rollout(
+      new Map(),
+      { held: "unchanged" },
+      "fleet",
+      new Map([["held", { identity: older, fingerprint }]]),
+    );
+    fleet.hasState("held", stateOf("held", newer, { "evil.example": "deny" }, { seq: 2, acceptedSeq: 2 }));
+    const planned = await fleet.plan(["--only", "held", "--database", file]);
+    expect(planned.code, planned.stderr + planned.stdout).toBe(code);
+    const destroyed = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", file]);
+    const status = await fleet.run(["fleet", "status", "--only", "held", "--database", file, "--format", "json"]);
+    expect((JSON.parse(status.stdout) as FleetStatus).tenants[0]?.standing === "key-wrong").toBe(code === 3);
+    expect(destroyed.code, destroyed.stderr + destroyed.stdout).toBe(code);
+  });
+
+  it("keeps a stack with few declarations when a key opens an empty tenant", async () => {
+    await click(fleet.sandbox, "POST", "/vip_employees/remove", { emails: ["ceo-t1@fleet.example"] }, "t1");
+    const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
+    fleet.hasState("t1", stateOf("t1", former, { "gone.example": "deny" }));
+    const destroy = ["tenant", "remove", "t1", "--destroy"];
+    const refused = await fleet.run(destroy);
+    expect(refused.code, refused.stderr + refused.stdout).toBe(3);
+    expect(refused.stdout).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t1");
+    const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t1" });
+    expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
   });
 
   it("destroys at an emptied tenant once a person accepts it", async () => {

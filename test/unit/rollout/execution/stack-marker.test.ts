@@ -5,6 +5,7 @@ import { buildTenantIdentity } from "../../../../provider/settings/tenant-identi
 
 const ROLLOUT = "20261120-1200-abcdef";
 const identity = buildTenantIdentity("https://a.example", { rows: [], mailboxes: ["ceo@acme.example"] });
+const OTHER = buildTenantIdentity("https://a.example", { rows: [], mailboxes: ["ceo@globex.example"] });
 const former = { rollout: "20261101-1200-abcdef", seq: 3, at: "2026-11-01T12:00:00.000Z" };
 
 function markerOf(summary: Partial<TenantSummary>, spec: Partial<ClaimedJob["spec"]> = {}) {
@@ -26,7 +27,10 @@ function markerOf(summary: Partial<TenantSummary>, spec: Partial<ClaimedJob["spe
 }
 
 it("leaves a marker in a new stack without changes", () => {
-  expect(markerOf({})).toMatchObject({ rollout: ROLLOUT, seq: 7, identity: { people: identity.people } });
+  expect(markerOf({})).toMatchObject({
+    ...{ rollout: ROLLOUT, seq: 7, isUnchanged: true },
+    identity: { people: identity.people },
+  });
 });
 
 it("leaves a marker in a stack that an interrupted rollout created", () => {
@@ -35,12 +39,40 @@ it("leaves a marker in a stack that an interrupted rollout created", () => {
 
 it("adds the identity to a marker that has none", () => {
   const marker = markerOf({ isStackThere: true, marker: former });
-  expect(marker).toMatchObject({ ...former, identity: { people: identity.people } });
+  expect(marker).toMatchObject({ ...former, identity: { people: identity.people }, identitySource: { seq: 7 } });
+});
+
+it("names the rollout that read an accepted identity", () => {
+  const marker = { ...former, identity: OTHER };
+  expect(markerOf({ isStackThere: true, marker, acceptsEmptyTenant: true })).toEqual({
+    ...former,
+    identity: expect.objectContaining({ people: identity.people }),
+    identitySource: { rollout: ROLLOUT, seq: 7 },
+    acceptedSeq: 7,
+  });
+});
+
+it("keeps an acceptance when a later rollout changes the tenant", () => {
+  const marker = { ...former, identity: OTHER, identitySource: { rollout: former.rollout, seq: 5 }, acceptedSeq: 5 };
+  const changed = markerOf({ isStackThere: true, marker, planned: { added: 1, changed: 0, removed: 0 } });
+  expect(changed).toEqual({
+    ...{ rollout: ROLLOUT, seq: 7, at: expect.any(String), acceptedSeq: 5 },
+    identity: expect.objectContaining({ people: identity.people }),
+  });
+});
+
+it("renews the identity when a rollout of another mode changes the tenant", () => {
+  const marker = { ...former, identity: OTHER };
+  const summary = { isStackThere: true, marker, planned: { added: 0, changed: 0, removed: 1 } };
+  expect(markerOf(summary, { task: "only-expired" })).toMatchObject({
+    ...former,
+    identity: { people: identity.people },
+    identitySource: { rollout: ROLLOUT, seq: 7 },
+  });
 });
 
 it("keeps a marker when nothing changes", () => {
-  const other = buildTenantIdentity("https://a.example", { rows: [], mailboxes: ["ceo@globex.example"] });
-  const marker = { ...former, identity: other };
+  const marker = { ...former, identity: OTHER, identitySource: { rollout: former.rollout, seq: 4 } };
   expect(markerOf({ isStackThere: true, marker })).toEqual(marker);
 });
 

@@ -38,7 +38,7 @@ async function isRefused(changes: Changes, before: ObservedState, now: ObservedS
   const planned = { added: count("add"), changed: count("change"), removed: count("remove") };
   const summary = { planned, identity, ...(lasting && { lasting }) } as TenantSummary;
   const known = getLastingIdentity(summary);
-  const remembered = { stack: "t", name: "t", rollout: "r", identity, isInterrupted: true };
+  const remembered = { stack: "t", name: "t", rollout: "r", seq: 1, identity, isInterrupted: true };
   return await isReplacedTenant(
     { ...remembered, ...(known && { lasting: known }), earlier: async () => [{ order: [1, 0], identity }] },
     compareWith(AT, now),

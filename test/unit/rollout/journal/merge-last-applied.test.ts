@@ -6,6 +6,7 @@ import type {
   StackRollouts,
 } from "../../../../provider/rollout/journal/last-applied";
 import { mergeLastApplied } from "../../../../provider/rollout/journal/merge-last-applied";
+import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 
 function reachedBy(rollout: string, seq: number): AppliedRollout {
   return {
@@ -67,6 +68,19 @@ test("takes the rollout with the higher sequence for a shared stack", () => {
     const { applied, pending } = mergeLastApplied(journals).stacks.get("acme") ?? {};
     expect([applied?.rollout, pending?.rollout]).toEqual(["a-newer", "a-failed"]);
   }
+});
+
+test("drops the readings before an acceptance in another journal", async () => {
+  const reading = (seq: number, isAccepted = false) => ({
+    ...{ order: [seq, 0] as const, isAccepted },
+    identity: buildTenantIdentity("https://a.example", { rows: [], mailboxes: [`ceo@a${seq}.example`] }),
+  });
+  const [one, other] = [
+    [reading(1), reading(4)],
+    [reading(2), reading(3, true)],
+  ];
+  const merged = mergeLastApplied([one, other].map((read) => ({ ...journal({}), readEarlier: async () => read })));
+  expect((await merged.readEarlier("acme")).map(({ order: [seq] }) => seq)).toEqual([3, 4]);
 });
 
 test("drops a failed rollout that another journal's later rollout supersedes", () => {

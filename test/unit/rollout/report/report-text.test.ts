@@ -36,6 +36,20 @@ describe("a rollout report as text", () => {
     expect(text.split("\n").length).toBeLessThan(15);
   });
 
+  test("counts no tenant as changed in part that a wrong key opened", () => {
+    const { after } = rollouts.stopped;
+    const textOf = (attempts: number) => {
+      const error = { code: "ERR_OTHER_TENANT", message: "No.", advice: "Try.", phase: "apply" as const };
+      const tenants = after.tenants.map((tenant) =>
+        tenant.state === "failed" ? { ...tenant, error, attempts } : tenant,
+      );
+      return renderReportText({ ...after, tenants }, { width: 1_000 });
+    };
+    expect(textOf(1)).toContain("As before, since the key opens another tenant: 3 tenants.");
+    expect(textOf(1)).not.toContain("that failed");
+    expect(textOf(2)).toContain("May be changed in part: 3 that failed.");
+  });
+
   test("shows some of many failures in full and groups the rest", () => {
     const { after } = playRollout({
       tenants: 100,

@@ -31,7 +31,7 @@ const [A, B, FORMER] = [holding("a", 0, 1, 2, 3), holding("b", 0, 1, 2, 3), hold
 
 function remembering(tenants: Readonly<Record<string, TenantIdentity>>): IdentityRecords {
   return new Map(
-    Object.entries(tenants).map(([stack, identity]) => [stack, { stack, name: stack, rollout: "r", identity }]),
+    Object.entries(tenants).map(([stack, identity]) => [stack, { stack, name: stack, rollout: "r", seq: 1, identity }]),
   );
 }
 
@@ -113,7 +113,8 @@ describe("validateTenantIdentities with earlier rollouts", () => {
         Object.entries(tenants).map(([stack, read]) => {
           const earlier = read.map(([sequence, identity]) => ({ order: [sequence, 0] as const, identity }));
           const identity = earlier.at(-1)?.identity ?? A;
-          return [stack, { stack, name: stack, rollout: "r", identity, earlier: async () => earlier }];
+          const seq = read.at(-1)?.[0] ?? 0;
+          return [stack, { stack, name: stack, rollout: "r", seq, identity, earlier: async () => earlier }];
         }),
       );
   /** Read long after its entries were created. */
@@ -211,6 +212,33 @@ describe("addMarkerRecords", () => {
       [["a"], ["b"]],
       [["b"], ["a"]],
     ]);
+  });
+
+  const journalOf = (seq: number) => async (): Promise<IdentityRecords> => {
+    const earlier = async () => [{ order: [seq, 0] as const, identity: A }];
+    return new Map([["a", { stack: "a", name: "a", rollout: "r", seq, identity: A, fingerprint: "f", earlier }]]);
+  };
+
+  it.each([
+    ["a newer marker", 3, { ...MARKER, seq: 4 }, B],
+    ["a marker with a newer identity", 3, { ...MARKER, identitySource: { ...MARKER, seq: 4 } }, B],
+    ["a newer record", 4, { ...MARKER, seq: 3 }, A],
+    ["a record of the same number", 4, { ...MARKER, seq: 4 }, A],
+    ["a record where the marker has no identity", 3, undefined, A],
+  ])("prefers %s", async (_what, seq, marker, expected) => {
+    const memory = addMarkerRecords(journalOf(seq), [a], () => marker && { ...MARKER, ...marker, identity: B });
+    expect((await memory("declared")).get("a")?.identity).toBe(expected);
+  });
+
+  it("drops the readings before an acceptance that only the marker knows", async () => {
+    const earlierThan = async (acceptedSeq: number | undefined) => {
+      const marker = { ...MARKER, seq: 4, identity: B, ...(acceptedSeq === undefined ? {} : { acceptedSeq }) };
+      const record = (await addMarkerRecords(journalOf(3), [a], () => marker)("declared")).get("a");
+      return [(await record?.earlier?.())?.length, record?.fingerprint];
+    };
+    expect(await earlierThan(undefined)).toEqual([1, "f"]);
+    expect(await earlierThan(3)).toEqual([1, "f"]);
+    expect(await earlierThan(4)).toEqual([0, undefined]);
   });
 
   it("adds nothing for a marker without an identity", async () => {

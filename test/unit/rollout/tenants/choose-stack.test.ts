@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../../provider/client";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
+import type { IdentityRecord } from "../../../../provider/rollout/targets/tenant-conflicts";
 import { chooseStack } from "../../../../provider/rollout/tenants/choose-stack";
 import type { TenantPlacement } from "../../../../provider/rollout/tenants/place-tenant";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
@@ -9,26 +10,36 @@ import { targetOf } from "../../../support/journal-story";
 const AT = "https://mail.example";
 const EVIL = { "evil.example": "deny" };
 
-it("avoids a former tenant's stack by its marker without journal records", async () => {
-  const row = (tenant: string): AllowDenyEntryRow =>
-    ({
-      id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-000000000001`,
-      list: "deny",
-      entry_type: "domain",
-      value: "evil.example",
-      verdict_scope: "global",
-      created_at: "2026-11-02T09:00:00Z",
-    }) as AllowDenyEntryRow;
+function row(tenant: string): AllowDenyEntryRow {
+  return {
+    id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-000000000001`,
+    list: "deny",
+    entry_type: "domain",
+    value: "evil.example",
+    verdict_scope: "global",
+    created_at: "2026-11-02T09:00:00Z",
+  } as AllowDenyEntryRow;
+}
+
+function recordOf(tenant: string): IdentityRecord {
+  const identity = buildTenantIdentity(AT, { rows: [row(tenant)], mailboxes: [] });
+  return { stack: "t0", name: "t0", rollout: "r", seq: 1, identity };
+}
+
+it.each([
+  ["without journal records", new Map()],
+  ["that is newer than the journal's record", new Map([["t0", recordOf("third")]])],
+])("avoids a former tenant's stack by its marker %s", async (_what, identityRecords) => {
   const choose = async (tenant: string) => {
     const identity = buildTenantIdentity(AT, { rows: [row(tenant)], mailboxes: [] });
-    const marker = { rollout: "20261120-1200-aaaaaa", seq: 1, at: "2026-11-20T12:00:00Z", identity };
+    const marker = { rollout: "20261120-1200-aaaaaa", seq: 2, at: "2026-11-20T12:00:00Z", identity };
     const known = { entries: { content: EVIL, exists: true }, vips: { content: {} } };
     const place = async (stack = "t0") => {
       const placed = { target: { ...targetOf("t0", AT), stack }, otherTargets: [] } as unknown as TenantPlacement;
       return { placed };
     };
     const { placement, avoidedStacks } = await chooseStack(place, buildObservedState("2026-11-21", [row("now")], []), {
-      identityRecords: new Map(),
+      identityRecords,
       readStack: async ({ target }) => (target.stack === "t0" ? { isThere: true, known, marker } : undefined),
     });
     return [placement.placed.target.stack, avoidedStacks.map(({ stack }) => stack)];
