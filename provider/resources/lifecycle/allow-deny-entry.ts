@@ -52,6 +52,7 @@ import {
   type LifecycleContext,
 } from "./lifecycle";
 import { IMPORT_RISK_REASON, lookUpEntry } from "./look-up-entry";
+import { isManagedRow } from "./row-ownership";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
@@ -229,6 +230,9 @@ async function updateEntry(
   const removeOthers = async () => {
     if (isRemovingOthers)
       await clearOtherList({ ...inputs, formerScope: verdictScope, named: ownRow }, context, () => true);
+    // Another resource may leave the program without its allow being deleted.
+    else if (inputs.list === "deny")
+      await clearOtherList(inputs, context, (other) => isManagedRow(other, inputs, context));
     if (change.verdict_scope !== undefined && !isMove) await clearFormerScope(state, context);
   };
   // What no list shows is asked for by its id in any case.
