@@ -201,9 +201,9 @@ async function updateEntry(
     await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
     await enforcePlanForEntry(query, inputs, context);
   }
+  await context.confirmTenant("entries");
   // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
   const isDeclaredElsewhere = change.verdict_scope !== undefined && context.isDeclared(buildEntryDeclarationKey(state));
-  await context.confirmTenant("entries");
   if (isDeclaredElsewhere) {
     return buildAllowDenyEntryState(id, await ensureEntry(inputs, context), inputs);
   }
