@@ -258,9 +258,9 @@ async function updateEntry(
     (row) => row !== undefined && isAsDeclared(row, inputs),
   );
   if (remainingRow !== undefined) {
-    if (remainingRow.id !== entryId) context.log(describeReplacement(state, entryId, remainingRow));
     try {
       const row = await adoptRow(remainingRow, inputs, context);
+      if (remainingRow.id !== entryId) context.log(describeReplacement(state, entryId, remainingRow));
       await removeOthers();
       return buildAllowDenyEntryState(id, row, inputs);
     } catch (error) {

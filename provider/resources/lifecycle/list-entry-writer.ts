@@ -241,6 +241,7 @@ export class ListEntryWriter {
         currentRow.list === row.list && hasSameNaturalKey(currentRow, row);
       if ((await tenant.deleteEntry(row.id, isUnchanged)) !== "deleted") continue;
       hasRemoved = true;
+      logRemovedRows({ ...entry, list: row.list as List }, [row], this.#context);
       this.#movedKeys.add(encodeRowKey(row));
     }
     return hasRemoved;
