@@ -90,10 +90,10 @@ export class ProviderSession implements Session {
       tenant,
       confirmTenant: async (list, options) => {
         await this.tenantVerifier.confirm(list, tenant, options);
-        await this.#tenantClaims.confirm(list, this.#buildClaimant(settings));
+        await this.#tenantClaims.confirm(list, this.#buildClaimant(settings), options);
       },
       log: (sentence) => this.log(sentence),
-      isDeclared: (key) => this.#declarations.has(key, tenantKey),
+      isDeclared: (key) => this.#declarations.has(key, tenantKey) || this.#tenantClaims.isDeclaredElsewhere(key),
       shareManagedIds: (ids) => this.shareManagedIds(ids),
       isManagedElsewhere: (id) => this.#declarations.isManagedElsewhere(id),
       getOwnDomains: () => this.getOwnDomains(),

@@ -7,7 +7,7 @@ import { quote } from "../settings/text";
 import { Announcements } from "./announcements";
 import { SharedLines, type SharingOptions, shortHash } from "./declarations";
 import { SameTenantProvidersError } from "./lifecycle/errors";
-import type { DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
+import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
 
 /** What a provider process says of itself to the others of its run. */
 export interface TenantClaimsOptions extends SharingOptions {
@@ -77,6 +77,8 @@ export class TenantClaims {
   readonly #publishedClaims = new Map<TenantList, PublishedClaim>();
   /** How many declarations there were at the last answer. */
   readonly #answeredCounts: Record<TenantList, number> = { entries: 0, vips: 0 };
+  /** The claims of other processes to the same tenant, as of the last confirmation. */
+  readonly #sameTenantClaims = new Map<TenantList, readonly Claim[]>();
   readonly #parsedLines = new WeakMap<readonly string[], readonly ClaimLine[]>();
   #answerTimer: NodeJS.Timeout | undefined;
 
@@ -100,13 +102,32 @@ export class TenantClaims {
    *
    * @throws {SameTenantProvidersError} (`ERR_SAME_TENANT`) that says what both declare.
    */
-  async confirm(list: TenantList, tenant: ClaimedTenant): Promise<void> {
-    if (this.#declarations[list].size === 0) return;
+  async confirm(
+    list: TenantList,
+    tenant: ClaimedTenant,
+    { isRemoval = false }: ConfirmTenantOptions = {},
+  ): Promise<void> {
+    // A process without declarations has nothing to contradict, but may remove what a process with another key declares.
+    if (this.#declarations[list].size === 0 && !(isRemoval && this.#hasOtherKeys(list, tenant))) return;
     const isFirst = !this.#publishedClaims.has(list);
     const identity = await this.#publishClaim(list, tenant);
     // Only the first write is worth the wait: others of the process are about to follow it.
     if (isFirst) await this.#waitForOthers(list, tenant);
-    this.#assertNoConflict(list, tenant.apiKey, identity);
+    const others = this.#findSameTenantClaims(list, tenant.apiKey, identity);
+    this.#sameTenantClaims.set(
+      list,
+      others.map(({ claim }) => claim),
+    );
+    this.#assertNoConflict(list, others);
+  }
+
+  /** Whether another process declares an entry at the same tenant, as of the last confirmation. */
+  isDeclaredElsewhere(key: string): boolean {
+    const claims = this.#sameTenantClaims.get("entries") ?? [];
+    if (claims.length === 0) return false;
+    const [, list, subject = ""] = /^(\S+) (.*)$/s.exec(key) ?? [];
+    const hash = shortHash(subject);
+    return claims.some(({ things }) => parseClaimList(things[hash] ?? "") === list);
   }
 
   end(): void {
@@ -197,17 +218,34 @@ export class TenantClaims {
     };
   }
 
-  #assertNoConflict(list: TenantList, apiKey: string, identity: TenantIdentity | undefined): void {
-    for (const lines of Map.groupBy(this.#readOtherLines(list), ({ session }) => session).values()) {
+  #hasOtherKeys(list: TenantList, { baseUrl, apiKey }: ClaimedTenant): boolean {
+    const address = hashAddress({ baseUrl });
+    return this.#readOtherLines(list).some((line) => line.address === address && line.key !== shortHash(apiKey));
+  }
+
+  /** What each other process claims at the same tenant. */
+  #findSameTenantClaims(
+    list: TenantList,
+    apiKey: string,
+    identity: TenantIdentity | undefined,
+  ): readonly SameTenantClaim[] {
+    const linesBySession = Map.groupBy(this.#readOtherLines(list), ({ session }) => session);
+    return [...linesBySession.values()].flatMap((lines) => {
       const claims = lines.flatMap(({ claim }) => claim ?? []);
       const [other] = lines;
-      if (claims.length === 0 || other === undefined) continue;
+      if (claims.length === 0 || other === undefined) return [];
       const isOwnKey = other.key === shortHash(apiKey);
-      if (!isOwnKey && !claims.some((claim) => isSameClaimedTenant(identity, claim.identity))) continue;
-      const declarations = [...this.#declarations[list].values()];
-      const conflict = describeClaimConflict(list, declarations, mergeClaims(claims), isOwnKey);
+      if (!isOwnKey && !claims.some((claim) => isSameClaimedTenant(identity, claim.identity))) return [];
+      return [{ instance: other.instance, isOwnKey, claim: mergeClaims(claims) }];
+    });
+  }
+
+  #assertNoConflict(list: TenantList, others: readonly SameTenantClaim[]): void {
+    const declarations = [...this.#declarations[list].values()];
+    for (const { instance, isOwnKey, claim } of others) {
+      const conflict = describeClaimConflict(list, declarations, claim, isOwnKey);
       if (conflict === undefined) continue;
-      const [hereName, thereName] = [this.#options.getInstanceName(), other.instance].map((name) =>
+      const [hereName, thereName] = [this.#options.getInstanceName(), instance].map((name) =>
         name === undefined ? "the default provider" : `the Provider ${quote(name)}`,
       );
       throw new SameTenantProvidersError(
@@ -264,6 +302,13 @@ function buildClaim(declarations: readonly ResourceDeclaration[], identity: Tena
   };
 }
 
+interface SameTenantClaim {
+  readonly instance: string | undefined;
+  /** Whether both processes have one key. */
+  readonly isOwnKey: boolean;
+  readonly claim: Claim;
+}
+
 interface PublishedClaim {
   readonly identity: TenantIdentity | undefined;
   readonly declarations: Set<ResourceDeclaration>;
@@ -290,6 +335,12 @@ function describeClaimConflict(
     const otherClaim = Object.hasOwn(other.things, key) ? other.things[key] : undefined;
     if (otherClaim !== undefined && otherClaim !== encodeClaim(item))
       return `Each declares ${quote(item.name)} otherwise.`;
+    for (const related of item.getRelatedSubjects?.() ?? []) {
+      const relatedClaim = other.things[shortHash(related)];
+      const relatedList = relatedClaim && parseClaimList(relatedClaim);
+      if (relatedList !== undefined && relatedList !== item.target.list)
+        return `${quote(item.name)} here contradicts ${quote(`${relatedList} ${related}`)} of the other.`;
+    }
     const mode = other.modes.find((candidate) => canPrune(candidate, item.target.list));
     if (otherClaim === undefined && mode !== undefined)
       return `The ${mode} ${kind} of the other would remove ${quote(item.name)}.`;

@@ -52,6 +52,7 @@ import {
   type LifecycleContext,
 } from "./lifecycle";
 import { IMPORT_RISK_REASON, lookUpEntry } from "./look-up-entry";
+import { isManagedRow } from "./row-ownership";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
@@ -200,9 +201,9 @@ async function updateEntry(
     await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
     await enforcePlanForEntry(query, inputs, context);
   }
+  await context.confirmTenant("entries");
   // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
   const isDeclaredElsewhere = change.verdict_scope !== undefined && context.isDeclared(buildEntryDeclarationKey(state));
-  await context.confirmTenant("entries");
   if (isDeclaredElsewhere) {
     return buildAllowDenyEntryState(id, await ensureEntry(inputs, context), inputs);
   }
@@ -229,6 +230,9 @@ async function updateEntry(
   const removeOthers = async () => {
     if (isRemovingOthers)
       await clearOtherList({ ...inputs, formerScope: verdictScope, named: ownRow }, context, () => true);
+    // Another resource may leave the program without its allow being deleted.
+    else if (inputs.list === "deny")
+      await clearOtherList(inputs, context, (other) => isManagedRow(other, inputs, context));
     if (change.verdict_scope !== undefined && !isMove) await clearFormerScope(state, context);
   };
   // What no list shows is asked for by its id in any case.
@@ -254,9 +258,9 @@ async function updateEntry(
     (row) => row !== undefined && isAsDeclared(row, inputs),
   );
   if (remainingRow !== undefined) {
-    if (remainingRow.id !== entryId) context.log(describeReplacement(state, entryId, remainingRow));
     try {
       const row = await adoptRow(remainingRow, inputs, context);
+      if (remainingRow.id !== entryId) context.log(describeReplacement(state, entryId, remainingRow));
       await removeOthers();
       return buildAllowDenyEntryState(id, row, inputs);
     } catch (error) {

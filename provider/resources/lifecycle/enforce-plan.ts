@@ -63,6 +63,14 @@ export function enforcePlanForAdopted(row: AllowDenyEntryRow, declared: PlannedE
   enforcePlan(ENTRY_LIST_KIND, [change], context, "It was left as it is.");
 }
 
+/** Whether the run may remove a row: no plan is enforced, or the reviewed one shows the removal. */
+export function isRemovalReviewed(row: AllowDenyEntryRow, { getReviewedPlan }: LifecycleContext): boolean {
+  const { subjectKind, decodeState } = ENTRY_LIST_KIND;
+  const key = encodeRowKey(row);
+  const change = { kind: subjectKind, key, before: decodeState(key, encodeEntry(row)), after: undefined };
+  return getReviewedPlan?.()?.describeDeviation(change) === undefined;
+}
+
 /** Whether a plan is enforced. If not, callers skip the wait entirely. */
 export function isPlanEnforced({ getReviewedPlan }: LifecycleContext): boolean {
   return getReviewedPlan?.() !== undefined;

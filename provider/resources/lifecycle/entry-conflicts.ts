@@ -3,37 +3,31 @@ import { ENTRY_LISTS } from "../../settings/assumptions";
 import { isOverlappingScope } from "../../settings/coverage";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
 import { readConfirmed } from "../../tenant";
-import {
-  type AllowDenyEntryState,
-  buildRowDeclarationKey,
-  type EntryIdentity,
-  getManagedRowId,
-  hasScope,
-} from "./entry-state";
+import { type AllowDenyEntryState, type EntryIdentity, hasScope } from "./entry-state";
 import { AlreadyExistsError, describeExistingEntry } from "./errors";
 import { isDefined, type LifecycleContext } from "./lifecycle";
+import { isLeavingRow, isUnclaimed } from "./row-ownership";
 
 /**
- * Finds the row on the other list that conflicts with an entry of the same value, if this program neither declares nor manages
- * it. Its scope is the same or overlaps. The reference (section "Allow/deny list") doesn't say which of the two takes
+ * Finds the row on the other list that conflicts with an entry of the same value, if nobody declares it and it isn't about
+ * to leave. Its scope is the same or overlaps. The reference (section "Allow/deny list") doesn't say which of the two takes
  * precedence.
  *
  * @param isLeftAlone as of `ensureEntry`.
  */
 export async function findConflictingRow(
   entry: EntryIdentity,
-  { tenant, isDeclared, isManaged, isManagedElsewhere }: LifecycleContext,
+  context: LifecycleContext,
   isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<AllowDenyEntryRow | undefined> {
-  const rows = await tenant.findEntriesByValue(entry);
+  const rows = await context.tenant.findEntriesByValue(entry);
   return rows.find(
     (row) =>
       row.list !== entry.list &&
       ENTRY_LISTS.some((list) => list === row.list) &&
       isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
-      !isDeclared(buildRowDeclarationKey(row, entry)) &&
-      isManaged?.(buildRowDeclarationKey(row, entry)) !== true &&
-      !isManagedElsewhere(getManagedRowId(row)) &&
+      isUnclaimed(row, entry, context) &&
+      !isLeavingRow(row, entry, context) &&
       !isLeftAlone(row),
   );
 }
@@ -92,7 +86,7 @@ export async function addConflict(
 /** The error that names the allow. */
 export function buildConflictError(entry: EntryIdentity, allowRow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
-    `${sanitizeLine(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${hasScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeExistingEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first.`,
+    `${sanitizeLine(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${hasScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeExistingEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first; if another Provider of the program did, declare the deny in the run after the one that deletes the allow.`,
   );
 }
 

@@ -11,6 +11,7 @@ import {
 } from "./entry-state";
 import { describeExistingEntry, StaleEntryError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
+import { isUnclaimed } from "./row-ownership";
 
 /**
  * Removes an entry with its duplicates. One that the program declares meanwhile, or another `Provider` manages, stays.
@@ -103,9 +104,7 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   }
   if (isDeclared(buildRowDeclarationKey(replacement, state))) return;
   // Which of several was there beside it before, and which was made since, nobody can tell.
-  const unclaimedRows = (await tenant.findEntriesByValue(query)).filter(
-    (one) => isManagedHere(one) && !isDeclared(buildRowDeclarationKey(one, state)),
-  );
+  const unclaimedRows = (await tenant.findEntriesByValue(query)).filter((one) => isUnclaimed(one, state, context));
   log(
     unclaimedRows.length > 1
       ? `${entryText} was gone already; ${unclaimedRows.map(describeExistingEntry).join(" | ")} are at the tenant, and are left alone.`

@@ -5,10 +5,11 @@ import { buildEntryDeclarationKey } from "../../settings/encoded-list";
 import { buildNaturalKey } from "../../settings/entry-value";
 import { sanitizeLine } from "../../settings/text";
 import { type Deletion, hasNaturalKey, readConfirmed, type TenantCache } from "../../tenant";
-import { isPlanEnforced } from "./enforce-plan";
-import { buildRowDeclarationKey, type EntryIdentity, getManagedRowId } from "./entry-state";
+import { isRemovalReviewed } from "./enforce-plan";
+import { buildRowDeclarationKey, type EntryIdentity, hasScope } from "./entry-state";
 import { AlreadyExistsError, describeExistingEntry, NotAppliedError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
+import { isManagedRow, isMoving, isUnclaimed } from "./row-ownership";
 
 /**
  * Removes the rows of a declared entry's value and scope from the other list. A service may hold one value in several rows, and
@@ -26,10 +27,10 @@ export async function clearOtherList(
   isRemovable: (row: AllowDenyEntryRow) => boolean,
   isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
-  const { tenant, isDeclared, isManagedElsewhere } = context;
+  const { tenant } = context;
   const { named } = entry;
   const isRemaining = (row: AllowDenyEntryRow): boolean =>
-    row.list !== entry.list && !isManagedElsewhere(getManagedRowId(row)) && !isLeftAlone(row);
+    row.list !== entry.list && isUnclaimed(row, entry, context) && !isLeftAlone(row);
   const isRemovedScope = (row: AllowDenyEntryRow): boolean =>
     [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope) ||
     isAbandonedAllow(row, entry, context);
@@ -38,11 +39,7 @@ export async function clearOtherList(
     const isListed = named === undefined || listedRows.some(({ id }) => id === named.id);
     const rows = isListed ? listedRows : [...listedRows, named];
     const removableRows = rows.filter(
-      (row) =>
-        ENTRY_LISTS.some((list) => list === row.list) &&
-        isRemovedScope(row) &&
-        !isDeclared(buildRowDeclarationKey(row, entry)) &&
-        isRemaining(row),
+      (row) => ENTRY_LISTS.some((list) => list === row.list) && isRemovedScope(row) && isRemaining(row),
     );
     const isLeft = (row: AllowDenyEntryRow): boolean => isRemaining(row) && !isRemovedScope(row);
     const leftRows = findLeftRows(entry, rows, { ...context, isLeft });
@@ -60,7 +57,7 @@ export async function clearOtherList(
   assertOnOneList(removableRows, rows);
   if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
-      `${sanitizeLine(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeExistingEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first.`,
+      `${sanitizeLine(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeExistingEntry(unremovableRow)}, which contradicts what is declared. Nothing was removed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first; if another Provider of the program did, run again after its deletion.`,
     );
   }
   logRemovedDuplicates(entry, await removeRows(removableRows, entry, context), context);
@@ -71,28 +68,25 @@ export async function clearOtherList(
  * would keep the former scope in effect.
  */
 export async function clearFormerScope(former: EntryIdentity, context: LifecycleContext): Promise<void> {
-  const { tenant, isDeclared, isManagedElsewhere } = context;
-  const listedRows = await tenant.findEntriesByValue(former);
+  const listedRows = await context.tenant.findEntriesByValue(former);
   const rows = listedRows.filter(
-    (row) =>
-      row.list === former.list &&
-      row.verdict_scope === former.verdictScope &&
-      !isDeclared(buildRowDeclarationKey(row, former)) &&
-      !isManagedElsewhere(getManagedRowId(row)),
+    (row) => row.list === former.list && row.verdict_scope === former.verdictScope && isUnclaimed(row, former, context),
   );
   assertOnOneList(rows, listedRows);
   logRemovedDuplicates(former, await removeRows(rows, former, context), context);
 }
 
 function logRemovedDuplicates(
-  { value }: Pick<EntryIdentity, "value">,
+  { value, verdictScope }: Pick<EntryIdentity, "value" | "verdictScope">,
   removedRows: readonly AllowDenyEntryRow[],
   { log }: Pick<LifecycleContext, "log">,
 ): void {
   const [first] = removedRows;
   if (first === undefined) return;
+  const isDuplicate = removedRows.every((row) => hasScope(row, { verdictScope }));
+  const [one, several] = isDuplicate ? ["a duplicate", "duplicates"] : ["an entry", "entries"];
   log(
-    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${sanitizeLine(value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
+    `Removed ${removedRows.length === 1 ? one : `${removedRows.length} ${several}`} of ${sanitizeLine(value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
   );
 }
 
@@ -113,18 +107,16 @@ export function assertOnOneList(rows: readonly AllowDenyEntryRow[], listedRows: 
 /**
  * Whether a row is an allow of an overlapping scope that a resource of this stack has in its state and the program no longer
  * declares. The deny removes it itself: the run may keep it when it deletes the resource (`retainOnDelete`), which the provider
- * doesn't learn. A plan that is enforced leaves it to that resource, whose deletion is reviewed.
+ * doesn't learn. An enforced plan must show the removal.
  */
 function isAbandonedAllow(row: AllowDenyEntryRow, entry: EntryIdentity, context: LifecycleContext): boolean {
-  const { isDeclared, isManaged } = context;
   return (
     entry.list === "deny" &&
     row.list === "allow" &&
     isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
-    isManaged?.(buildRowDeclarationKey(row, entry)) === true &&
-    // One that is declared for the deny list is about to move there.
-    !ENTRY_LISTS.some((list) => isDeclared(buildRowDeclarationKey({ ...row, list }, entry))) &&
-    !isPlanEnforced(context)
+    isManagedRow(row, entry, context) &&
+    !isMoving(row, entry, context) &&
+    isRemovalReviewed(row, context)
   );
 }
 

@@ -26,6 +26,7 @@ import {
 } from "./entry-state";
 import { AlreadyExistsError, describeExistingEntry, NotAppliedError, WrongListError } from "./errors";
 import { isDefined, type LifecycleContext, PartialFailureError } from "./lifecycle";
+import { isManagedRow, isMoving } from "./row-ownership";
 
 /*
  * Brings an entry to its declared state: observe, ensure, compare. Single entries and whole lists share this code, so they
@@ -51,7 +52,7 @@ export async function ensureEntry(
     const isOwnAllow = inputs.list === "allow" && context.isManaged?.(buildEntryDeclarationKey(inputs)) === true;
     // What a resource of this stack moved from there, or the user said to adopt.
     const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
-      (inputs.adopt === true && !isOwnAllow) || context.isManaged?.(buildRowDeclarationKey(candidate, inputs)) === true;
+      (inputs.adopt === true && !isOwnAllow) || isManagedRow(candidate, inputs, context);
     await clearOtherList(
       inputs,
       context,
@@ -92,7 +93,7 @@ export async function findManagedEntry(
  * of it follows, which the service answers by 404 where it is gone.
  */
 function isUnproven(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs, context: LifecycleContext): boolean {
-  if (context.isManaged?.(buildRowDeclarationKey(row, inputs)) === true) return false;
+  if (isManagedRow(row, inputs, context)) return false;
   return inputs.adopt !== true || isAsDeclared(row, inputs);
 }
 
@@ -188,9 +189,7 @@ async function findBlockingRow(
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await context.tenant.findEntriesByValue(inputs);
   // An entry declared for the other list is about to move there, and has an owner.
-  return rows.find(
-    (row) => !ENTRY_LISTS.some((list) => context.isDeclared(buildRowDeclarationKey({ ...row, list }, inputs))),
-  );
+  return rows.find((row) => !isMoving(row, inputs, context));
 }
 
 /** What the service holds when it says that something collides. Its list may not show that yet. */
@@ -223,7 +222,7 @@ async function adoptEntry(
   }
   const differingFields = Object.keys(buildEntryChange(existing, inputs));
   if (differingFields.length === 0) return existing;
-  const isManaged = context.isManaged?.(buildRowDeclarationKey(existing, inputs)) === true;
+  const isManaged = isManagedRow(existing, inputs, context);
   if (inputs.adopt || isManaged) {
     enforcePlanForAdopted(existing, inputs, context);
     const row = await adoptRow(existing, inputs, context);

@@ -22,6 +22,7 @@ import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
 import { AlreadyExistsError, EntryChangedError, NotAppliedError, PrunedByNextRunError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 import type { ListPlan } from "./list-resource";
+import { isManagedRow, isUnclaimed } from "./row-ownership";
 
 /** The single writes of one run. */
 export class ListEntryWriter {
@@ -141,6 +142,8 @@ export class ListEntryWriter {
       if (row !== undefined && (await this.#tryUpdateRow(row, entry))) {
         if (row.list !== entry.list || (isRemovingOthers && entry.list === "deny"))
           await this.#removeFromOtherList(entry);
+        else if (entry.list === "deny")
+          await clearOtherList(entry, context, (other) => isManagedRow(other, entry, context), isLeftAlone);
         return;
       }
     }
@@ -238,6 +241,7 @@ export class ListEntryWriter {
         currentRow.list === row.list && hasSameNaturalKey(currentRow, row);
       if ((await tenant.deleteEntry(row.id, isUnchanged)) !== "deleted") continue;
       hasRemoved = true;
+      logRemovedRows({ ...entry, list: row.list as List }, [row], this.#context);
       this.#movedKeys.add(encodeRowKey(row));
     }
     return hasRemoved;
@@ -285,7 +289,7 @@ export class ListEntryWriter {
   }
 
   async remove(key: string, entry: ListedEntry, failed: readonly ListedEntry[]): Promise<void> {
-    const { tenant, isDeclared, isManagedElsewhere } = this.#context;
+    const { tenant, isDeclared } = this.#context;
     const successor = failed.find((other) => other.list === entry.list && coversEntry(other, entry));
     if (successor !== undefined) {
       throw new NotAppliedError(
@@ -294,12 +298,7 @@ export class ListEntryWriter {
     }
     const matchesShown = this.#createStateTest(key, entry);
     const rows = await this.#findRowsConfirmed(entry, key, matchesShown);
-    const rowsHere = rows.filter(
-      (row) =>
-        row.list === entry.list &&
-        !isDeclared(buildRowDeclarationKey(row, entry)) &&
-        !isManagedElsewhere(getManagedRowId(row)),
-    );
+    const rowsHere = rows.filter((row) => row.list === entry.list && isUnclaimed(row, entry, this.#context));
     const movedRow = rows.find(
       (row) => row.list !== entry.list && !isDeclared(buildRowDeclarationKey(row, entry)) && !this.#isKnown(row),
     );

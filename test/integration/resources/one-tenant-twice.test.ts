@@ -75,6 +75,49 @@ it("keeps what another Provider of the same tenant manages", async () => {
   expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("twice.example");
 });
 
+it.each([
+  ["nothing else", false],
+  ["another entry", true],
+])("keeps the entry of an unchanged list of another Provider, which itself declares %s", async (_what, hasMore) => {
+  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  const value = `shared-${hasMore}.example`;
+  const entries = { [value]: "deny" };
+  const more = { list: "deny", value: "more.example" };
+  const old = await p.resource("allowDenyEntry", "old").declare({ list: "deny", value });
+  const moreOfP = await p.resource("allowDenyEntry", "more").declare(more);
+  const list = await q.resource("allowDenyList", "list").declare({ entries });
+
+  await using gone = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
+  await using stays = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
+  const { inputs } = await stays.resource("allowDenyList", "list").check({ entries }, list.inputs);
+  expect(await stays.resource("allowDenyList", "list").diff(list.id, list.properties, inputs)).toMatchObject({
+    changes: false,
+  });
+  if (hasMore) await gone.resource("allowDenyEntry", "more").check(more, moreOfP.inputs);
+  sandbox.clearRequests();
+  await gone.resource("allowDenyEntry", "old").delete(old.id, old.properties, old.inputs);
+  expect(removals()).toEqual([]);
+  expect((await gone.printedSoFar()).join("\n")).toContain(`${value} on the deny list stays: the program declares it`);
+});
+
+it("deletes an entry whose value another tenant's Provider declares", async () => {
+  const scenario = { name: "two", tenants: ["one", "two"].map((name) => tenantWith(name, HELD)) };
+  await using service = await startSandbox({ scenario });
+  const deny = { list: "deny", value: "common.example" };
+  await using p = await processOf(first, "sandbox-one-ci", service.url, "p");
+  await using q = await processOf(first, "sandbox-two-ci", service.url, "q");
+  const old = await p.resource("allowDenyEntry", "entry").declare(deny);
+  const other = await q.resource("allowDenyEntry", "entry").declare(deny);
+
+  await using gone = await processOf(next, "sandbox-one-ci", service.url, "p");
+  await using stays = await processOf(next, "sandbox-two-ci", service.url, "q");
+  await stays.resource("allowDenyEntry", "entry").check(deny, other.inputs);
+  await gone.resource("allowDenyEntry", "entry").delete(old.id, old.properties, old.inputs);
+  expect(service.allowDenyEntries("one").map(({ value }) => value)).not.toContain("common.example");
+  expect(service.allowDenyEntries("two").map(({ value }) => value)).toContain("common.example");
+});
+
 it("keeps a list's entries reached by another host name", async () => {
   const entries = { "list-one.example": "deny", "list-two.example": "deny: INC-2" };
   const otherName = sandbox.url.replace("127.0.0.1", "localhost");
@@ -136,6 +179,12 @@ it.each([
     first: ["allowDenyEntry", { list: "deny", value: "contrary.example" }],
     second: ["allowDenyEntry", { list: "allow", value: "contrary.example" }],
     told: /Each declares .*contrary\.example.* otherwise/,
+  },
+  {
+    about: "they contradict each other in two scopes",
+    first: ["allowDenyEntry", { list: "deny", value: "scopes.example" }],
+    second: ["allowDenyList", { entries: { "scopes.example (graymail)": "allow" } }],
+    told: /"allow scopes\.example.*" here contradicts "deny scopes\.example" of the other/,
   },
   {
     about: "an exclusive list stands beside an entry",
