@@ -3,7 +3,7 @@
  *
  * @module pulumi-email-security
  */
-// The build has each module of what is exported by name loaded when the first of it is asked for: a program pays for what it uses.
+// The build loads the module of an exported name on first access, so that a program only pays for what it uses.
 import "./settings/node-version";
 import "./resources/compile-cache";
 import "./resources/sdk-version";

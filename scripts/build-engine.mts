@@ -90,7 +90,7 @@ function buildError(message: string, remedy: string): Error {
 
 /**
  * Creates an installation atomically: `populate` fills a temporary directory, which is renamed when it is complete. If
- * two processes do this at once, one waits for the other. The next run removes the remains of a killed process.
+ * two processes do this at once, one waits for the other. The next run removes files of a killed process.
  *
  * @param populate puts the programs into `<directory>/bin`
  */
@@ -262,7 +262,7 @@ async function verifyEngine(command: string, cli: PinnedGoProgram, { env }: Buil
   if (result.exitCode !== 0 || !version || formatVersion(version) !== cli.version) {
     throw buildError(
       `the CLI was built but doesn't work: \`pulumi version\` gave ${describeRunFailure(result)}`,
-      "see whether the cache folder may hold programs (a `noexec` mount?); EMAIL_SECURITY_CACHE_DIR sets another",
+      "see whether the cache directory may hold programs (a `noexec` mount?); EMAIL_SECURITY_CACHE_DIR sets another",
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Adds the native plugin to the compiled package: its schema, and the plugin as a single file that needs only Node.js.
- * The engine starts the plugin by its file name; on Windows it starts the .cmd file beside it.
+ * The engine starts the plugin by its file name. On Windows, it starts the .cmd file next to it.
  */
 import { chmodSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,6 +1,6 @@
 /**
  * Checks the names in `provider/` and `scripts/` against `scripts/glossary.json`: files, and everything that is declared. Also checks that
- * no two exported types share a name. Prints a line for each problem, and exits with 1 if there is one.
+ * no two files export types or functions with the same name. Prints a line for each problem, and exits with 1 if there is one.
  *
  *   node scripts/check-names.mts
  */
@@ -20,7 +20,7 @@ const { words: rejected, exceptions }: Glossary = JSON.parse(
   readFileSync(new URL("glossary.json", import.meta.url), "utf8"),
 );
 const problems: string[] = [];
-const exportedTypes = new Map<string, string[]>();
+const exportedNames = new Map<string, string[]>();
 const usedExceptions = new Set<string>();
 
 const files = execFileSync(
@@ -40,16 +40,16 @@ for (const file of files) {
     const { name } = declaration;
     if (name !== undefined && isDeclaration(node) && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name))) {
       checkName(name.text, `${file}:${source.getLineAndCharacterOfPosition(name.getStart()).line + 1}`);
-      if (isExportedType(node)) exportedTypes.set(name.text, [...(exportedTypes.get(name.text) ?? []), file]);
+      if (isExported(node)) exportedNames.set(name.text, [...(exportedNames.get(name.text) ?? []), file]);
     }
     ts.forEachChild(node, visit);
   });
 }
-for (const [name, declaringFiles] of exportedTypes) {
+for (const [name, declaringFiles] of exportedNames) {
   // The sandbox reads the reference independently, so it declares the same schemas under the reference's names.
   const withoutSandbox = declaringFiles.filter((file) => !file.startsWith("provider/sandbox/contract/"));
   if (withoutSandbox.length > 1)
-    problems.push(`${withoutSandbox.join(", ")} export a type with the same name, ${name}.`);
+    problems.push(`${withoutSandbox.join(", ")} export the name ${name}. Give each its own name.`);
 }
 for (const name of Object.keys(exceptions)) {
   if (!usedExceptions.has(name))
@@ -90,8 +90,16 @@ function isDeclaration(node: ts.Node): boolean {
   );
 }
 
-function isExportedType(node: ts.Node): boolean {
-  if (!(ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)))
+/** Whether a node is an exported type, class or function. */
+function isExported(node: ts.Node): boolean {
+  if (
+    !(
+      ts.isInterfaceDeclaration(node) ||
+      ts.isTypeAliasDeclaration(node) ||
+      ts.isClassDeclaration(node) ||
+      ts.isFunctionDeclaration(node)
+    )
+  )
     return false;
   return node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
 }

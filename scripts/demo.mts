@@ -48,7 +48,7 @@ async function demo(): Promise<void> {
   printStep("The second", "looks at the tenant, and has nothing to do");
   await runPulumi("up", "--yes", "--skip-preview");
 
-  printStep("A colleague's click in the console", "the next preview shows it, `up` mends it");
+  printStep("A colleague's click in the console", "the next preview shows it, `up` reverts it");
   await changeInConsole("acme-login.example", { list: "allow", comment: "let it in" });
   const preview = await runPulumi("preview", "--diff", "--suppress-outputs");
   for (const line of preview.split("\n")) {

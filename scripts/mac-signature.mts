@@ -32,11 +32,11 @@ const MAIN_BINARY = 1n;
  * @param id the identifier in the signature
  */
 export function signAdHoc(program: Buffer, id: string): Buffer {
-  if (program.readUInt32LE(0) !== MACH_O_64) throw new Error("This is no program for macOS.");
+  if (program.readUInt32LE(0) !== MACH_O_64) throw new Error("This isn't a program for macOS.");
   const { text, linkEdit, end, isSigned } = findSegments(program);
   if (isSigned) throw new Error("The program is signed already.");
   if (program.subarray(end, end + COMMAND_BYTES).some((byte) => byte !== 0)) {
-    throw new Error("The program has no room for the command that tells of a signature.");
+    throw new Error("The program has no room for the load command of a signature.");
   }
 
   const codeBytes = roundUp(program.length, 16);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import type { DeclarationDoc, DocIndex, MemberDoc } from "../provider/dist/plugin/schema/doc-index.js";
 
-/** The files that document what the plugin offers. */
+/** The files with the documentation of the plugin's resources and functions. */
 const SOURCES = [
   "resources/*.ts",
   "resources/functions/*.ts",

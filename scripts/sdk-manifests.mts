@@ -1,7 +1,7 @@
 import { appendFile, copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Adds what the generators omit but a published package needs, from the schema. */
+/** Adds files and metadata that the generators omit but a published package needs, based on the schema. */
 
 /** The part of the plugin's schema that describes the package. */
 interface PackageSchema {
@@ -102,7 +102,7 @@ async function patchConstructors(directory: string): Promise<void> {
   await appendFile(join(directory, "utilities.ts"), UTILITIES);
 }
 
-/** Imported from the package, which contains them beside this SDK. */
+/** Imported from the package, which contains them next to this SDK. */
 const UTILITIES = `
 /** @internal */
 export function assertKnownNames(what: string, args: any, known: string[]): void {
@@ -195,7 +195,7 @@ async function writeJavaProject(directory: string, schema: PackageSchema): Promi
   </build>
 
   <profiles>
-    <!-- What Maven Central asks for beside the classes: sources, documentation, and a signature of each. -->
+    <!-- Maven Central requires more than the classes: sources, documentation, and a signature of each. -->
     <profile>
       <id>release</id>
       <build>
@@ -247,7 +247,7 @@ ${install}
 
 ${program}
 
-Pulumi downloads the plugin of the same version by itself: a program that needs nothing beside it. How to check it, or to have it from
+Pulumi downloads the plugin of the same version by itself: a single program without dependencies. How to check it, or to have it from
 elsewhere: [install the plugin](${docs}/how-to/install-the-native-plugin.md). Where the tenant's address and key come from:
 [installation and configuration](${docs}/installation-configuration.md).
 

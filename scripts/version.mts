@@ -3,13 +3,13 @@ import { join } from "node:path";
 
 const PACKAGE = "pulumi-email-security";
 
-/** Returns the version of everything published, which is that of the package. */
+/** Returns the version of everything published: the package's version. */
 export function readPackageVersion(root: string): string {
   return (readJson(join(root, "provider", "package.json")) as Manifest).version ?? "";
 }
 
 /**
- * Writes a version into the package's manifest, the examples, the lock file, and the docs. Generated files take their
+ * Writes a version into the package's manifest, the examples, the lock file and the docs. Generated files take their
  * version from these.
  */
 export function writeVersion(root: string, version: string): void {
@@ -35,7 +35,7 @@ export function writeVersion(root: string, version: string): void {
   }
 }
 
-/** Texts that contain the version, and the same number for nothing else. */
+/** Files that contain the version, and don't contain the same number with any other meaning. */
 export const VERSIONED_FILES: readonly string[] = [
   "docs/how-to/install-the-native-plugin.md",
   "docs/installation-configuration.md",

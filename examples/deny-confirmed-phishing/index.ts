@@ -3,12 +3,12 @@ import { AllowDenyEntry, getAllowDenyEntries, getPhishingReports, parseMailbox }
 
 const config = new pulumi.Config();
 const days = config.getNumber("days") ?? 30;
-/** Your own domains: phishing that claims to come from them is no reason to deny them. Required, for safety. */
+/** Your own domains: never deny them because of phishing that claims to come from them. Required, for safety. */
 const ownDomains = config.requireObject<string[]>("ownDomains").map((domain) => domain.toLowerCase());
 
 /**
- * The mailbox of a sender as a mail names it, in its canonical form; undefined where it can't be told for certain. The
- * text is the attacker's: a display name may hold somebody else's address.
+ * Returns the canonical mailbox of a mail's sender, or undefined if it is ambiguous. The attacker controls this text: a display
+ * name may contain somebody else's address.
  */
 function mailboxOf(sender: string): string | undefined {
   const inBrackets = /<([^<>]*)>\s*$/.exec(sender)?.[1];
@@ -22,11 +22,10 @@ function isOwn(mailbox: string): boolean {
 }
 
 /**
- * Denies the senders of what users reported and the analysis found malicious.
+ * Denies the senders of mail that users reported and the analysis found malicious.
  *
- * Safe to run as often as you like: a sender that is on a list already stays as a colleague put it there, and an entry
- * stays on the service when its report grows older than the window (`retainOnDelete`). A sender that can't be denied is
- * passed over with a warning.
+ * You can run it repeatedly. It doesn't change senders that are already on a list. An entry stays at the service when its report is
+ * older than the window (`retainOnDelete`). It skips a sender that can't be denied, with a warning.
  */
 async function denySenders(): Promise<string[]> {
   const [{ reports }, { entries }] = await Promise.all([
@@ -54,7 +53,7 @@ async function denySenders(): Promise<string[]> {
       await pulumi.log.warn(`${sender} is on the allow list; look at report ${report}`);
       continue;
     }
-    // An entry of another scope does not deny everything; it stands beside.
+    // An entry of another scope doesn't deny everything, so it stays next to the new one.
     const entry = known.find((one) => (one.verdictScope ?? "global") === "global");
     const comment = entry === undefined ? `Confirmed phishing, report ${report}` : entry.comment;
     new AllowDenyEntry(

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What Pulumi's engine starts for `--policy-pack …/analyzer.js`, in the program's folder; the SDK looks for the pack's
-// version in the working folder.
+// Pulumi's engine starts this file for `--policy-pack …/analyzer.js`, in the program's directory. The SDK reads the pack's
+// version from the working directory.
 process.chdir(__dirname);
 require("./index.js");

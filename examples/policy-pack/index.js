@@ -3,18 +3,18 @@ const { PolicyPack } = require("@pulumi/policy");
 const { policiesOf } = require("./policies.js");
 
 /**
- * The rules of your team: write your own.
+ * Your team's rules: write your own.
  *
  * @type {import("./policies.js").Team}
  */
 const team = {
-  // An entry for one of these, or for what looks like one, is risky, whatever a stack's configuration says.
+  // An entry for one of these, or for a look-alike, is risky, whatever the stack's configuration.
   ownDomains: ["acme.example"],
-  // No `acceptRisk` makes these pass.
+  // No `acceptRisk` accepts these.
   neverAccepted: ["allow-own-domain", "allow-public-suffix"],
-  // What a ticket looks like, wherever it stands in a comment.
+  // The format of a ticket, anywhere in a comment.
   ticket: /\b(?:INC|CHG)-[0-9]+\b/,
-  // As `policy` of a settings file.
+  // The same keys as `policy` in a settings file.
   policy: {
     requireComment: ["allow", "deny", "vips"],
     requireTicket: ["allow"],

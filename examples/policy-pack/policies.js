@@ -9,7 +9,7 @@ const {
 } = require("pulumi-email-security/policy");
 
 /**
- * What a team decides.
+ * The decisions of a team.
  *
  * @typedef {object} Team
  * @property {string[]} ownDomains
@@ -21,14 +21,14 @@ const {
  * @typedef {import("@pulumi/policy").ResourceValidationPolicy} ResourcePolicy
  */
 
-/** Programs have one text for who, why and until when. This is how it is written; `readComment` reads it. */
+/** A program has one text for the reason, the people and the end. `readComment` reads this format. */
 const EXAMPLE = "CHG-12: Contract (owner: Dana Reyes, approved by: Tomas Lindqvist) until 2027-03-31";
 
 /**
  * The policies of a team.
  *
  * @param {Team} team
- * @param {string} today the day (UTC) by which ends are judged: `2026-11-21`
+ * @param {string} today the day (UTC) that decides whether an entry has expired: `2026-11-21`
  * @returns {ResourcePolicy[]}
  */
 function policiesOf(team, today) {
@@ -57,7 +57,7 @@ function policiesOf(team, today) {
     }),
     ...RULES.map(({ code, description, what, isInComment }) =>
       policy(code, "mandatory", description, (one, isFromFiles) => {
-        // A settings file has fields of its own for these, which the engine does not see.
+        // A settings file has its own fields for these, which the engine doesn't see.
         if (isInComment && isFromFiles) return undefined;
         return judge({ ...one, ...readComment(one, team) }).includes(code) ? what : undefined;
       }),
@@ -66,7 +66,7 @@ function policiesOf(team, today) {
 }
 
 /**
- * What nobody reads would be held by nobody.
+ * Rejects unknown rules, because nothing would enforce them.
  *
  * @param {Team} team
  */
@@ -76,7 +76,7 @@ function refuseUnheard({ ownDomains, neverAccepted, ticket, policy, ...others })
 }
 
 /**
- * What each rule of a settings file's `policy` asks of a program.
+ * The meaning of each rule of a settings file's `policy` for a program.
  *
  * @type {{ code: import("pulumi-email-security/policy").PolicyCode, description: string, what: string, isInComment: boolean }[]}
  */
@@ -125,17 +125,17 @@ const RULES = [
   },
 ];
 
-/** A list of thousands that breaks a rule breaks it in the same way. */
+/** Limits the reported violations: thousands of entries in a list usually break a rule in the same way. */
 const SHOWN = 20;
 
 /**
- * A policy that looks at one entry or VIP at a time. Policies are shown secrets in the clear: of what is declared, the
- * value alone is ever told, and never a comment or a reason.
+ * Creates a policy that checks one entry or VIP at a time. Policies get secrets in plain text, so a violation names only the
+ * value, and never a comment or a reason.
  *
  * @param {string} name
  * @param {import("@pulumi/policy").EnforcementLevel} enforcementLevel
  * @param {string} description
- * @param {(one: Declared, isFromFiles: boolean) => string | undefined} tell what is wrong with it
+ * @param {(one: Declared, isFromFiles: boolean) => string | undefined} tell returns the problem
  * @returns {ResourcePolicy}
  */
 function policy(name, enforcementLevel, description, tell) {
@@ -156,7 +156,7 @@ function policy(name, enforcementLevel, description, tell) {
 }
 
 /**
- * Who, for which ticket and until when, of a comment.
+ * Reads the people, the ticket and the end from a comment.
  *
  * @param {Declared} one
  * @param {Pick<Team, "ticket">} team

@@ -3,14 +3,14 @@ import { getThreats, getTopTargetedEntities, getVipEmployees, VipEmployee } from
 
 const config = new pulumi.Config();
 const days = config.getNumber("days") ?? 30;
-/** Mailboxes that shall not be VIPs. The service does not tell whom a colleague has excluded, so say it here too. */
+/** Mailboxes that must not become VIPs. The service doesn't report exclusions, so list them here too. */
 const exclude = new Set(config.getObject<string[]>("exclude")?.map((mailbox) => mailbox.toLowerCase()));
 
 /**
- * Makes the people VIPs whom most threats of the last days were aimed at.
+ * Makes VIPs of the people who received the most threats in the last days.
  *
- * Safe to run as often as you like: who is a VIP already keeps the comment a colleague wrote, now and later, and who
- * falls out of the ranking stays a VIP (`onDelete: "keep"`), for deleting would exclude the mailbox for good.
+ * You can run it repeatedly. Existing VIPs keep the comment that a colleague wrote. A person who leaves the ranking stays a VIP
+ * (`onDelete: "keep"`), because a deletion would exclude the mailbox for good.
  */
 async function mostTargeted(): Promise<string[]> {
   const [{ entities }, { threats }, { vipEmployees }] = await Promise.all([
@@ -21,7 +21,7 @@ async function mostTargeted(): Promise<string[]> {
 
   const mailboxes: string[] = [];
   for (const { fullName } of entities) {
-    // The ranking names people; their mailbox stands in the threats they received.
+    // The ranking names people. The threats that they received have their mailbox.
     const received = threats.filter((threat) => fullName !== undefined && threat.recipientName === fullName);
     const addresses = new Set(received.map((threat) => threat.recipientEmail?.toLowerCase() ?? ""));
     addresses.delete("");

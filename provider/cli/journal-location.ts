@@ -54,7 +54,7 @@ export async function getExistingJournalLocation(databaseOption: string | undefi
   const journalUrl = getJournalLocation(databaseOption);
   if (journalUrl !== undefined) {
     const source = databaseOption === undefined ? "EMAIL_SECURITY_DATABASE" : "--database";
-    await assertJournalExists(journalUrl, `Mend ${source}, or leave it out for the journal of this folder`);
+    await assertJournalExists(journalUrl, `Fix ${source}, or leave it out for the journal of this directory`);
   }
   return journalUrl;
 }

@@ -146,7 +146,7 @@ async function readPreviewInput(previewSource: string | true, stack: string | un
   return result.stdout;
 }
 
-/** The option for how many days ahead to show expiring entries. */
+/** Creates the option for how many days ahead to show expiring entries. */
 export function createWithinOption(): Option {
   return new Option("--within <term>", "Show what expires within this time: 30d, 6w")
     .argParser((text) => {
@@ -170,7 +170,7 @@ export function parseDate(text: string): string {
   throw new InvalidArgumentError("Give a date as 2026-11-21.");
 }
 
-/** The option for the day to which `expires` is compared. */
+/** Creates the option for the day to which `expires` is compared. */
 export function createTodayOption(): Option {
   return new Option("--today <date>", "Judge `expires` as of this day (default: today, UTC)").argParser(parseDate);
 }

@@ -36,7 +36,7 @@ export function readStdin(maxBytes: number): Buffer {
     if (byteCount === 0) return Buffer.concat(chunks);
     chunks.push(chunk.subarray(0, byteCount));
     length += byteCount;
-    if (length > maxBytes) throw new ConfigurationError("What stands on standard input is too long.");
+    if (length > maxBytes) throw new ConfigurationError("Standard input is too long.");
   }
 }
 

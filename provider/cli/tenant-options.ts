@@ -7,7 +7,7 @@ import { omitUndefined } from "../settings/omit-undefined";
 /** The default targets file. */
 export const DEFAULT_TARGETS_FILE = "tenants.yaml";
 
-/** The option for the file that lists the tenants. */
+/** Creates the option for the file that lists the tenants. */
 export function createTargetsOption(): Option {
   return new Option("--targets <file>", "Read the tenants from this file").default(DEFAULT_TARGETS_FILE);
 }

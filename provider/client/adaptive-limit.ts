@@ -3,47 +3,50 @@ import type { ServiceError } from "./errors";
 import { computeBackoffMs } from "./retry-policy";
 import type { Time } from "./time";
 
-/** How many requests go on at once: to begin with, and at most. At least, it is one. */
+/** The initial and maximum number of concurrent requests. The minimum is one. */
 const INITIAL_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 64;
-/** Answers are looked at in windows of as many as there are places, and of no fewer than this. */
+/** The minimum window size, in responses. Otherwise a window has as many responses as the concurrency limit. */
 const MIN_WINDOW = 16;
-/** What a window of quick answers adds, and by what a refusal or a slow window multiplies. */
+/**
+ * The limit grows by this after a window of fast responses, and is multiplied by the factor below after a refusal or a
+ * slow window.
+ */
 const INCREASE = 4;
 const DECREASE = 0.5;
-/** A window of answers is slow when they took this many times longer than those of the best window, on average, … */
+/** A window is slow if its average response time exceeds that of the best window by this factor, … */
 const SLOW_FACTOR = 2;
-/** … and longer than this many milliseconds. */
+/** … and exceeds this many milliseconds. */
 const MIN_SLOW_MS = 50;
 
 /**
- * What a call is about: the settings, or the mail that was seen (threats, metrics, phishing reports). Trouble with the mail is
- * no reason not to write the settings.
+ * The area of the API that a call uses: settings, or observed mail (threats, metrics, phishing reports). Failures in
+ * the mail area must not block writes of settings.
  */
 export type ServiceArea = "settings" | "mail";
 
-/** One try of a call. */
+/** One attempt of a call. */
 export interface Attempt {
   readonly area: ServiceArea;
-  /** Of a read, and of a batch (a write of many things), the time tells nothing of the service's, so it is not looked at. */
+  /** Response times are measured for writes only: those of reads and batches depend on the amount of data. */
   readonly kind: "read" | "write" | "batch";
-  /** Which try of its call this is, from 1: who was tried before goes before who was not. */
+  /** The number of the attempt, from 1. Retries have priority over first attempts. */
   readonly number: number;
-  /** When the call must have begun its last try. */
+  /** The deadline for starting the last attempt. */
   readonly retryDeadline: RetryDeadline;
-  /** Waits until the request may be made, after the place and the pause. Default: it may. What it throws, the call does. */
+  /** Waits for a rate limit token, after the slot and the pause. Default: no wait. Its errors reject the call. */
   readonly waitForToken?: (() => Promise<void>) | undefined;
 }
 
-/** A point in time that is set when the first try has its place, since a call may wait for one for long. */
+/** A deadline that is set once the first attempt has a slot, because a call may wait long for one. */
 export interface RetryDeadline {
   atMs?: number;
   readonly durationMs: number;
-  /** How long all tries together waited for permits, which others may need first. */
+  /** The total time that all attempts waited for rate limit tokens. */
   tokenWaitMs: number;
 }
 
-/** What a failed try tells of the service: asked too much, in trouble, or none of it. */
+/** What a failed attempt says about the service: it refuses load, it fails, or it works. */
 export type FailureEffect =
   | { readonly kind: "refused"; readonly error: ServiceError; readonly affectedArea: ServiceArea | "all" }
   | { readonly kind: "failed" | "answered" };
@@ -53,7 +56,7 @@ interface Pause {
   readonly refusal: ServiceError;
 }
 
-/** The pause that the service asked for ends after the deadline of a call. */
+/** The pause that the service requested ends after the deadline of a call. */
 export class PauseTooLongError extends Error {
   readonly refusal: ServiceError;
 
@@ -64,46 +67,48 @@ export class PauseTooLongError extends Error {
 }
 
 /**
- * How fast one tenant is asked. Requests share a number of places that grows by a few while writes are answered quickly,
- * and halves when the service refuses (429, or a failure with Retry-After), fails, or gets slow.
- * After a refusal the whole tenant pauses, for as long as the service asks and at least for a doubling, jittered while; or
- * the calls of one area, where the refusal concerns no other.
+ * An adaptive concurrency limit for one tenant. It grows by a constant while writes are answered fast, and halves when
+ * the service refuses (429, or a failure with Retry-After), fails, or slows down. After a refusal, the whole tenant
+ * pauses for as long as the service requests, but at least for an exponential backoff with jitter. If the refusal
+ * affects only one area, only that area pauses.
  */
 export class AdaptiveLimit {
   readonly #time: Time;
   readonly #onPause: (pauseMs: number) => void;
   readonly #queue = new PQueue({ concurrency: INITIAL_CONCURRENCY });
   readonly #pauses = new Map<ServiceArea | "all", Pause>();
-  /** Refusals in a row, those of calls that were on their way at the same time counted as one. */
+  /** Consecutive refusals. Refusals of concurrent calls count as one. */
   #refusals = 0;
-  /** How often the places were halved: what was sent before the last time has nothing new to say. */
+  /** The number of times the limit was halved. Requests sent before the last time don't affect the limit. */
   #shrinkCount = 0;
   #window = { answers: 0, totalMs: 0 };
   #bestMs = Number.POSITIVE_INFINITY;
 
-  /** @param onPause of each pause of the tenant, and of each time that it is put off, in milliseconds from then. */
+  /**
+   * @param onPause called for each pause of the tenant, and each time it is extended, with the milliseconds from now.
+   */
   constructor(time: Time, onPause: (pauseMs: number) => void = () => {}) {
     this.#time = time;
     this.#onPause = onPause;
   }
 
-  /** How many requests may go on at once now. */
+  /** The current concurrency limit. */
   get concurrency(): number {
     return this.#queue.concurrency;
   }
 
-  /** How long the calls of an area still pause, in milliseconds. */
+  /** Returns the remaining pause of an area, in milliseconds. */
   getRemainingPauseMs(area: ServiceArea): number {
     const pause = this.#getPause(area);
     return pause === undefined ? 0 : Math.max(0, pause.untilMs - this.#time.now());
   }
 
   /**
-   * Makes one try when there is a place for it and no pause.
+   * Runs one attempt when it has a slot and nothing is paused.
    *
-   * @param classifyEffect What a failure of the call tells of the service.
-   * @throws what the call, or its permit, throws.
-   * @throws {PauseTooLongError} when the pause lasts beyond the deadline; nothing was sent.
+   * @param classifyEffect returns what a failure of the call says about the service.
+   * @throws the errors of the call and of `waitForToken`.
+   * @throws {PauseTooLongError} if the pause lasts beyond the deadline; nothing was sent.
    */
   async run<T>(
     attempt: Attempt,
@@ -114,11 +119,11 @@ export class AdaptiveLimit {
       await this.#waitForAdmission(attempt);
       return await this.#runMeasured(call, attempt.kind === "write", classifyEffect);
     };
-    // A refused try gives its place back: after the pause there are fewer.
+    // A refused attempt frees its slot, because the limit is lower after the pause.
     return await this.#queue.add(runInSlot, { priority: attempt.number });
   }
 
-  /** Waits for the end of the pause, and then for a permit. */
+  /** Waits for the end of the pause, then for a rate limit token. */
   async #waitForAdmission({ area, waitForToken, number, retryDeadline }: Attempt): Promise<void> {
     retryDeadline.atMs ??= this.#time.now() + retryDeadline.durationMs;
     await this.#waitForPauseEnd(area, retryDeadline.atMs);
@@ -127,15 +132,15 @@ export class AdaptiveLimit {
       await waitForToken();
       const waitedMs = this.#time.now() - waitStartedAt;
       retryDeadline.tokenWaitMs += waitedMs;
-      // Under a low rate the first try may wait for long: its call has not begun yet.
+      // At a low rate, the first attempt may wait long for a token. That wait doesn't count against the deadline.
       if (number === 1) retryDeadline.atMs += waitedMs;
       if (this.getRemainingPauseMs(area) === 0) return;
-      // After the pause this permit would be used together with others, in a bunch.
+      // A token from before the pause is discarded: using it now would cause a burst.
       await this.#waitForPauseEnd(area, retryDeadline.atMs);
     }
   }
 
-  /** Waits for the end of the pause, however often it is put off meanwhile. */
+  /** Waits for the end of the pause, including extensions. */
   async #waitForPauseEnd(area: ServiceArea, lastAttemptAtMs: number): Promise<void> {
     for (
       let remainingMs = this.getRemainingPauseMs(area);
@@ -148,7 +153,7 @@ export class AdaptiveLimit {
     }
   }
 
-  /** The pause that lasts longest of those that an area keeps. */
+  /** Returns the longest pause that applies to an area. */
   #getPause(area: ServiceArea): Pause | undefined {
     const [globalPause, areaPause] = [this.#pauses.get("all"), this.#pauses.get(area)];
     return (areaPause?.untilMs ?? 0) > (globalPause?.untilMs ?? 0) ? areaPause : globalPause;
@@ -174,7 +179,7 @@ export class AdaptiveLimit {
       const effect = classifyEffect(error);
       if (effect.kind === "refused") this.#recordRefusal(effect.error, effect.affectedArea, shrinkCount);
       else if (effect.kind === "answered") recordAnswer();
-      // Once for all that were on their way.
+      // Shrinks once for all concurrent requests.
       else if (shrinkCount === this.#shrinkCount) this.#shrink();
       throw error;
     }
@@ -201,7 +206,7 @@ export class AdaptiveLimit {
     this.#window = { answers: 0, totalMs: 0 };
     this.#bestMs = Math.min(this.#bestMs, averageMs);
     if (averageMs > Math.max(MIN_SLOW_MS, SLOW_FACTOR * this.#bestMs)) this.#shrink();
-    // Places that nobody waits for tell nothing about what the service bears.
+    // Without queued calls, fast responses don't show that the service can bear more.
     else if (this.#queue.size > 0) this.#grow();
   }
 

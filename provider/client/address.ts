@@ -3,7 +3,9 @@ import type { buildConnector, Dispatcher } from "undici";
 import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
-/** Whoever can't prove who it is gets no key, whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
+/**
+ * TLS is always verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says, so that the key never goes to an unverified peer.
+ */
 const VERIFY_TLS = { rejectUnauthorized: true } as const;
 
 const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] as const;
@@ -17,7 +19,7 @@ export function createDispatcher(
   baseUrl: string,
   { Agent, EnvHttpProxyAgent, Pool }: typeof import("undici"),
 ): Dispatcher {
-  // Plain http to loopback is accepted because nobody else hears it; a proxy would.
+  // Plain http is accepted for loopback only because the traffic stays on this machine; a proxy would see it.
   if (isLoopback(new URL(baseUrl).hostname)) return new Agent({ connect: VERIFY_TLS });
   try {
     return new EnvHttpProxyAgent({
@@ -77,7 +79,10 @@ interface ProxyClientOptions {
   readonly connect: buildConnector.connector;
 }
 
-/** So that a certificate that does not verify, or a refused connection, is not taken for the service's own. */
+/**
+ * Marks connection errors of the proxy, so that its invalid certificate or refused connection isn't attributed to the
+ * service.
+ */
 function wrapProxyConnect(proxy: URL, { connect }: ProxyClientOptions): ProxyClientOptions {
   return {
     connect: (options, done) =>
@@ -117,7 +122,7 @@ export function getEndpointPathHint(baseUrl: string): string | undefined {
 }
 
 function buildProxyConfigurationError(): ConfigurationError {
-  // The cause would show the proxy's address, and with it its password.
+  // The cause would reveal the proxy's address, including its password.
   return new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
 }
 
@@ -155,7 +160,7 @@ export function normalizeBaseUrl(baseUrl: string, allowInsecureHttp: boolean): s
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** Whether a host is the loopback interface. */
+/** Returns whether a host is the loopback interface. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[(.+)\]$/, "$1");
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));

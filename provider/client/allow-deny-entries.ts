@@ -98,7 +98,8 @@ export class AllowDenyEntries {
   }
 
   /**
-   * Returns all entries of one list as a consistent reading, in ⌈N/200⌉ requests of `GET /api/v1/settings/allow_deny_entries`.
+   * Returns all entries of one list as a consistent snapshot, in ⌈N/200⌉ requests of `GET
+   * /api/v1/settings/allow_deny_entries`.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} if the list keeps changing while it is read.
@@ -134,7 +135,8 @@ export class AllowDenyEntries {
   }
 
   /**
-   * Adds one entry: `POST /api/v1/settings/allow_deny_entries`. The answer may differ from the request, so compare it.
+   * Adds one entry: `POST /api/v1/settings/allow_deny_entries`. The response may differ from the request, so compare
+   * it.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {BadRequestError} if the service rejects the value, the scope or the comment as invalid.

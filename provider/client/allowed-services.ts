@@ -1,7 +1,7 @@
 import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
-/** The environment variable with the service addresses that may receive keys, set by whoever starts a run. */
+/** The environment variable with the service addresses that may receive keys. The operator who starts a run sets it. */
 export const ALLOWED_SERVICES_VARIABLE = "EMAIL_SECURITY_SERVICES";
 
 /**
@@ -18,12 +18,16 @@ export function parseAllowedServices(
     const url = URL.parse(address);
     if (url !== null && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
     throw new ConfigurationError(
-      `${ALLOWED_SERVICES_VARIABLE} holds ${quote(address)}, which is no address; write addresses such as https://mail-security.example, with commas between them.`,
+      `${ALLOWED_SERVICES_VARIABLE} holds ${quote(address)}, which isn't a valid address; write addresses such as https://mail-security.example, with commas between them.`,
     );
   });
 }
 
-/** Whether an address equals one of the services, or is below one. @param baseUrl without a trailing slash. */
+/**
+ * Returns whether an address equals one of the services, or is below one.
+ *
+ * @param baseUrl without a trailing slash.
+ */
 export function isAllowedService(services: readonly string[], baseUrl: string): boolean {
   // Some servers decode these characters, which would allow an escape from the allowed path.
   if (/%(?:2e|2f|5c)/i.test(baseUrl)) return services.includes(baseUrl);

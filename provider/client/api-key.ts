@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { sanitizeLine } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
-/** The tenant's API key. It never shows itself, and redacts itself from external text. */
+/** The tenant's API key. It never prints itself, and redacts itself from external text. */
 export class ApiKey {
   readonly #key: string;
   readonly #encodings: readonly string[];
@@ -19,7 +19,7 @@ export class ApiKey {
     this.#encodings = encodeKey(key);
   }
 
-  /** The request header for the configured address, the only place that the key is sent to. */
+  /** The request header with the key; the client sends it only to the configured address. */
   get header(): { "x-api-key": string } {
     return { "x-api-key": this.#key };
   }
@@ -42,7 +42,7 @@ export class ApiKey {
     return redactEncodedParts(this.redact(text.slice(0, MAX_DISPLAY_LENGTH)), this.#encodings);
   }
 
-  /** Whether a text contains the key. Very short keys are ignored, since they may match by chance. */
+  /** Returns whether a text contains the key. Very short keys are ignored, because they may match by chance. */
   isContainedIn(text: string): boolean {
     return this.#key.length >= MIN_PART_LENGTH && this.#encodings.some((encoding) => text.includes(encoding));
   }
@@ -62,13 +62,13 @@ export class ApiKey {
   }
 }
 
-/** What is shown of a text from outside is cut shorter than this anyway. */
+/** The maximum length of displayed text before redaction; displayed text is truncated further anyway. */
 const MAX_DISPLAY_LENGTH = 2_000;
 
-/** So many characters of a key in a row are a part of it, and no coincidence. */
+/** The minimum number of consecutive characters of a key that counts as a part of it, not a coincidence. */
 const MIN_PART_LENGTH = 8;
 
-/** A text without whatever it has of any of the forms, from so many characters in a row on. */
+/** Redacts each part of the encodings that has the minimum length. */
 function redactEncodedParts(text: string, encodings: readonly string[]): string {
   const parts = new Set(encodings.flatMap(getKeyParts));
   let redacted = "";
@@ -87,7 +87,7 @@ function getKeyParts(encoding: string): string[] {
   );
 }
 
-/** The key as it is, and as an echo may write it: in JSON, in an address, in HTML, as bytes. */
+/** Returns the key in all encodings in which a response may echo it: plain, JSON, URL, HTML and bytes. */
 function encodeKey(key: string): string[] {
   const html = key.replace(/[&<>"']/g, (character) => `&${HTML_NAMES[character]};`);
   const percent = encodeURIComponent(key);

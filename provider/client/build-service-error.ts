@@ -4,7 +4,7 @@ import type { ResponseClass } from "./response-classification";
 const ERRORS: Readonly<Record<string, typeof errors.ServiceError>> = {
   ERR_AUTH: errors.AuthenticationError,
   ERR_BAD_REQUEST: errors.BadRequestError,
-  ERR_BROKEN_BODY: errors.BrokenBodyError,
+  ERR_TRUNCATED_BODY: errors.TruncatedBodyError,
   ERR_CONFLICT: errors.ConflictError,
   ERR_CONTENT_TYPE: errors.ContentTypeError,
   ERR_EMPTY_BODY: errors.EmptyBodyError,
@@ -23,7 +23,7 @@ const ERRORS: Readonly<Record<string, typeof errors.ServiceError>> = {
 
 type ServiceErrorDetails = Omit<errors.ServiceErrorOptions, keyof ResponseClass>;
 
-/** The error of a classified response: its class, its code, and what others make of it. */
+/** Builds the error of a classified response: its class, its code and its effect on other requests. */
 export function buildServiceError(
   responseClass: ResponseClass,
   message: string,

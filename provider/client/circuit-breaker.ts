@@ -8,7 +8,7 @@ export interface LastFailure {
 }
 
 export interface CircuitBreakerOptions extends Pick<Time, "now"> {
-  /** How many consecutive failure bursts open it. Default: the value of the retry policy. */
+  /** The number of consecutive failure bursts that open it. Default: the value of the retry policy. */
   readonly threshold?: number;
 }
 
@@ -43,7 +43,7 @@ export class CircuitBreaker {
 
   /** Returns undefined if a request may be sent, otherwise the failure that opened the circuit breaker. */
   admit(): LastFailure | undefined {
-    // The next probe goes out once this one is answered, or after a long wait.
+    // The next probe is sent after the response to this one, or after a long wait.
     if (this.state === "half-open") this.#probeAt = this.#now() + CIRCUIT_OPEN_MS;
     else return this.openingFailure;
     return undefined;

@@ -12,7 +12,7 @@ import {
 export function observeConnectionFailure(error: unknown): ResponseObservation {
   if (error instanceof ResponseTimeoutError) return { failure: "timeout" };
   const tunnelStatus = getTunnelRefusalStatus(error);
-  // A proxy that asks for a password, or lets nobody through, does so a moment later too.
+  // A proxy's 4xx refusal, such as a missing password, is permanent.
   if (tunnelStatus !== undefined) return { failure: tunnelStatus < 500 ? "proxy 4xx" : "proxy 5xx" };
   const failure = getErrorCode(error);
   const isProxy = error instanceof ProxyConnectionError && classifyResponse({ failure }).isTransient;
@@ -27,7 +27,7 @@ export function getErrorCode(error: unknown): string {
   return "";
 }
 
-/** Describes a connection failure: the words after "failed", and what to do about it. */
+/** Describes a connection failure: the text after "failed", and advice. */
 export function describeConnectionFailure(
   error: unknown,
   key: ApiKey,

@@ -5,20 +5,20 @@ import { buildArraySchema, optionalCount } from "./fields";
 import type { Page } from "./schemas";
 
 /*
- * The shapes of the reference's section "Response envelopes". Each endpoint uses exactly one. The envelope is checked before
- * its content, so a mix-up gets its own message.
+ * The response envelopes of the reference, section "Response envelopes". Each endpoint uses exactly one. The envelope
+ * is checked before its content, so that a mix-up gets its own message.
  */
 
-/** How an endpoint wraps its answer. */
+/** The envelope of an endpoint's response. */
 export type EnvelopeKind = "object" | "array" | "items" | "settings-page" | "paginated";
 
 /**
- * The maximum number of items in one answer. It is far above the requested page size (at most 200, or 5 for the top lists), so
- * services that return whole lists also work.
+ * The maximum number of items in one response. It is far above the requested page size (at most 200, or 5 for the top
+ * lists), so that services that return whole lists also work.
  */
 const MAX_RESPONSE_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
 
-/** Returns a problem if an answer has too many items, before they are processed. */
+/** Returns a problem if a response has too many items, before they are processed. */
 export function describeItemExcess(envelope: EnvelopeKind, body: unknown): string | undefined {
   const results = isRecord(body) ? body["results"] : undefined;
   const items = isRecord(results) ? results["items"] : results;
@@ -34,25 +34,31 @@ export function describeEnvelopeMismatch(expected: EnvelopeKind, body: unknown):
   return findBodyFailure(body) ?? describeShapeMismatch(expected, body);
 }
 
-/** A success by its HTTP status that is none by its own words: whatever else it holds, such as no items, says nothing. */
+/**
+ * Returns the failure that a body reports despite a success status. The rest of such a body, such as an empty list, is
+ * meaningless.
+ */
 function findBodyFailure(body: Record<string, unknown>): string | undefined {
   const { status, error, results } = body;
   if (!("results" in body)) {
     return typeof error === "string" ? "it holds `error` instead of `results`" : undefined;
   }
   if (isFailureStatus(status)) return `the \`status\` in its body is ${quote(status, 40)}`;
-  if (isNonEmpty(error)) return "it holds `error` beside `results`";
+  if (isNonEmpty(error)) return "it holds `error` in addition to `results`";
   return isRecord(results) && isNonEmpty(results["error"]) ? "it holds `error` inside `results`" : undefined;
 }
 
-/** Whether a body's own status, which the reference has as an integer, says that it is none of success; words may say that it is. */
+/**
+ * Returns whether a body's own status means failure. The reference defines it as an integer, but a text may mean
+ * success.
+ */
 function isFailureStatus(status: unknown): boolean {
   if (status === undefined || status === null) return false;
   if (typeof status === "string" && Number.isNaN(Number(status))) return /err|fail|unavailable/i.test(status);
   return !(Number(status) >= 200 && Number(status) <= 299);
 }
 
-/** Whether a field that may be there says anything. */
+/** Returns whether an optional field has content. */
 function isNonEmpty(value: unknown): boolean {
   if (typeof value === "string") return value.trim() !== "";
   if (typeof value === "object" && value !== null) return Object.keys(value).length > 0;
@@ -72,18 +78,18 @@ function describeShapeMismatch(expected: EnvelopeKind, body: Record<string, unkn
   }
   if (expected === "items") {
     if (isRecord(pagination)) {
-      return "page data stands beside `results`, in `pagination`, where the reference has none";
+      return "page data is in `pagination`, outside `results`, where the reference has none";
     }
     return "total" in results ? "page data stands inside `results` where the reference has none" : undefined;
   }
   if (expected === "settings-page" && isRecord(pagination) && !("total" in results)) {
-    return "the page data stands beside `results`, in `pagination`, where the reference has it inside";
+    return "the page data is in `pagination`, outside `results`, where the reference has it inside";
   }
   if (expected === "paginated" && !isRecord(pagination) && "total" in results) {
-    return "the page data stands inside `results` where the reference has it beside, in `pagination`";
+    return "the page data is inside `results` where the reference has it outside, in `pagination`";
   }
   if (isRecord(pagination) && isCount(pagination["total"]) && isCount(results["total"])) {
-    if (pagination["total"] !== results["total"]) return "its two totals, inside `results` and beside, differ";
+    if (pagination["total"] !== results["total"]) return "its two totals, inside and outside `results`, differ";
   }
   // A list without page data has the envelope of the top five. Its numbers may be null, but not all missing.
   if (!Array.isArray(results["items"])) return undefined;
@@ -91,10 +97,10 @@ function describeShapeMismatch(expected: EnvelopeKind, body: Record<string, unkn
     return "`results` comes without page data where the reference has it inside";
   }
   if (expected === "paginated" && (pagination ?? undefined) === undefined) {
-    return "`results` comes without page data where the reference has it beside, in `pagination`";
+    return "`results` comes without page data where the reference has it outside, in `pagination`";
   }
   if (expected === "paginated" && isRecord(pagination) && !holdsPageData(pagination)) {
-    return "`pagination` beside `results` is without page data where the reference has it there";
+    return "`pagination`, outside `results`, is without page data where the reference has it there";
   }
   return undefined;
 }
@@ -138,7 +144,9 @@ export function buildSettingsPageSchema<T extends z.ZodType>(item: T): z.ZodType
   });
 }
 
-/** Wraps an item schema as a page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
+/**
+ * Wraps an item schema as a page of threats, phishing reports or days: page data next to `results`, in `pagination`.
+ */
 export function buildPageSchema<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   return memoizeSchema(buildPageSchema, item, () => {
     const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
@@ -154,10 +162,10 @@ export function buildPageSchema<T extends z.ZodType>(item: T): z.ZodType<Page<z.
   });
 }
 
-/** The shapes that were made, by how and of what. */
+/** Memoized schemas, by factory and argument. */
 const schemaCache = new WeakMap<object, WeakMap<z.ZodType, unknown>>();
 
-/** Making and compiling a schema takes several times what reading an answer by it does. */
+/** Creating and compiling a schema takes several times as long as parsing a response with it. */
 function memoizeSchema<Schema>(factory: object, argument: z.ZodType, create: () => Schema): Schema {
   const cachedSchemas = schemaCache.get(factory) ?? new WeakMap<z.ZodType, unknown>();
   schemaCache.set(factory, cachedSchemas);
@@ -170,7 +178,7 @@ function memoizeSchema<Schema>(factory: object, argument: z.ZodType, create: () 
 
 type NullablePage<Item> = Omit<Page<Item>, "items"> & { readonly items: readonly Item[] | null };
 
-/** Some write an empty list as `null`; that it is empty must then be said by its total. */
+/** Some services send an empty list as `null`; its total must then be 0. */
 function requireItems<Item>({ items, ...page }: NullablePage<Item>, context: z.RefinementCtx): Page<Item> {
   if (items !== null) return { items, ...page };
   if (page.total === 0) return { items: [], ...page };

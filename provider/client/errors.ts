@@ -23,7 +23,7 @@ export interface ServiceErrorOptions extends ErrorOptions {
   readonly isTransient?: boolean;
   /** The scope of the failure. Default: derived from the code, otherwise the request. */
   readonly scope?: FailureScope;
-  /** How long the service asked to wait, in milliseconds, if it did. */
+  /** The wait that the service requested, in milliseconds, if any. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export class ServiceError extends EmailSecurityError {
   readonly isTransient: boolean;
   /** The scope of the failure: this request, the tenant or the service. */
   readonly scope: FailureScope;
-  /** How long the service asked to wait, in milliseconds, if it did. */
+  /** The wait that the service requested, in milliseconds, if any. */
   readonly retryAfterMs: number | undefined;
   /** The total number of attempts. */
   readonly tries: number = 1;
@@ -105,7 +105,7 @@ export class NetworkError extends ServiceError {}
 /** The request was not sent because too many requests in a row had failed. `ERR_CIRCUIT_OPEN` */
 export class CircuitOpenError extends ServiceError {}
 
-/** The request was not sent because it got no permit; `tries` counts earlier attempts. `ERR_NO_PERMIT` */
+/** The request was not sent because it got no rate limit token; `tries` counts earlier attempts. `ERR_NO_TOKEN` */
 export class PermitRefusedError extends ServiceError {}
 
 /** The run was cancelled, for example by Ctrl-C, before this request was sent. `ERR_CANCELLED` */
@@ -127,8 +127,8 @@ export class ContentTypeError extends InvalidResponseError {}
 /** A successful response without a body. `ERR_EMPTY_BODY` */
 export class EmptyBodyError extends InvalidResponseError {}
 
-/** A truncated response, or one with invalid JSON. `ERR_BROKEN_BODY` */
-export class BrokenBodyError extends InvalidResponseError {}
+/** A truncated response, or one with invalid JSON. `ERR_TRUNCATED_BODY` */
+export class TruncatedBodyError extends InvalidResponseError {}
 
 /** A response in a different envelope than the endpoint's. `ERR_WRONG_ENVELOPE` */
 export class WrongEnvelopeError extends InvalidResponseError {}
@@ -147,7 +147,7 @@ export class NotInOrganizationError extends ServiceError {
   }
 }
 
-/** A list kept changing between its pages, so no consistent reading was possible. `ERR_LIST_UNSTABLE` */
+/** A list kept changing between its pages, so no consistent snapshot was possible. `ERR_LIST_UNSTABLE` */
 export class ListUnstableError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_LIST_UNSTABLE", message, options);

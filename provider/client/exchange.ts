@@ -16,7 +16,10 @@ export interface ReceivedResponse {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The body, possibly truncated. */
   readonly text: string;
-  /** Why the response was truncated: {@link ResponseTimeoutError}, {@link BodyTooLargeError}, the signal's reason or the connection's failure. */
+  /**
+   * The reason why the response was truncated: {@link ResponseTimeoutError}, {@link BodyTooLargeError}, the signal's
+   * reason or the connection's failure.
+   */
   readonly truncationCause: Error | undefined;
 }
 
@@ -73,7 +76,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     this.#signal = signal;
     this.#resolve = resolve;
     this.#reject = reject;
-    // Whoever drops a client does not wait for it.
+    // The timer must not keep the process alive after a client is dropped.
     this.#timer = setTimeout(() => this.#abort(new ResponseTimeoutError()), timeoutMs).unref();
     signal?.addEventListener("abort", this.#onAbort);
   }
@@ -108,13 +111,13 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
 
   readonly #onAbort = (): void => this.#abort(this.#signal?.reason as Error);
 
-  /** Before the connection has taken the request, there is nothing to end yet. */
+  /** There is nothing to abort before the connection has accepted the request. */
   #abort(reason: Error): void {
     this.#abortReason ??= reason;
     this.#controller?.abort(reason);
   }
 
-  /** Puts chunks together: they may be of a byte or two each, and come by the million. */
+  /** Merges chunks, because a body may arrive as millions of chunks of a byte or two. */
   #mergeChunks(): void {
     this.#blocks.push(Buffer.concat(this.#chunks));
     this.#chunks.length = 0;
@@ -128,7 +131,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
   }
 }
 
-/** What is longer than a text can be is thrown here, where undici would hear of it and nobody else. */
+/** A body longer than the maximum string length throws here, in a callback where only undici would catch it. */
 function decodeBody(
   chunks: readonly Buffer[],
   failure: Error | undefined,

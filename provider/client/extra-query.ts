@@ -32,6 +32,6 @@ export function addExtraQuery(query: Query, extra: ExtraQuery | undefined): Quer
       }
       return [name, String(value)];
     });
-  // Not by assignment: a name such as __proto__ would set nothing.
+  // Object.fromEntries, because assigning a key such as __proto__ would set nothing.
   return Object.fromEntries([...Object.entries(query), ...extraEntries]);
 }

@@ -69,8 +69,8 @@ export function registerFastReader<T extends z.ZodObject>(
 }
 
 /**
- * An array that is validated up to its first invalid item. A million invalid items would otherwise produce a million issues and
- * exhaust the memory.
+ * Builds the schema of an array that is validated up to its first invalid item. A million invalid items would otherwise
+ * produce a million issues and exhaust the memory.
  */
 export function buildArraySchema<T extends z.ZodType>(item: T) {
   const array = z.array(z.unknown());

@@ -1,6 +1,7 @@
 /**
- * The maximum number of values in one JSON answer, counted by commas and opening brackets. Answers are up to 16 MiB. More
- * values than this, such as ten million nested arrays, carry no information but take twenty times their size in memory.
+ * The maximum number of values in one JSON response, counted by commas and opening brackets. Responses are up to 16
+ * MiB. More values than this, such as ten million nested arrays, carry no information but take twenty times their size
+ * in memory.
  */
 const MAX_JSON_VALUES = 1_000_000;
 
@@ -10,7 +11,7 @@ const MAX_JSON_VALUES = 1_000_000;
  */
 const MAX_JSON_OBJECTS = 100_000;
 
-/** A text this short has too few values to be worth counting them. In characters. */
+/** The length, in characters, up to which a text has too few values to be worth counting. */
 const UNCHECKED_LENGTH = 2 * MAX_JSON_OBJECTS;
 
 /** JSON with too many values; the message says how many. */
@@ -48,7 +49,7 @@ function assertJsonLimits(text: string): void {
   }
 }
 
-/** Where the string that begins at `start` ends; the end of the text where it does not. */
+/** Returns the end of the string that starts at `start`; the end of the text if it is unterminated. */
 function findStringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

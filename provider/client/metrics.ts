@@ -56,7 +56,7 @@ export class Metrics {
   }
 
   /**
-   * One page of threat counts by day: `GET /api/v1/metrics/threats_over_time`.
+   * Returns one page of threat counts by day: `GET /api/v1/metrics/threats_over_time`.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
@@ -81,8 +81,9 @@ export class Metrics {
   }
 
   /**
-   * The threat counts of all days of the period, as their pages arrive (`GET /api/v1/metrics/threats_over_time`, one request a
-   * page; none after a `break`). A list of several pages is read again until a full reading yields nothing new.
+   * Iterates over the threat counts of all days of the period. Fetches pages on demand (`GET
+   * /api/v1/metrics/threats_over_time`; no request after a `break`). A list of several pages is read again until a full
+   * reading yields nothing new.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
@@ -98,7 +99,8 @@ export class Metrics {
   }
 
   /**
-   * At most 5 users or groups, by the number of threats in the period: `GET /api/v1/metrics/top_targeted_entities`.
+   * Returns at most 5 users or groups, ranked by the number of threats in the period: `GET
+   * /api/v1/metrics/top_targeted_entities`.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
@@ -121,7 +123,7 @@ export class Metrics {
   }
 
   /**
-   * At most 5 types of threats, with their numbers: `GET /api/v1/metrics/top_threat_types`.
+   * Returns at most 5 types of threats, with their counts: `GET /api/v1/metrics/top_threat_types`.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
@@ -138,7 +140,7 @@ export class Metrics {
   }
 
   /**
-   * At most 5 threats worth a look: `GET /api/v1/metrics/highlighted_threats`.
+   * Returns at most 5 notable threats: `GET /api/v1/metrics/highlighted_threats`.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
@@ -155,7 +157,7 @@ export class Metrics {
   }
 
   /**
-   * The estimated hours saved from prevented threats in the period: `GET /api/v1/metrics/hours_saved`.
+   * Returns the estimated hours saved from prevented threats in the period: `GET /api/v1/metrics/hours_saved`.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
@@ -173,7 +175,8 @@ export class Metrics {
   }
 
   /**
-   * How many protected inboxes received mail in the period, each counted once: `GET /api/v1/metrics/protected_inboxes`.
+   * Returns the number of protected inboxes that received mail in the period, each counted once: `GET
+   * /api/v1/metrics/protected_inboxes`.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.

@@ -31,14 +31,14 @@ import type { Time } from "./time";
 /** The pacer's view of a call. */
 export interface PacedCall {
   readonly request: RequestFacts;
-  /** The request, as messages name it. */
+  /** The request, as messages describe it. */
   readonly requestText: string;
   readonly kind: Attempt["kind"];
   /** Default: the settings. */
   readonly area?: ServiceArea | undefined;
-  /** Called with the total duration of the call, without waits for permits. */
+  /** Called with the total duration of the call, without waits for rate limit tokens. */
   readonly onDuration?: ((ms: number) => void) | undefined;
-  /** Once it is over, no further attempt is made. Default: none. */
+  /** No further attempt is made after the deadline. Default: none. */
   readonly deadline?: Deadline | undefined;
 }
 
@@ -49,15 +49,15 @@ export interface PacerOptions {
   /** The time limit of one attempt, in milliseconds. */
   readonly timeoutMs: number;
   /**
-   * How long failures are retried after the first attempt, in milliseconds. Doesn't apply to rate-limited requests. Default:
-   * the value of the retry policy.
+   * The time for which failures are retried after the first attempt, in milliseconds. Doesn't apply to rate-limited
+   * requests. Default: the value of the retry policy.
    */
   readonly retryForMs?: number | undefined;
   /** The maximum number of attempts of a failing call. Default: the value of the retry policy. */
   readonly maxAttempts?: number | undefined;
   /** The backoff before the second attempt, in milliseconds. Default: the value of the retry policy. */
   readonly baseDelayMs?: number | undefined;
-  /** Asked before every attempt. Default: no restriction. */
+  /** Provides a token before every attempt. Default: no rate limit. */
   readonly rateLimiter?: Permits | undefined;
 }
 
@@ -70,7 +70,7 @@ export class Pacer {
   readonly #options: PacerOptions;
   readonly #limit: AdaptiveLimit;
   readonly #healthByArea: Readonly<Record<ServiceArea, AreaHealth>>;
-  /** The writes that were answered with success, by method. */
+  /** Successful writes, by method. */
   readonly #confirmedWrites = new Map<string, number>();
 
   constructor(options: PacerOptions) {
@@ -98,7 +98,7 @@ export class Pacer {
    * Runs a call until it succeeds, the policy forbids a retry, or time or budget runs out.
    *
    * @throws {CircuitOpenError} if too many consecutive failures have opened the circuit breaker.
-   * @throws {PermitRefusedError} if the call gets no permit.
+   * @throws {PermitRefusedError} if the call gets no rate limit token.
    * @throws {ServiceError} the last failure, with the number of attempts. Its `outcomeUnknown` covers all attempts.
    */
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
@@ -140,7 +140,7 @@ export class Pacer {
         };
         return await this.#limit.run(
           limitedAttempt,
-          // It may have waited for its place until now.
+          // The deadline may have passed while the call waited for a slot.
           () =>
             lastError !== undefined && isPastDeadline(0)
               ? Promise.reject(new DeadlinePassedError())
@@ -160,7 +160,7 @@ export class Pacer {
         outcomeUnknown ||= error.outcomeUnknown;
         const isRateLimit = isRateLimited(error);
         if (!isRateLimit) failures += 1;
-        // A pause of the tenant is waited for in place.
+        // Refusals pause the tenant, and {@link AdaptiveLimit} waits for the pause.
         const waitMs = isRefusal(error) ? 0 : computeBackoffMs(failures, time.random(), { baseMs });
         const isTooSlow = !isRefusal(error) && time.now() + waitMs >= getFirstAttemptAt() + retryForMs;
         const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.getRemainingPauseMs(area)));
@@ -175,13 +175,17 @@ export class Pacer {
     }
   }
 
-  /** What a try of a call waits for, where there are permits or a bound. @param lastError how its last try failed. */
+  /**
+   * Builds the wait before an attempt, if there is a rate limit or a deadline.
+   *
+   * @param lastError the failure of the previous attempt.
+   */
   #buildTokenWait(call: PacedCall, lastError: ServiceError | undefined): (() => Promise<void>) | undefined {
     const { rateLimiter } = this.#options;
     const { deadline } = call;
     if (rateLimiter === undefined && deadline === undefined) return undefined;
     return async () => {
-      // Hundreds of calls that will not be sent would each wait for a permit of others.
+      // Otherwise, hundreds of calls that won't be sent would each take a token from other tenants.
       const openingFailure = this.#healthByArea[getArea(call)].breaker.openingFailure;
       if (openingFailure !== undefined) throw this.#buildCircuitOpenError(call, openingFailure);
       try {
@@ -222,7 +226,7 @@ export class Pacer {
     );
   }
 
-  /** The last failure, with what it can't know: how the other tries of the call ended. */
+  /** Adds facts about the whole call to its last failure, such as the outcome of other attempts. */
   #annotate(
     error: ServiceError,
     { tries, outcomeUnknown, isBroke }: { tries: number; outcomeUnknown: boolean; isBroke: boolean },
@@ -231,14 +235,14 @@ export class Pacer {
     const notes = [
       ...(tries > 1 && !isOpen ? [`Tried ${tries} times.`] : []),
       ...(isBroke
-        ? [`Not tried again: too many requests failed, and the retries are used up. ${this.#describeProgress()}`]
+        ? [`Not retried: too many requests failed, and the retry budget is used up. ${this.#describeProgress()}`]
         : []),
     ];
     const message = [error.message, ...notes].join(" ");
     return Object.assign(error, { message, tries, outcomeUnknown });
   }
 
-  /** What was done until now, and that the rest can be done later. */
+  /** Describes the completed writes, and says that the rest can be done later. */
   #describeProgress(): string {
     const counts = [...this.#confirmedWrites].map(([method, count]) => `${count} ${method}`);
     const confirmedText = counts.length === 0 ? "" : `The changes confirmed before (${counts.join(", ")}) stay. `;
@@ -246,7 +250,7 @@ export class Pacer {
   }
 }
 
-/** What tells whether one area of the service works. */
+/** The health of one area of the API: its circuit breaker and its retry budget. */
 interface AreaHealth {
   readonly breaker: CircuitBreaker;
   readonly budget: RetryBudget;
@@ -256,27 +260,27 @@ function getArea({ area = "settings" }: PacedCall): ServiceArea {
   return area;
 }
 
-/** The deadline of a call has passed while it waited for a place. */
+/** The deadline of a call passed while it waited for a slot. */
 class DeadlinePassedError extends Error {}
 
 function isRateLimited(error: unknown): boolean {
   return error instanceof ServiceError && error.scope === "rate limit";
 }
 
-/** Whether the service limits the rate, or asks to wait. */
+/** Returns whether the service limits the rate, or asks to wait. */
 function isRefusal(error: unknown): error is ServiceError {
   return isRateLimited(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
 function classifyEffect(error: unknown, area: ServiceArea): FailureEffect {
-  // Too many requests are too many of whatever kind; that the mail can't be read now is no matter of the settings.
+  // A rate limit applies to all requests. Other refusals of mail reads don't affect the settings.
   const isOfMail = area === "mail" && !isRateLimited(error);
   if (isRefusal(error)) return { kind: "refused", error, affectedArea: isOfMail ? "mail" : "all" };
   const isUnsent = error instanceof CircuitOpenError || error instanceof DeadlinePassedError;
   return { kind: isAnswer(error) || isUnsent ? "answered" : "failed" };
 }
 
-/** Whether a failure is a response of a working service. */
+/** Returns whether a failure is a response of a working service. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ServiceError && SCOPES[error.scope].isBreakerFailure !== true;
 }
@@ -289,10 +293,10 @@ function buildTokenRefusedError(
   const reason = cause instanceof Error ? cause.message : String(cause);
   const [againText, earlierText] = lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
   if (cause instanceof RunCancelledError) {
-    const message = `The run was cancelled, so ${requestText} was not sent${againText}. What was done before stays; running again does what is left.${earlierText}`;
+    const message = `The run was cancelled, so ${requestText} was not sent${againText}. Completed changes stay; running again does the rest.${earlierText}`;
     return new CancelledError("ERR_CANCELLED", message, { request, cause });
   }
-  return new PermitRefusedError("ERR_NO_PERMIT", `${requestText} was not sent${againText}: ${reason}.${earlierText}`, {
+  return new PermitRefusedError("ERR_NO_TOKEN", `${requestText} was not sent${againText}: ${reason}.${earlierText}`, {
     request,
     cause,
   });

@@ -10,7 +10,10 @@ export interface ReadAllOptions<Item = unknown> {
   readonly keep?: (item: Item) => boolean;
 }
 
-/** The total duration of a reading's requests so far, in milliseconds, without waits for permits and processing of items. */
+/**
+ * The total duration of a reading's requests so far, in milliseconds, without waits for rate limit tokens and
+ * processing of items.
+ */
 export interface Stopwatch {
   spentMs: number;
 }
@@ -19,19 +22,21 @@ export interface PagedList<Item> {
   /** The name of the list in errors. */
   readonly name: string;
   readonly fetchPage: (page: number, stopwatch: Stopwatch) => Promise<Page<Item>>;
-  /** Returns what identifies an item; undefined for an item without an identity. */
+  /** The list's name in errors. */
   readonly getIdentity: (item: Item) => string | undefined;
-  /** How many times a reading restarts if the list changes meanwhile. Default: 5. */
+  /** The maximum number of restarts if the list changes during a reading. Default: 5. */
   readonly maxAttempts?: number;
 }
 
-/** Reading stops after this many pages if the total doesn't announce more: the list is considered endless. */
+/** The number of pages after which a list counts as endless, unless its total announces more. */
 const MAX_PAGES = 10_000;
-/** So is one that goes on for longer than this, whatever its total says. */
+/** The maximum number of pages, whatever the total says. */
 const ABSOLUTE_MAX_PAGES = 50_000;
-/** The most items a list may have: many times what the largest tenants hold. */
+/** The maximum number of items of a list, many times what the largest tenants have. */
 const MAX_ITEMS = 500_000;
-/** The most text that is held of a list while it is read, in characters (a few hundred of each of the most items). */
+/**
+ * The maximum text of a list to buffer while reading it, in characters: a few hundred for each of the maximum items.
+ */
 const MAX_BUFFERED_CHARACTERS = 128 * 1024 * 1024;
 /**
  * The time limit of a whole reading with its restarts, in milliseconds. The largest tenants take minutes. A slow service, or
@@ -41,16 +46,16 @@ const MAX_READ_MS = 30 * 60_000;
 const DEFAULT_ATTEMPTS = 5;
 
 /**
- * Reads a whole list, page by page, as one consistent reading. The reading restarts if the list changes between two pages: its
- * total changes, an item occurs twice, or the number of items differs from the total.
+ * Reads a whole list, page by page, as one consistent snapshot. The reading restarts if the list changes between two
+ * pages: its total changes, an item occurs twice, or the number of items differs from the total.
  *
- * Makes ⌈N / page size⌉ requests for N items, one for an empty list. Without a total, only an empty page marks the end, which
- * takes one more request.
+ * Makes ⌈N / page size⌉ requests for N items, one for an empty list. Without a total, only an empty page marks the end,
+ * which takes one more request.
  *
- * No single reading of numbered pages can detect one case. Between two requests, as many items may leave the pages already read
- * as join those still to read. Without a total, any departure from the pages already read goes unnoticed. An item that was
- * there all the time may then be missing, so callers treat an item as gone only if two readings miss it. {@link iterateList} reads
- * twice instead.
+ * A single reading of numbered pages can't detect one case: between two requests, as many items may leave the pages
+ * already read as join those still to read. Without a total, it can't detect any departure from the pages already read.
+ * An item that was present throughout may then be missing, so callers treat an item as removed only if two readings
+ * miss it. {@link iterateList} reads twice instead.
  *
  * @throws {ListUnstableError} if no consistent reading was possible.
  */
@@ -66,7 +71,7 @@ export async function readWholeList<Item>(
     },
   };
   const stopwatch: Stopwatch = { spentMs: 0 };
-  // Of an item that is not kept, only its name is held.
+  // For an item that isn't kept, only its identity is buffered.
   const measureCharacters = (item: Item): number =>
     keep === undefined || keep(item) ? countCharacters(item) : (list.getIdentity(item)?.length ?? 0);
   const listVersions = readUntilConsistent(list, async function* () {
@@ -100,7 +105,7 @@ export async function* iterateList<Item>(list: PagedList<Item>): AsyncGenerator<
     const yieldedCountBefore = yieldedNames.size;
     let pages = 0;
     let hasTotal = true;
-    // Of an item that is given out, only its name is held.
+    // For an item that was yielded, only its identity is buffered.
     const measureCharacters = (item: Item) => list.getIdentity(item)?.length ?? countCharacters(item);
     for await (const page of readPages(list, stopwatch, measureCharacters)) {
       pages += 1;
@@ -130,7 +135,7 @@ function haveSameNames(currentNames: ReadonlySet<string>, otherNames: ReadonlySe
   );
 }
 
-/** Begins a reading anew as often as the list moves underneath it, within bounds. */
+/** Restarts a reading whenever the list changes during it, up to the limits. */
 async function* readUntilConsistent<Item, Output>(
   list: PagedList<Item>,
   read: () => AsyncGenerator<Output, void, undefined>,
@@ -151,7 +156,7 @@ async function* readUntilConsistent<Item, Output>(
   );
 }
 
-/** The list moved between two pages, or may have. */
+/** The list changed between two pages, or may have. */
 class ListChangedError extends Error {}
 
 async function* readPages<Item>(
@@ -185,14 +190,14 @@ async function* readPages<Item>(
         throw buildEndlessListError(list, `${MAX_BUFFERED_CHARACTERS} characters`);
       const identity = list.getIdentity(item);
       if (identity === undefined) continue;
-      // One answer is one moment: what it holds twice, word for word, the service holds twice.
+      // One response is a single point in time, so identical rows in it are real duplicates at the service.
       const isDuplicate = isIdenticalItem(item, pageItems.get(identity));
       if (seenIdentities.has(identity) && !isDuplicate) throw new ListChangedError(`${excerpt(identity)} came twice`);
       seenIdentities.add(identity);
       pageItems.set(identity, item);
       identifiedCount += 1;
     }
-    // Where no item can be told from another, a whole page that comes again still can.
+    // Items without an identity can't be compared, but a whole repeated page can.
     const unidentifiedPage =
       identifiedCount === 0 && answer.items.length > 0 ? JSON.stringify(answer.items) : undefined;
     if (unidentifiedPage !== undefined && unidentifiedPage === previousUnidentifiedPage) {
@@ -222,7 +227,7 @@ function buildReadTooLongError(
   items: number,
   total: number | undefined,
 ): ListUnstableError {
-  const totalText = total === undefined ? "" : ` of the ${total} that it tells of`;
+  const totalText = total === undefined ? "" : ` of the ${total} that it announces`;
   return new ListUnstableError(
     `The ${name} did not end within ${MAX_READ_MS / 60_000} minutes, and reading it was stopped: ${pages} pages had come, with ${items} items${totalText}. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
   );
@@ -232,7 +237,7 @@ function isIdenticalItem<Item>(item: Item, previous: Item | undefined): boolean 
   return previous !== undefined && JSON.stringify(item) === JSON.stringify(previous);
 }
 
-/** How much text an item holds. */
+/** Returns the amount of text in an item, in characters. */
 function countCharacters<Item>(item: Item): number {
   let characters = 0;
   const fields = item as Record<string, unknown>;
@@ -243,7 +248,7 @@ function countCharacters<Item>(item: Item): number {
   return characters;
 }
 
-/** An item's name within a reading; items that nothing tells apart are counted. */
+/** Returns an item's key within a reading. Indistinguishable items are numbered. */
 function getItemName<Item>(item: Item, list: PagedList<Item>, duplicateCounts: Map<string, number>): string {
   const identity = list.getIdentity(item);
   if (identity !== undefined) return `=${identity}`;

@@ -2,14 +2,14 @@ import { quote } from "../settings/text";
 import { InvalidArgumentError } from "./errors";
 import { MAX_ID_LENGTH } from "./fields";
 
-/** @throws {InvalidArgumentError} when `value` is no whole number from 1 to `most`. */
+/** @throws {InvalidArgumentError} if `value` isn't an integer from 1 to `max`. */
 export function requirePositive(name: string, value: number, max?: number): number {
   const problem = validatePositive(value, max);
   if (problem !== undefined) throw new InvalidArgumentError(`${name} ${problem}`);
   return value;
 }
 
-/** Why a value is no whole number from 1 to `most`; undefined when it is one. */
+/** Returns a problem if a value isn't an integer from 1 to `max`; otherwise undefined. */
 export function validatePositive(value: unknown, max = Number.MAX_SAFE_INTEGER): string | undefined {
   const isInteger = Number.isInteger(value);
   const number = value as number;
@@ -17,12 +17,12 @@ export function validatePositive(value: unknown, max = Number.MAX_SAFE_INTEGER):
   const isUnbounded = max === Number.MAX_SAFE_INTEGER;
   if (isInteger && number > max && isUnbounded) return `is too large: ${number} is more than ${max}`;
   const range = isUnbounded ? "of 1 or more" : `from 1 to ${max}`;
-  // "7" and 7 must look different here. JSON has no NaN.
+  // The message must distinguish "7" from 7, and JSON has no NaN.
   const formatted = typeof value === "number" ? String(value) : quote(value);
   return `must be a whole number ${range}, not ${formatted}`;
 }
 
-/** The same for a value that may be left out. */
+/** Does the same as {@link requirePositive} for an optional value. */
 export function requireOptionalPositive(name: string, value: number | undefined, max?: number): number | undefined {
   return value === undefined ? undefined : requirePositive(name, value, max);
 }
@@ -34,7 +34,7 @@ export function assertObject(name: string, value: object): void {
   }
 }
 
-/** @throws {InvalidArgumentError} when `value` is no object, or holds anything but `known`. */
+/** @throws {InvalidArgumentError} if `value` isn't an object, or has a key that isn't in `allowed`. */
 export function assertKnownKeys(name: string, value: object, allowed: readonly string[]): void {
   assertObject(name, value);
   for (const [key, propertyValue] of Object.entries(value)) {
@@ -84,7 +84,7 @@ export function encodePathSegment(name: string, id: string): string {
     throw new InvalidArgumentError(`${name} is longer than ${MAX_ID_LENGTH} characters: ${quote(id, 40)}`);
   }
   if (id === "." || id === "..") {
-    throw new InvalidArgumentError(`${name} can't be "${id}": in an address that stands for a folder`);
+    throw new InvalidArgumentError(`${name} can't be "${id}": in an address, that is a directory`);
   }
   if (/\p{Cs}/u.test(id)) {
     throw new InvalidArgumentError(

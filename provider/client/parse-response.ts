@@ -19,7 +19,7 @@ export interface HttpResponse {
 /** How to read a response. */
 export interface ResponseContext<T> {
   readonly request: RequestFacts;
-  /** The request, as messages name it. */
+  /** The request, as messages describe it. */
   readonly requestText: string;
   readonly key: ApiKey;
   readonly envelope: EnvelopeKind;
@@ -35,10 +35,10 @@ export interface ResponseContext<T> {
  */
 export function parseResponse<T>(response: HttpResponse, context: ResponseContext<T>): T {
   if (!isSuccess(response.status)) throw buildRefusalError(response, context);
-  // Some services answer a deletion with nothing: 204 says it all.
+  // Some services return 204 without a body for a deletion, which is sufficient.
   const isEmptyDeletion = context.request.method === "DELETE" && response.status === 204;
   const parsed = isEmptyDeletion ? { results: {} } : parseBody(response, context);
-  // A service may tell who made something by the key that made it.
+  // A response may contain the key, for example as the creator of an entry.
   const body = context.key.isContainedIn(response.text) ? (context.key.redactBody(parsed) ?? parsed) : parsed;
   const buildBodyError = (problem: BodyProblem, description: string): ServiceError => {
     const serviceMessage = extractServiceMessage(body, context.key);
@@ -78,11 +78,11 @@ function parseBody(response: HttpResponse, context: ResponseContext<unknown>): u
       },
     );
   if (text.trim() === "") {
-    // A deletion that took effect answers 404 to a second one.
+    // If a deletion took effect, a second one returns 404, so its outcome can be verified.
     const problem = context.request.method === "DELETE" ? "empty deletion" : "empty";
     throw buildParseError(problem, "an empty body where JSON was due");
   }
-  // Only told of what fails: it takes longer than the whole rest.
+  // Built only for failures, because redaction takes longer than everything else here.
   const quoteBody = () => quote(context.key.redactParts(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
     const advice =
@@ -105,7 +105,7 @@ function parseBody(response: HttpResponse, context: ResponseContext<unknown>): u
       const coding = quote(context.key.redact(encoding), 60);
       throw buildParseError("content type", `a body encoded as ${coding}, which was not asked for`);
     }
-    // The parser's message quotes the body; this says the same in a bounded way.
+    // The parser's message quotes the body without a limit.
     throw buildParseError("truncated", `JSON that can't be read or breaks off: ${quoteBody()}`);
   }
 }
@@ -162,7 +162,7 @@ function adviseOnResponse(
 
 const errorBodySchema = z.object({ error: z.string().trim().min(1) });
 
-/** The service's own words, fit to be shown, where a body holds any (reference, envelope "Error"). */
+/** Returns the service's own message from a body, sanitized (reference, envelope "Error"); undefined if it has none. */
 function extractServiceMessage(body: unknown, key: ApiKey): string | undefined {
   const parsed = errorBodySchema.safeParse(body);
   return parsed.success ? excerpt(key.redactParts(parsed.data.error), 500) : undefined;
@@ -189,7 +189,7 @@ function formatSchemaErrors(error: z.ZodError): string {
     .join("; ");
 }
 
-/** Of an answer that may come in several shapes, what is wrong with the one that the reference shows: the last. */
+/** For a response with several valid shapes, returns the issue of the last one, which the reference documents. */
 function getLastBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   const inner = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0] : undefined;
   return inner === undefined ? issue : { ...inner, path: [...issue.path, ...inner.path] };

@@ -4,19 +4,22 @@
  */
 export interface Permits {
   /**
-   * Waits until one request may be made. The caller must make it immediately, or not at all.
+   * Waits for a rate limit token. The caller must send its request immediately, or not at all.
    *
-   * @throws {Error} if no further request is allowed, for example because the run has lost its lock on the tenant. The message
-   * gives the reason as the rest of a sentence. The call then fails with a {@link PermitRefusedError} (`ERR_NO_PERMIT`), and
-   * nothing is sent.
+   * @throws {Error} if no further request is allowed, for example because the run has lost its lock on the tenant. The
+   * message gives the reason as the rest of a sentence. The call then fails with a {@link PermitRefusedError}
+   * (`ERR_NO_TOKEN`), and nothing is sent.
    */
   take(): Promise<void>;
-  /** Reports that the service refused a request (429, or Retry-After): pauses all permits for this many milliseconds. */
+  /**
+   * Reports that the service refused a request (429, or Retry-After). Pauses the rate limit for all clients for this
+   * many milliseconds.
+   */
   refused(pauseMs: number): void;
 }
 
 /** The error of {@link Permits.take} after a run is cancelled: the call then fails with `ERR_CANCELLED`. */
 export class RunCancelledError extends Error {}
 
-/** Permits without a rate limit. */
+/** A rate limiter without a limit. */
 export const UNLIMITED_PERMITS: Permits = { take: () => Promise.resolve(), refused: () => {} };

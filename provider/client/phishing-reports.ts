@@ -19,7 +19,7 @@ const WINDOW_PARAMETERS = ["minutes_ago", "extra"];
 
 /** The look-back window of a listing (reference, section "Phishing reports"). Omitted parameters are not sent. */
 export interface ListPhishingReportsQuery {
-  /** How far to look back, in minutes, 1 or more. Default of the service: 30*24*60, thirty days. */
+  /** The look-back window in minutes, 1 or more. Default of the service: 30*24*60, thirty days. */
   readonly minutes_ago?: number;
   /** The page, 1-based. Default of the service: 1. */
   readonly page?: number;

@@ -2,14 +2,14 @@ import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
 import { parseRetryAfterMs, type ResponseHeaders } from "./retry-after";
 
 /*
- * The one place that decides what a response means, or a connection that failed in place of one. The client, the
- * outcome checks, the rollouts and the notices all read it; `npm run docs` writes docs/reference/responses.md of it.
+ * Classifies responses, and connections that failed without one. The client, the outcome checks, the rollouts and the
+ * notices all use this table; `npm run docs` generates docs/reference/responses.md from it.
  */
 
-/** Whom a failure concerns. */
+/** The scope of a failure. */
 export type FailureScope = "request" | "tenant" | "rate limit" | "service" | "content";
 
-/** What a failure means for requests other than the one that failed. */
+/** The effects of a failure on requests other than the one that failed. */
 export const SCOPES: Readonly<Record<FailureScope, ScopeEffects>> = {
   request: { concerns: "this request; the service works" },
   tenant: { concerns: "every request with this API key; the service works", abandonsListAfter: 1 },
@@ -35,13 +35,13 @@ interface ScopeEffects {
   readonly isBreakerFailure?: boolean;
   /** Whether all tenants of the address may fail the same way. */
   readonly isSharedByAddress?: boolean;
-  /** Whether `Retry-After` beside its status pauses the other requests. */
+  /** Whether a `Retry-After` header with its status pauses the other requests. */
   readonly isRetryAfterRespected?: boolean;
-  /** How many failures in a row abandon the rest of a list. Default: none do. */
+  /** The number of consecutive failures that abandon the rest of a list. Default: no limit. */
   readonly abandonsListAfter?: number;
 }
 
-/** Why the body of a success can't be used. */
+/** The reason why the body of a success is unusable. */
 export type BodyProblem =
   | "empty"
   | "empty deletion"
@@ -52,27 +52,30 @@ export type BodyProblem =
   | "envelope"
   | "too large";
 
-/** What came back: a status that isn't a success, an unusable body of one, or the code of a connection's failure. */
+/**
+ * An observed response: a status that isn't a success, an unusable body of a success, or the code of a connection
+ * failure.
+ */
 export type ResponseObservation =
   | { readonly status: number; readonly headers?: ResponseHeaders }
   | { readonly body: BodyProblem }
   | { readonly failure: string };
 
-/** What a response means. */
+/** The classification of a response. */
 export interface ResponseClass {
-  /** What came back, as the docs name it. */
+  /** The response, as the docs describe it. */
   readonly response: string;
   readonly code: string;
-  /** Whether the same request may succeed when it is sent again. */
+  /** Whether the same request may succeed on retry. */
   readonly isTransient: boolean;
   readonly scope: FailureScope;
   /** Whether a write may have taken effect. */
   readonly outcomeUnknown: boolean;
-  /** How long the service asked to wait, in milliseconds. */
+  /** The wait that the service requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Certificates of an authority that this machine doesn't know. */
+/** TLS errors for certificates of an authority that this machine doesn't know. */
 export const UNKNOWN_AUTHORITY_CODES: readonly string[] = [
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -80,7 +83,7 @@ export const UNKNOWN_AUTHORITY_CODES: readonly string[] = [
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
 ];
 
-/** Answers to a TLS greeting in something other than TLS. */
+/** TLS errors for a peer that doesn't use TLS. */
 export const NOT_TLS_CODES: readonly string[] = ["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"];
 
 const BAD_CERTIFICATE_CODES = [
@@ -91,7 +94,7 @@ const BAD_CERTIFICATE_CODES = [
   ...NOT_TLS_CODES,
 ];
 
-/** Failures before a request leaves. */
+/** Failures before a request is sent. */
 const NOT_CONNECTED_CODES = [
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -103,7 +106,7 @@ const NOT_CONNECTED_CODES = [
 
 type ClassificationRow = readonly [
   response: string,
-  /** Statuses, `4xx` for all others of the kind; body problems; codes of failures, `*` for all others. */
+  /** Statuses (`4xx` for all others of the kind), body problems, or failure codes (`*` for all others). */
   signs: readonly (number | string)[],
   code: string,
   action: "retry" | "fail",
@@ -124,7 +127,7 @@ const TABLE: readonly ClassificationRow[] = [
   ["any other 5xx", ["5xx"], "ERR_SERVER", "fail", "service", "unknown"],
   ["2xx, with no body", ["empty"], "ERR_EMPTY_BODY", "fail", "content", "unknown"],
   ["2xx to a DELETE, with no body", ["empty deletion"], "ERR_EMPTY_BODY", "retry", "content", "unknown"],
-  ["2xx, with a truncated or broken body", ["truncated"], "ERR_BROKEN_BODY", "retry", "service", "unknown"],
+  ["2xx, with a truncated or broken body", ["truncated"], "ERR_TRUNCATED_BODY", "retry", "service", "unknown"],
   ["2xx, with an HTML page", ["html"], "ERR_HTML_RESPONSE", "fail", "content", "unknown"],
   ["2xx, with another content type or encoding", ["content type"], "ERR_CONTENT_TYPE", "fail", "content", "unknown"],
   ["2xx, with an unexpected JSON shape", ["shape"], "ERR_INVALID_RESPONSE", "fail", "content", "unknown"],
@@ -138,11 +141,11 @@ const TABLE: readonly ClassificationRow[] = [
   ["a reset, or any other connection failure", ["*"], "ERR_NETWORK", "retry", "service", "unknown"],
   ["not sent: the client is closed", ["closed"], "ERR_NETWORK", "fail", "service", "known"],
   ["not sent: the circuit breaker is open", [], "ERR_CIRCUIT_OPEN", "fail", "service", "known"],
-  ["not sent: the rate limiter refused the request", [], "ERR_NO_PERMIT", "fail", "tenant", "known"],
+  ["not sent: the rate limiter refused the request", [], "ERR_NO_TOKEN", "fail", "tenant", "known"],
   ["not sent: the run was cancelled", [], "ERR_CANCELLED", "fail", "tenant", "known"],
 ];
 
-/** What each kind of response means, in the order in which the docs show it. */
+/** All response classes, in the order of the docs. */
 export const RESPONSE_CLASSES: readonly ResponseClass[] = TABLE.map(([response, , code, action, scope, outcome]) => ({
   response,
   code,
@@ -170,7 +173,10 @@ export function classifyResponse(observation: ResponseObservation): ResponseClas
     : responseClass;
 }
 
-/** The scope of an error whose code is all that is known; undefined for a code of several scopes, or of none. */
+/**
+ * Returns the scope of an error that is known only by its code; undefined for a code with several scopes or without
+ * one.
+ */
 export function getScopeByCode(code: string): FailureScope | undefined {
   const [scope, ...others] = new Set(BY_CODE.get(code)?.map((responseClass) => responseClass.scope));
   return others.length === 0 ? scope : undefined;

@@ -11,7 +11,10 @@ const DATE_PATTERNS = [
 ];
 const ASCTIME_PATTERN = /^[A-Z][a-z]{2} [A-Z][a-z]{2} /;
 
-/** Seconds, also with a sign, a fraction, an exponent, a unit or quotes. No wait is less than none: a sign counts for nothing. */
+/**
+ * Seconds, also with a sign, a fraction, an exponent, a unit or quotes. The sign is ignored, because a wait can't be
+ * negative.
+ */
 const SECONDS_PATTERN = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?"?$/i;
 
 /**

@@ -3,9 +3,9 @@ import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/
 import { buildArraySchema, id, optionalCount, registerFastReader } from "./fields";
 
 /*
- * The shapes of the reference's section "Resources and their fields". Read leniently: unknown fields pass, optional
- * ones may be missing or null; a field that is acted on must be there. The titles and descriptions go into the schema of the
- * native plugin, and so into the SDKs that are made from it.
+ * The schemas of the reference's section "Resources and their fields". Parsing is lenient: unknown fields are accepted,
+ * and optional ones may be missing or null. A field that the code acts on is required. The titles and descriptions go
+ * into the native plugin's schema, and so into the generated SDKs.
  */
 
 /** A string that may be missing or null; both are read as undefined. */
@@ -14,13 +14,13 @@ const optionalText = z
   .nullish()
   .transform((text) => text ?? undefined);
 
-/** A mailbox that may be missing, null or empty: all three are a row without one. */
+/** A mailbox that may be missing, null or empty; all three become undefined. */
 const optionalMailbox = optionalText.transform((email) => (email?.trim() ? email : undefined));
 
-/** A verdict: the known ones complete in an editor, any other is read as it is. */
+/** A verdict. Editors complete the known values; other values are accepted. */
 export type Verdict = (typeof KNOWN_VERDICTS)[number] | (string & {});
 
-/** What was done with a threat (reference, table "Threat"); any other value is read as it is. */
+/** The action taken on a threat (reference, table "Threat"); other values are accepted. */
 export type ActionTaken =
   | "moved_to_trash"
   | "moved_to_spam"
@@ -32,10 +32,10 @@ export type ActionTaken =
   | "none"
   | (string & {});
 
-/** How bad a threat is. Only `high` is shown in the reference. */
+/** The severity of a threat. The reference shows only `high`. */
 export type Criticality = "high" | (string & {});
 
-/** Why a message was found to be a threat (reference, table "Threat indicator"). */
+/** An indicator that a message is a threat (reference, table "Threat indicator"). */
 export const threatIndicator = z
   .object({
     indicator_type: optionalText,
@@ -43,7 +43,7 @@ export const threatIndicator = z
     grounding: optionalText,
   })
   .meta({ title: "ThreatIndicator" });
-/** Why a message was found to be a threat (reference, table "Threat indicator"). */
+/** An indicator that a message is a threat (reference, table "Threat indicator"). */
 export type ThreatIndicator = z.infer<typeof threatIndicator>;
 
 /** A detected threat (reference, table "Threat"). Dates are kept as sent. */
@@ -52,7 +52,7 @@ export const threat = z
     id,
     action_taken: optionalText
       .transform((action) => action as ActionTaken | undefined)
-      .describe("What was done with it, such as `quarantined`, `moved_to_trash` or `none`."),
+      .describe("The action on the message, such as `quarantined`, `moved_to_trash` or `none`."),
     criticality: optionalText
       .transform((criticality) => criticality as Criticality | undefined)
       .describe("How bad it is, such as `high`."),
@@ -91,16 +91,16 @@ const phishingReportFields = {
   verdict: optionalText.transform((verdict) => verdict as Verdict | undefined),
 };
 
-/** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
+/** A phishing report in a list (reference, table "Phishing report (list form)"). */
 export const phishingReport = z.object(phishingReportFields).meta({ title: "PhishingReport" });
-/** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
+/** A phishing report in a list (reference, table "Phishing report (list form)"). */
 export type PhishingReport = z.infer<typeof phishingReport>;
 
 const recipients = buildArraySchema(z.string())
   .nullish()
   .transform((list) => list ?? []);
 
-/** A phishing report by itself (reference, table "Phishing report (detail form)"). */
+/** A single phishing report with details (reference, table "Phishing report (detail form)"). */
 export const phishingReportDetail = z.object({
   ...phishingReportFields,
   to: recipients,
@@ -109,17 +109,17 @@ export const phishingReportDetail = z.object({
   email_content_url: optionalText,
   response_content_url: optionalText,
 });
-/** A phishing report by itself (reference, table "Phishing report (detail form)"). */
+/** A single phishing report with details (reference, table "Phishing report (detail form)"). */
 export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
 
 const threatCount = z.number().int().nonnegative().describe("How many threats there were.");
 
-/** How many threats one day had (reference, table "Other result shapes"). */
+/** The number of threats on one day (reference, table "Other result shapes"). */
 export const threatsOnDay = z.object({ date: z.string(), count_threats: threatCount }).meta({ title: "ThreatsOnDay" });
-/** How many threats one day had. */
+/** The number of threats on one day. */
 export type ThreatsOnDay = z.infer<typeof threatsOnDay>;
 
-/** A user or group and how many threats it was the target of (reference, "Other result shapes"). */
+/** A user or group, and the number of threats that targeted it (reference, "Other result shapes"). */
 export const targetedEntity = z
   .object({
     full_name: optionalText,
@@ -127,14 +127,14 @@ export const targetedEntity = z
     count_threats: threatCount,
   })
   .meta({ title: "TargetedEntity" });
-/** A user or group and how many threats it was the target of. */
+/** A user or group, and the number of threats that targeted it. */
 export type TargetedEntity = z.infer<typeof targetedEntity>;
 
-/** A type of threat and how many there were (reference, "Other result shapes"). */
+/** A type of threat and its count (reference, "Other result shapes"). */
 export const threatTypeCount = z
   .object({ type: optionalText, count_threats: threatCount })
   .meta({ title: "ThreatTypeCount" });
-/** A type of threat and how many there were. */
+/** A type of threat and its count. */
 export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
 
 /** Estimated hours saved from prevented threats. */
@@ -142,14 +142,14 @@ export const hoursSaved = z.object({ hours_saved: z.number() });
 /** Estimated hours saved from prevented threats. */
 export type HoursSaved = z.infer<typeof hoursSaved>;
 
-/** How many inboxes received mail. */
+/** The number of inboxes that received mail. */
 export const protectedInboxes = z.object({ protected_inboxes: z.number().int().nonnegative() });
-/** How many inboxes received mail. */
+/** The number of inboxes that received mail. */
 export type ProtectedInboxes = z.infer<typeof protectedInboxes>;
 
-/** The mean time to analyze a report, in seconds; null where there was none. */
+/** The mean time to analyse a report, in seconds; null if nothing was analysed. */
 export const meanAnalysisTime = z.object({ analysis_time: z.number().nullable() });
-/** The mean time to analyze a report, in seconds; null where there was none. */
+/** The mean time to analyse a report, in seconds; null if nothing was analysed. */
 export type MeanAnalysisTime = z.infer<typeof meanAnalysisTime>;
 
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
@@ -163,7 +163,7 @@ export const allowDenyEntry = z
     entry_type: z
       .string()
       .transform((type) => type as EntryType | (string & {}))
-      .describe("What the value is."),
+      .describe("The type of the value."),
     value: z.string().describe("The domain, IP address or mailbox."),
     verdict_scope: optionalText
       .transform((scope) => scope as VerdictScope | undefined)
@@ -216,7 +216,7 @@ registerFastReader(vipEmployee, {
   source: "optional",
 });
 
-/** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
+/** The response of the comment edit (reference, "VIP stored row"), without directory fields. */
 export const vipStoredRow = z.object({
   email: optionalMailbox,
   comment: optionalText,
@@ -225,12 +225,12 @@ export const vipStoredRow = z.object({
   updated_at: optionalText,
   source: optionalText,
 });
-/** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
+/** The response of the comment edit (reference, "VIP stored row"), without directory fields. */
 export type VipStoredRow = z.infer<typeof vipStoredRow>;
 
 const addresses = buildArraySchema(z.string()).nullish();
 
-/** The answer of adding VIPs (reference, "Other result shapes"): each list may be missing or null, but not all. */
+/** The response of adding VIPs (reference, "Other result shapes"): each list may be missing or null, but not all. */
 export const addVipResult = z
   .object({ added: addresses, already_vip: addresses, not_in_org: addresses })
   .refine((result) => Object.values(result).some(Array.isArray), {
@@ -241,15 +241,15 @@ export const addVipResult = z
     already_vip: already_vip ?? [],
     not_in_org: not_in_org ?? [],
   }));
-/** The answer of adding VIPs: which addresses were added, which were VIPs already. */
+/** The response of adding VIPs: the added addresses, and those that were VIPs already. */
 export type AddVipResult = z.infer<typeof addVipResult>;
 
-/** The answer of removing VIPs: how many exclusions were written (reference, "Other result shapes"). */
+/** The response of removing VIPs: the number of exclusions written (reference, "Other result shapes"). */
 export const removeVipResult = z.object({ affected: optionalCount });
-/** The answer of removing VIPs: how many exclusions were written. */
+/** The response of removing VIPs: the number of exclusions written. */
 export type RemoveVipResult = z.infer<typeof removeVipResult>;
 
-/** The answer of deleting an entry (reference, "Other result shapes"). */
+/** The response of deleting an entry (reference, "Other result shapes"). */
 export const deleteEntryResult = z.object({
   id: optionalText,
   deleted: z
@@ -259,16 +259,16 @@ export const deleteEntryResult = z.object({
   deleted_at: optionalText,
   deleted_by: optionalText,
 });
-/** The answer of deleting an entry. */
+/** The response of deleting an entry. */
 export type DeleteEntryResult = z.infer<typeof deleteEntryResult>;
 
-/** One page of a list, in whichever of the two ways the service tells it (reference, "Response envelopes"). */
+/** One page of a list, from either of the two page formats (reference, "Response envelopes"). */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** 1-based. */
   readonly page: number | undefined;
-  /** How many items a page holds; for threats, reports and days, how many this one does. */
+  /** The maximum number of items per page; for threats, reports and days, the number on this page. */
   readonly page_size: number | undefined;
-  /** How many items there are on all pages. */
+  /** The number of items on all pages. */
   readonly total: number | undefined;
 }

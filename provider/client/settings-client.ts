@@ -45,7 +45,7 @@ export class SettingsClient {
   }
 
   /**
-   * The service's clock at its first answer of success, in milliseconds since 1970; undefined where no answer told it.
+   * The service's clock at its first successful response, in milliseconds since 1970; undefined if no response had one.
    *
    * @internal
    */
@@ -54,8 +54,8 @@ export class SettingsClient {
   }
 
   /**
-   * Consumes one retry of the tenant's retry budget. Use it for retries that only the caller can make, such as an addition that
-   * a reading showed to have had no effect. False if none is left; then don't retry.
+   * Consumes one retry of the tenant's retry budget. Use it for retries that only the caller can make, such as an
+   * addition that verifiably had no effect. False if none is left; then don't retry.
    */
   consumeRetryBudget(): boolean {
     return this.#transport.consumeRetryBudget();

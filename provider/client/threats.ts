@@ -12,7 +12,7 @@ const WINDOW_PARAMETERS = ["minutes_ago", "page_size", "extra"];
 
 /** The look-back window of a listing (reference, section "Threats"). Omitted parameters are not sent. */
 export interface ListThreatsQuery {
-  /** How far to look back, in minutes, 1 or more. Default of the service: 7*24*60, one week. */
+  /** The look-back window in minutes, 1 or more. Default of the service: 7*24*60, one week. */
   readonly minutes_ago?: number;
   /** The page, 1-based. Default of the service: 1. */
   readonly page?: number;

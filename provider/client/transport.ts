@@ -38,8 +38,8 @@ export interface SettingsClientOptions {
   /** undici's dispatcher. Default: one that follows HTTPS_PROXY and NO_PROXY; loopback is always reached directly. */
   readonly dispatcher?: Dispatcher;
   /**
-   * A rate limit shared by the clients of several tenants, asked before every attempt. Default: none; each client adapts to the
-   * service.
+   * A rate limiter shared by the clients of several tenants. Each attempt takes a token. Default: none; each client
+   * adapts to the service.
    */
   readonly permits?: Permits | undefined;
   /** The clock, timers and randomness of the backoff. Default: the process's own. */
@@ -70,7 +70,7 @@ export interface ApiRequest<T> {
 }
 
 const API_PREFIX = "/api/v1";
-/** Where all that is not about mail stands, below the prefix. */
+/** The path prefix of all endpoints that aren't about mail. */
 const SETTINGS_PREFIX = "/settings/";
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** The maximum of a timer; a longer one would fire immediately. */
@@ -143,7 +143,7 @@ export class Transport {
       onDuration: addDuration,
       deadline: getCurrentDeadline(),
     } as const;
-    // A permit is for now: what has to be loaded first would make those of the first requests be used in a bunch.
+    // Load the dispatcher before taking a token. Otherwise the first tokens would all be used at once, after loading.
     if (this.#isRateLimited && !this.#isClosed) await this.#getDispatcher();
     return await this.#pacer.send(pacedCall, () => this.#sendOnce(call, request));
   }
@@ -213,7 +213,7 @@ export class Transport {
     throw this.#buildBodyError(requestInfo, status, truncationCause);
   }
 
-  /** Most commands of Pulumi make no request at all, so what makes them is loaded for the first one. */
+  /** Loaded on the first request, because most Pulumi commands make none. */
   async #getDispatcher(): Promise<Dispatcher> {
     this.#dispatcher ??= this.#createDispatcher();
     return await this.#dispatcher;

@@ -79,7 +79,7 @@ export class VipEmployees {
   }
 
   /**
-   * Returns all VIPs as a consistent reading, in ⌈N/200⌉ requests of `GET /api/v1/settings/vip_employees`.
+   * Returns all VIPs as a consistent snapshot, in ⌈N/200⌉ requests of `GET /api/v1/settings/vip_employees`.
    *
    * @throws {ListUnstableError} if the list keeps changing while it is read.
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
@@ -185,8 +185,8 @@ export class VipEmployees {
 }
 
 /**
- * Returns what identifies a row; undefined for one without a mailbox. A mailbox may occur several times: detected and added, or
- * in two spellings. The spelling is part of the identity, so this doesn't look like a changing list.
+ * Returns the identity of a row; undefined for one without a mailbox. A mailbox may occur several times: detected and
+ * added, or in two spellings. The identity includes the spelling, so that such rows don't look like a changing list.
  */
 export function getVipRowIdentity({ email, source, added_by, date_added }: VipEmployeeRow): string | undefined {
   if (email === undefined) return undefined;
@@ -194,7 +194,7 @@ export function getVipRowIdentity({ email, source, added_by, date_added }: VipEm
   return details.length === 0 ? email : `${email} (${details.join(", ")})`;
 }
 
-/** Addresses outside the organization: they may be named at the top or under `results`, whatever else is there. */
+/** Addresses outside the organization, at the top level or under `results`, whatever other fields there are. */
 const outsidersSchema = z
   .object({ not_in_org: buildArraySchema(z.string()).refine((addresses) => addresses.length > 0) })
   .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
@@ -223,7 +223,7 @@ export function buildNotInOrganizationError(
     .map((address) => excerpt(address))
     .join(", ");
   const moreText = addresses.length > 10 ? ` and ${addresses.length - 10} more` : "";
-  const predicate = addresses.length === 1 ? "is no mailbox" : "are no mailboxes";
+  const predicate = addresses.length === 1 ? "isn't a mailbox" : "aren't mailboxes";
   return new NotInOrganizationError(
     addresses,
     `${addressText}${moreText} ${predicate} of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,

@@ -39,8 +39,8 @@ export interface EngineOptions {
 }
 
 /**
- * Finds an installed Pulumi CLI that is new enough: on PATH, then in `bin` of `PULUMI_HOME` (`~/.pulumi`), then in our cache
- * directory. Takes some milliseconds and installs nothing.
+ * Finds an installed Pulumi CLI that is new enough: on PATH, then in `bin` of `PULUMI_HOME` (`~/.pulumi`), then in our
+ * cache directory. Takes a few milliseconds and installs nothing.
  *
  * @throws EngineUnavailableError (`ERR_ENGINE_UNAVAILABLE`) if there is none; its message says how to install one.
  */
@@ -83,7 +83,7 @@ function buildEngine({ command, version, source }: InstalledEngine): Engine {
   };
 }
 
-/** The CLI, its hosts and its providers talk to each other on loopback; a proxy of the environment must not get that. */
+/** The CLI, its hosts and its providers communicate over loopback, which must bypass the environment's proxy. */
 function buildNoProxyVariables(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = new Set((base["no_proxy"] ?? base["NO_PROXY"] ?? "").split(",").filter((name) => name.trim() !== ""));
   for (const name of ["127.0.0.1", "localhost"]) names.add(name);

@@ -15,13 +15,15 @@ import { minimalEnv } from "../machine/child-environment";
 import { describeRunFailure, runCommand } from "./run-command";
 import { formatVersion, isAtLeast, parseVersion, type SemanticVersion } from "./version";
 
-/** Where a Pulumi CLI is installed: on PATH, where Pulumi's installer puts it, or in this package's cache. */
+/**
+ * The location of an installed Pulumi CLI: on PATH, in the directory of Pulumi's installer, or in this package's cache.
+ */
 export type EngineSource = "path" | "pulumi-home" | "cache";
 
-/** The oldest CLI that is used. */
+/** The minimum version of the CLI. */
 export const MINIMUM_VERSION: SemanticVersion = [3, 200, 0];
 
-/** A Pulumi CLI that can be used. */
+/** A usable Pulumi CLI. */
 export interface InstalledEngine {
   readonly source: EngineSource;
   /** The absolute path of the `pulumi` program. */
@@ -30,10 +32,10 @@ export interface InstalledEngine {
   readonly version: string;
 }
 
-/** What a search found: an engine, or why each candidate can't be used. */
+/** The result of a search: an engine, or the reasons why each candidate can't be used. */
 export type EngineSearchResult = InstalledEngine | { readonly reasons: readonly string[] };
 
-/** Where and how to search. */
+/** The context of a search. */
 export interface EngineSearchContext {
   readonly env: NodeJS.ProcessEnv;
   /** The directory of engines in our cache; may not exist yet. */
@@ -44,13 +46,13 @@ export interface EngineSearchContext {
 const VERSION_TIMEOUT_MS = 15_000;
 const LOG_DELAY_MS = 2_000;
 
-/** Below this a `pulumi` is a shim or a script, whose version may change while its file doesn't. */
+/** A smaller `pulumi` is a shim or a script, whose version may change while its file doesn't. */
 const MIN_PROGRAM_BYTES = 1_000_000;
 
-/** What a program in Node.js needs beside the CLI; Pulumi's own downloads hold both. */
+/** The programs that a Node.js program needs in addition to the CLI; Pulumi's own downloads contain both. */
 const COMPANION_PROGRAMS = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"];
 
-/** The file that only a finished installation in our cache holds. */
+/** The file that only a complete installation in our cache contains. */
 export const ENGINE_MANIFEST = "engine.json";
 
 /** Searches for the first Pulumi CLI that is new enough and has its Node.js host. */
@@ -71,22 +73,22 @@ export async function searchEngine(context: EngineSearchContext): Promise<Engine
   return findNewestCached(context.engineDirectory) ?? { reasons };
 }
 
-/** Pulumi's own directory: `PULUMI_HOME`, else `.pulumi` in the user's home directory. */
+/** Returns Pulumi's own directory: `PULUMI_HOME`, else `.pulumi` in the user's home directory. */
 export function getPulumiHome(env: NodeJS.ProcessEnv): string {
   return env["PULUMI_HOME"] || join(env["HOME"] || env["USERPROFILE"] || homedir(), ".pulumi");
 }
 
-/** The directory of one version in our cache: the programs are in its `bin`. */
+/** Returns the directory name of a version in our cache. The programs are in its `bin`. */
 export function getInstallationName(version: string): string {
   return `${version}-${process.platform}-${process.arch}`;
 }
 
-/** The file name of a program on this platform. */
+/** Returns the file name of a program on this platform. */
 export function getProgramFileName(name: string): string {
   return process.platform === "win32" ? `${name}.exe` : name;
 }
 
-/** The newest finished installation in our cache; undefined without one. */
+/** Returns the newest complete installation in our cache; undefined if there is none. */
 function findNewestCached(engineDirectory: string): InstalledEngine | undefined {
   return listDirectories(engineDirectory)
     .flatMap((name) => {
@@ -99,7 +101,7 @@ function findNewestCached(engineDirectory: string): InstalledEngine | undefined 
     .find((engine) => engine !== undefined);
 }
 
-/** The finished installation of a version in our cache; undefined without one. */
+/** Returns the complete installation of a version in our cache; undefined if there is none. */
 export function findCachedEngine(engineDirectory: string, version: string): InstalledEngine | undefined {
   const directory = join(engineDirectory, getInstallationName(version));
   const command = join(directory, "bin", getProgramFileName("pulumi"));
@@ -116,21 +118,21 @@ function listDirectories(directory: string): readonly string[] {
 }
 
 /**
- * All programs of that name on PATH, in order, as absolute paths.
+ * Returns all programs of that name on PATH, in order, as absolute paths.
  *
- * @param name without an extension; on Windows `.exe` and `.cmd` are tried
+ * @param name without an extension; on Windows, `.exe` and `.cmd` are added.
  */
 export function findOnPath(name: string, env: NodeJS.ProcessEnv): string[] {
   const directories = (env[getPathKey(env)] ?? "").split(delimiter).filter(isAbsolute);
   return findProgramFiles([...new Set(directories)], name);
 }
 
-/** What `PATH` is called in an environment: on Windows mostly `Path`. */
+/** Returns the name of the `PATH` variable in an environment: on Windows usually `Path`. */
 export function getPathKey(env: NodeJS.ProcessEnv): string {
   return Object.keys(env).find((key) => key.toUpperCase() === "PATH") ?? "PATH";
 }
 
-/** The programs of a name in these folders, in order, with the extensions that Windows wants. */
+/** Returns the programs of a name in these directories, in order, with the platform's extensions. */
 export function findProgramFiles(directories: readonly string[], name: string): string[] {
   const extensions = process.platform === "win32" ? [".exe", ".cmd"] : [""];
   return directories
@@ -138,7 +140,7 @@ export function findProgramFiles(directories: readonly string[], name: string): 
     .filter(isProgram);
 }
 
-/** The version of a CLI, or why it can't be used. */
+/** Returns the version of a CLI, or the reason why it can't be used. */
 async function checkEngine(command: string, context: EngineSearchContext): Promise<SemanticVersion | string> {
   const text = await readEngineVersion(command, context);
   const version = parseVersion(text);
@@ -150,11 +152,11 @@ async function checkEngine(command: string, context: EngineSearchContext): Promi
   const missing = COMPANION_PROGRAMS.filter(
     (name) => findProgramFiles(programDirectories, name).length === 0 && findOnPath(name, context.env).length === 0,
   );
-  if (missing.length > 0) return `${command} has no ${missing.join(" and no ")} beside it or on PATH`;
+  if (missing.length > 0) return `${command} has no ${missing.join(" and no ")} next to it or on PATH`;
   return version;
 }
 
-/** What `pulumi version` prints, remembered for as long as the program stays the same file. */
+/** Returns the output of `pulumi version`, cached until the program file changes. */
 async function readEngineVersion(command: string, { env, engineDirectory, log }: EngineSearchContext): Promise<string> {
   const { mtimeMs, size } = statSync(command);
   const identity = `${realpathSync(command)} ${mtimeMs} ${size}`;
@@ -193,7 +195,7 @@ function writeCachedVersion(path: string, cachedVersion: CachedVersion): void {
     writeFileSync(`${path}.${process.pid}`, JSON.stringify(cachedVersion));
     renameSync(`${path}.${process.pid}`, path);
   } catch {
-    // Only speed is lost, as in a home that can't be written.
+    // Without the cache, for example in a read-only home directory, only speed is lost.
   }
 }
 

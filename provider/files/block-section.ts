@@ -20,7 +20,7 @@ import type { YamlSource } from "./yaml-source";
 /** An element of a block sequence, with its lines. */
 interface BlockElement extends ListElement {
   scope: string;
-  /** The text before it that isn't its own: blank lines and separate comments. */
+  /** The text before it that doesn't belong to it: blank lines and separate comments. */
   gap: string;
   /** Its lines, with the comments above and inside. */
   text: string;
@@ -117,7 +117,7 @@ export class BlockSection implements EditableSection {
   readonly #location: BlockLocation;
   readonly #elements: ElementList<BlockElement>;
   readonly #style: ElementStyle;
-  /** The text after the last element that isn't its own. */
+  /** The text after the last element that doesn't belong to it. */
   #trailingText = "";
   #isModified = false;
   #sortKey: SortKey | undefined | "unknown" = "unknown";

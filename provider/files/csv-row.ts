@@ -39,7 +39,7 @@ export function parseCsvRow(
   }
   const section = parseRowSection(row, cellsByField, defaultSection, mistakes);
   const value = cellsByField.get("value");
-  if (value === undefined) mistakes.push({ row, message: "has no value, and yet something beside it" });
+  if (value === undefined) mistakes.push({ row, message: "has no value, but its other cells are not empty" });
   if (section === undefined || value === undefined || mistakes.length > 0) return mistakes;
 
   const element: Record<string, ElementValue> = { [section === "vips" ? "email" : "value"]: value.text };

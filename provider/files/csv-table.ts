@@ -72,7 +72,7 @@ function parseTable(data: readonly (readonly string[])[], list: Section | undefi
     const row = index + 1;
     const extraCell = cells.slice(header.length).find((cell) => cell.trim() !== "");
     if (extraCell !== undefined) {
-      const message = `has more cells than the header (${quote(extraCell)}); a cell that holds what stands between cells needs quotes around it`;
+      const message = `has more cells than the header (${quote(extraCell)}); a cell that contains the separator needs quotes around it`;
       mistakes.push({ row, message });
       continue;
     }
@@ -108,7 +108,7 @@ function validateRows(rows: readonly CsvRow[], titles: ReadonlyMap<string, strin
     const parsed = parseEntryValue(value);
     if (!ENTRY_TYPES.some((entryType) => entryType === type) || !parsed.ok || parsed.value.entryType === type)
       return [];
-    const message = `is ${quote(type)}, and ${quote(value)} is none; leave it out`;
+    const message = `is ${quote(type)}, and ${quote(value)} isn't one; leave it out`;
     return [{ row, column: titles.get("type") ?? "type", message }];
   });
   return [...schemaMistakes, ...typeMistakes];

@@ -34,7 +34,7 @@ interface ElementField {
 
 const EXPIRES = /^(?:\d{4}-\d{2}-\d{2}|never)$/;
 
-/** The fields of an entry or VIP besides its value or mailbox, in writing order. */
+/** The fields of an entry or VIP in addition to its value or mailbox, in writing order. */
 export const ELEMENT_FIELDS = {
   comment: {
     label: "comment",
@@ -56,14 +56,16 @@ export const ELEMENT_FIELDS = {
   },
   owner: {
     label: "owner",
-    schema: singleLineTextField("a text").describe("Who answers for it. Not sent to the service."),
+    schema: singleLineTextField("a text").describe("The owner of the entry. Not sent to the service."),
     json: z.string(),
     columns: ["owner", "requestedby", "requester", "responsible"],
     isMetadata: true,
   },
   approvedBy: {
     label: "approved by",
-    schema: singleLineTextField("a text").describe("Who else looked at it and agreed. Not sent to the service."),
+    schema: singleLineTextField("a text").describe(
+      "The person who also looked at it and agreed. Not sent to the service.",
+    ),
     json: z.string(),
     columns: ["approvedby", "approver", "approval"],
     isMetadata: true,
@@ -107,7 +109,7 @@ export const ELEMENT_FIELDS = {
     label: "type",
     schema: z
       .enum(ENTRY_TYPES, { error: (issue) => formatFieldError(issue.input, formatChoices(ENTRY_TYPES)) })
-      .describe("What the value is. Inferred from it when left out."),
+      .describe("The type of the value. Inferred from it when left out."),
     columns: ["type", "entrytype", "kind"],
     parseCell: parseTypeCell,
     isEntryOnly: true,
@@ -160,10 +162,10 @@ export const TEXT_FIELD_NAMES = ELEMENT_FIELD_NAMES.filter(
   (name): name is TextFieldName => "json" in ELEMENT_FIELDS[name],
 );
 
-/** The schema of an entry's fields besides its value. */
+/** The schema of an entry's fields in addition to its value. */
 export const ENTRY_SHAPE = buildFieldShape(ELEMENT_FIELD_NAMES);
 
-/** The schema of a VIP's fields besides its mailbox. */
+/** The schema of a VIP's fields in addition to its mailbox. */
 export const VIP_SHAPE = buildFieldShape(
   ELEMENT_FIELD_NAMES.filter((name): name is Exclude<ElementFieldName, EntryFieldName> => !isEntryOnlyField(name)),
 );
@@ -211,7 +213,7 @@ export function labelTextFields(
   });
 }
 
-/** Returns all declared fields besides the identity. */
+/** Returns all declared fields except the identity. */
 export function pickTextFields(fields: TextFields<TextFieldName>): TextFields<TextFieldName> {
   return pickDefined(fields, TEXT_FIELD_NAMES);
 }

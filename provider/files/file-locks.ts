@@ -26,8 +26,8 @@ export class FileLocks implements Disposable {
   readonly #releases = new Map<string, () => void>();
 
   /**
-   * Acquires the locks of files in a fixed order, which prevents deadlocks. Missing files and several names of one file are allowed. Takes
-   * over the lock of a killed process.
+   * Acquires the locks of files in a fixed order, which prevents deadlocks. Files may be missing or have several names.
+   * Replaces the lock of a killed process.
    *
    * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) if another process holds a lock for too long.
    */

@@ -7,7 +7,7 @@ export interface FindingRule {
   readonly level: FindingLevel;
   /** A few words. */
   readonly title: string;
-  /** Why it matters and what to do, in a few sentences. */
+  /** The importance of the finding and the fix, in a few sentences. */
   readonly help: string;
 }
 

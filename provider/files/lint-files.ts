@@ -140,7 +140,7 @@ function resolveSettingsFiles(paths: readonly string[]): string[] {
   if (isExistingDirectory(DEFAULT_DIRECTORY)) return listRequiredFiles(DEFAULT_DIRECTORY);
   throw new EmailSecurityError(
     "ERR_NO_SETTINGS",
-    `There is no folder ${DEFAULT_DIRECTORY} here, and no ${DEFAULT_FILE}. Name the settings files.`,
+    `There is no directory ${DEFAULT_DIRECTORY} here, and no ${DEFAULT_FILE}. Name the settings files.`,
   );
 }
 

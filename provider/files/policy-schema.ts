@@ -50,22 +50,22 @@ const approvers = z
 /** The rules of a team's policy. `lint` and `plan` report each violation. */
 export const policyRules = z.strictObject(
   {
-    requireComment: subjectList("What must say why it is there."),
-    requireTicket: subjectList("What must name a ticket."),
+    requireComment: subjectList("The entries that need a comment."),
+    requireTicket: subjectList("The entries that need a ticket."),
     ticketPattern: textField("a regular expression")
       .refine(
         isRegularExpression,
-        "is no regular expression (of RE2: without look-around and back-references, so that none can take for ever)",
+        "isn't a valid regular expression (of RE2: without look-around and back-references, so that every match ends in linear time)",
       )
       .describe("What a ticket looks like, as a regular expression: ^(INC|CHG)-[0-9]+$")
       .optional(),
-    requireOwner: subjectList("What must name who answers for it."),
-    requireExpiry: subjectList("What must say when it ends: a date, or `expires: never`."),
+    requireOwner: subjectList("The entries that need an owner."),
+    requireExpiry: subjectList("The entries that need an end: a date, or `expires: never`."),
     maxDays: integerField("a number of days")
       .min(1, "is 0; write a number of days")
       .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
       .optional(),
-    requireTwoPeople: subjectList("What must name an owner and somebody else who agreed (approvedBy)."),
+    requireTwoPeople: subjectList("The entries that need an owner and somebody else who agreed (approvedBy)."),
     requireApproval: subjectList(
       "What, once a change adds or alters it, must name in approvedBy somebody who approved that change (lint --approvals).",
     ),
@@ -76,7 +76,7 @@ export const policyRules = z.strictObject(
       .refine((text) => parseTermDays(text) !== undefined, {
         error: (issue) => `is ${quote(issue.input)}; write days as 90d, or weeks as 12w, at most ten years`,
       })
-      .describe("How often all that is declared is looked at anew, as 90d or 12w; what is due is a warning.")
+      .describe("How often all declared entries are reviewed again, as 90d or 12w; a due review is a warning.")
       .optional(),
     refuseWholeDomains: booleanField
       .describe("Whether an allow of a whole domain needs acceptRisk, as one sender is often enough.")

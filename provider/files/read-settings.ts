@@ -293,7 +293,7 @@ class SettingsReader {
       this.findings.push({
         code: "remove-nothing",
         level: "warning",
-        message: `${quote(value)} is in no ${section === "vips" ? "VIP list" : `${section} list`} of an included file, so there is nothing to remove; take the line away, or mend it`,
+        message: `${quote(value)} is in no ${section === "vips" ? "VIP list" : `${section} list`} of an included file, so there is nothing to remove; remove the line, or fix it`,
         place: location,
       });
     }

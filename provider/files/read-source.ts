@@ -67,7 +67,7 @@ export function isFinding(source: YamlSource | Finding): source is Finding {
 /** Returns the code and message of a finding if a path can't be included; otherwise undefined. */
 export function validateIncludePath(path: string): [code: string, message: string] | undefined {
   if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
-    return ["include-url", `${quote(path)} is no file; what is reviewed has to be in the repository`];
+    return ["include-url", `${quote(path)} isn't a file; reviewed files have to be in the repository`];
   }
   const reason = isAbsolute(path)
     ? "is an absolute path, which another machine does not have; write it relative to this file"

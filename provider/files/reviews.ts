@@ -39,10 +39,7 @@ function isFutureDated({ on }: ElementReview, today: string): boolean {
   return on > getReviewDueDay(today, "1d");
 }
 
-/**
- * Returns review findings if the policy requires reviews: a warning for each overdue review, and a note per file that counts declarations
- * without one. Only the service knows how long those have existed.
- */
+/** Reports the finding at the first one in the file. */
 export function findReviewProblems(settings: Settings): Finding[] {
   const { entries, vips, policy } = settings;
   const { reviewEvery } = policy;
@@ -76,7 +73,7 @@ function buildOverdueFinding(
   return {
     code: "review-overdue",
     level: "warning",
-    message: `${quote(declaration.rawValue)} ${statusText}; look at it anew, and write when and who in its \`reviewed\`, or take it away`,
+    message: `${quote(declaration.rawValue)} ${statusText}; review it again, and write when and who in its \`reviewed\`, or remove it`,
     place: declaration.location,
     subject: { kind: declaration.kind, key: declaration.key },
   };

@@ -23,7 +23,7 @@ export function buildSchemaFindings({ issues }: z.ZodError, source: YamlSource, 
   const misspelledPaths = new Set(issues.flatMap((issue) => suggestPaths(issue, format)));
   return (
     issues
-      // A misspelt key isn't reported as missing as well.
+      // A misspelled key isn't reported as missing as well.
       .filter(
         ({ path }) => !misspelledPaths.has(JSON.stringify(path)) || getValueAtPath(source.value, path) !== undefined,
       )
@@ -66,7 +66,7 @@ function buildIssueFindings(issue: z.core.$ZodIssue, source: YamlSource, format:
 }
 
 function formatUnknownKey(key: string, path: readonly PropertyKey[], format: FileFormat): string {
-  return `${quote(key)} is no key here; ${formatNameSuggestion(key, getKnownKeys(path, format.schema), format.aliases)}`;
+  return `${quote(key)} isn't a valid key here; ${formatNameSuggestion(key, getKnownKeys(path, format.schema), format.aliases)}`;
 }
 
 /** Returns the paths of keys that unknown keys probably stand for. */

@@ -58,7 +58,7 @@ class EditedFile {
   constructor(source: YamlSource, lineEnd: string) {
     const { text } = source;
     const layout = source.getLayout();
-    if (!layout.isMapping) throw new EditError("it is no mapping of keys and values");
+    if (!layout.isMapping) throw new EditError("it isn't a mapping of keys and values");
     this.#isFlow = layout.isFlow;
     this.#style = createBaseStyle(layout, lineEnd);
     let offset = 0;
@@ -178,7 +178,7 @@ function parseSection(
   const { key, kind } = node;
   const start = isFlow ? key.start : getLineStart(text, key.start);
   if (kind === "lines") return parseBlockSection(name, source, node, style);
-  if (kind === "other") throw new EditError(`its ${name} is no list`);
+  if (kind === "other") throw new EditError(`its ${name} isn't a list`);
   const isEmpty = kind === "nothing";
   const { start: startOffset, end: endOffset } = node.value;
   const valueText = text.slice(startOffset, endOffset);

@@ -42,7 +42,7 @@ export const elementReviewSchema = z.strictObject(
         error: (issue) => `is ${quote(issue.input)}; write a day as 2026-11-23`,
       })
       .describe("The day (UTC) of the decision, as 2026-11-23."),
-    by: singleLineTextField("a text").describe("Who decided."),
+    by: singleLineTextField("a text").describe("The person who decided."),
     reason: singleLineTextField("a text").describe("Why it stays.").optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
@@ -78,8 +78,8 @@ const patternsField = z.array(parsedTextField(parseListPattern, "a pattern such 
 });
 
 const listOptionShape = {
-  ignore: patternsField.describe("What is never touched, unless it is declared.").optional(),
-  protect: patternsField.describe("What must be declared, and can't be removed.").optional(),
+  ignore: patternsField.describe("Entries that are never touched, unless they are declared.").optional(),
+  protect: patternsField.describe("Entries that must be declared, and can't be removed.").optional(),
   maxRemovals: integerField().describe("The most that one run may remove.").optional(),
   maxRemovalFraction: z
     .number({ error: (issue) => formatFieldError(issue.input, "a number from 0 to 1") })
@@ -101,9 +101,7 @@ const entriesOptionsSchema = z.strictObject(
       )
       .optional(),
     ...listOptionShape,
-    adopt: booleanField
-      .describe("Whether entries that exist with other arguments are taken over and changed.")
-      .optional(),
+    adopt: booleanField.describe("Whether entries that exist with other arguments are adopted and changed.").optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
 );
@@ -119,7 +117,7 @@ const vipsOptionsSchema = z.strictObject(
     ...listOptionShape,
     onDelete: z
       .enum(ON_DELETE, { error: (issue) => formatFieldError(issue.input, formatChoices(ON_DELETE)) })
-      .describe("What removing a VIP does: exclude (lasts) or keep (only forget it).")
+      .describe("The effect of removing a VIP: exclude (lasts) or keep (only forget it).")
       .optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
@@ -171,7 +169,7 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
         .describe("The version of this format."),
       include: listField(
         textField("the path of a file").min(1, "is empty; write the path of a file"),
-        "Files that are taken in first, relative to this one, such as a baseline for all tenants.",
+        "Files that are read first, relative to this one, such as a baseline for all tenants.",
       ),
       ownDomains: listField(
         parsedTextField((text) => validateOwnDomain(text), "a domain"),
@@ -182,7 +180,7 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
       onDrift: z
         .enum(ON_DRIFT, { error: (issue) => formatFieldError(issue.input, formatChoices(ON_DRIFT)) })
         .describe(
-          "What an unattended `rollout --revert-drift` does with what the console changed: report (default): nothing. revert: reverts it.",
+          "The effect of an unattended `rollout --revert-drift` on console changes: report (default): none. revert: reverts them.",
         )
         .optional(),
       mayLoosen: z
@@ -210,7 +208,7 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
           },
           { error: (issue) => formatMappingError(issue.input) },
         )
-        .describe("What included files declare and is not wanted here.")
+        .describe("Entries of included files that are not wanted here.")
         .optional(),
       vips: listField(vipElement, "The VIP employees, each a mailbox or a mapping."),
       allow: listField(entryElement, "The allow entries, each a value or a mapping."),
@@ -263,7 +261,7 @@ function describeInvalidOption(input: unknown): string {
 function validateOwnDomain(text: string): { ok: true } | { ok: false; reason: string } {
   const parsed = parseEntryValue(text);
   if (!parsed.ok) return parsed;
-  if (parsed.value.entryType !== "domain") return { ok: false, reason: `${quote(text)} is no domain` };
+  if (parsed.value.entryType !== "domain") return { ok: false, reason: `${quote(text)} isn't a domain` };
   if (isPublicSuffix(parsed.value.canonical)) {
     return {
       ok: false,
@@ -272,5 +270,5 @@ function validateOwnDomain(text: string): { ok: true } | { ok: false; reason: st
   }
   return parseOwnDomains(parsed.value.canonical).ok
     ? { ok: true }
-    : { ok: false, reason: `${quote(text)} is no domain` };
+    : { ok: false, reason: `${quote(text)} isn't a domain` };
 }

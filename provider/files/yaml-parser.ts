@@ -105,7 +105,7 @@ function* lexWithinLimits(source: string, initialValues: number): Generator<CST.
       throw new YamlLimitError("yaml-too-large", message, 0);
     }
     if (mistakes > MAX_MISTAKES) {
-      const message = `is no valid YAML: it has more than ${MAX_MISTAKES.toLocaleString("en-US")} mistakes up to here`;
+      const message = `isn't valid YAML: it has more than ${MAX_MISTAKES.toLocaleString("en-US")} mistakes up to here`;
       throw new YamlLimitError("yaml-syntax", message, parser.offset);
     }
   }
@@ -134,7 +134,7 @@ function explainYamlError(
     return ["yaml-syntax", `has no space after the colon; write ${quote(`${key}: ${remainder}`)}`];
   }
   const [first = ""] = message.split("\n");
-  return ["yaml-syntax", `is no valid YAML: ${first.replace(/ at line \d+, column \d+:?$/, "")}`];
+  return ["yaml-syntax", `isn't valid YAML: ${first.replace(/ at line \d+, column \d+:?$/, "")}`];
 }
 
 /** Characters that tools read differently, or that people don't see. */

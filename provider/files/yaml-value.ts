@@ -21,7 +21,7 @@ export function toPlainData(contents: unknown, report: ReportProblem, getLine: (
         const message = `${sanitizeLine(text)} is read as ${JSON.stringify(key.value)} by YAML, and not as a text; write ${JSON.stringify(text)} in quotes`;
         reportAt("yaml-not-text", message, key);
       }
-    } else if (isNode(key)) reportAt("yaml-syntax", "is no simple key; write a word and a colon", key);
+    } else if (isNode(key)) reportAt("yaml-syntax", "isn't a simple key; write a word and a colon", key);
     if (text === "<<") {
       reportAt("yaml-anchor", "<< merges what is written elsewhere; write it out, so that a review sees it here", key);
     } else if (keys.has(text)) {

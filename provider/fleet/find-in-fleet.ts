@@ -20,11 +20,11 @@ import { readEachTenant } from "./read-each-tenant";
 
 /** The options of {@link findInFleet}. */
 export interface FindInFleetOptions {
-  /** How to reach the tenants; undefined: only the files are searched. */
+  /** How to connect to the tenants; undefined if only the files are searched. */
   readonly reach: RequestContext | undefined;
-  /** How many tenants are read at once. */
+  /** The maximum number of tenants to read concurrently. */
   readonly concurrency: number;
-  /** The day (UTC) for which `expires` is evaluated. Default: today. */
+  /** The day (UTC) to which `expires` is compared. Default: today. */
   readonly today?: string;
   /** Reads the identities of tenants from earlier rollouts. Default: none. */
   readonly memory?: ReadIdentityRecords;
@@ -83,7 +83,7 @@ export async function findInFleet(
         const other = await findReplacedTenant(target, before, reach.environment, rows.isTenantOf);
         return { ...rows, other };
       },
-      // Whose key it is, where rollouts know that tenant by another name, is reported first.
+      // If rollouts know the key's tenant by another name, report that first.
       onSettled: (target, { value, error = value?.other }) =>
         findInTenant(target, value === undefined || error !== undefined ? { error } : { rows: value }),
     });

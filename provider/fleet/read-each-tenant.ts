@@ -24,7 +24,7 @@ import type { TenantIdentity } from "../settings/tenant-identity";
 /** The options of {@link readEachTenant}. */
 export interface ReadEachTenantOptions<T> {
   readonly reach: RequestContext;
-  /** How many tenants of responding addresses are read at once. */
+  /** The maximum number of tenants to read concurrently, not counting addresses that don't respond. */
   readonly concurrency: number;
   /**
    * How to treat tenants with the same key, which are one tenant of the service. `refused`: each settles with an error. `compared`: reads
@@ -124,10 +124,10 @@ export async function readEachTenant<T>(
   const identities = new Map([...reads].map(([target, result]) => [target, getIdentity(result)]));
   const isAccepted = (name: string): boolean => isEmptyTenantAccepted(reach.environment, name);
   const duplicates = await validateTenantIdentities(identities, memory, isAccepted);
-  // What a tenant's own key opens is told of it before who else opens the tenant.
+  // Report a wrong key first, before reporting which other keys open the same tenant.
   for (const role of ["wrongTargets", "replacedTargets"] as const) {
     for (const group of duplicates) {
-      const error = new SameTenantError([group], "What it holds is left out.");
+      const error = new SameTenantError([group], "Its settings are left out.");
       for (const target of group[role]) if (reads.delete(target)) onSettled(target, { error });
     }
   }

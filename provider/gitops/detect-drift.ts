@@ -38,10 +38,11 @@ export function isUnmanagedItem(
 const DIFFERENCE_ORDER: readonly DriftKind[] = ["added", "changed", "missing", "leaving"];
 
 /**
- * Compares a tenant with its files: changes in the console since the last run. Entries that `ignore` matches, and VIPs that are only
- * detected automatically, are not drift.
+ * Compares a tenant with its files: changes in the console since the last run. Entries that match `ignore`, and VIPs
+ * that are only detected automatically, are not drift.
  *
- * @param knownLists the content of the stack's state; without it, entries that were removed from the files before the last run count as added.
+ * @param knownLists the content of the stack's state; without it, entries that were removed from the files before the
+ * last run count as added.
  * @throws {OtherTenantError} if the tenant seems to be another one than that of the files and the stack.
  */
 export function detectDrift(

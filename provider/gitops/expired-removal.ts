@@ -25,7 +25,7 @@ import { inferTenantName, type PlanOptions, planDesired } from "./plan-tenant";
 export interface ExpiredRemoval {
   /** The plan with only these removals, and a matching digest. */
   readonly plan: Plan;
-  /** What the run enforces in addition to the plan. */
+  /** The constraints that the run enforces in addition to the plan. */
   readonly only: NonNullable<PlanFile["only"]>;
   /** The URNs of resources that the run may change. Empty if there is nothing to do, not even in the state. */
   readonly targets: readonly string[];

@@ -39,7 +39,7 @@ export interface PlanOptions {
 }
 
 /**
- * Makes the plan of settings files: reads them, the stack's state, the tenant and its mail. Writes nothing.
+ * Creates the plan of settings files: reads them, the stack's state, the tenant and its mail. Writes nothing.
  *
  * @throws {SettingsFileError} with all mistakes in the files; no request was sent.
  * @throws {PulumiError} if the stack's state can't be read.
@@ -60,7 +60,7 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
 }
 
 /**
- * Makes the plan of any program from the JSON of `pulumi preview --json --show-sames`.
+ * Creates the plan of any program from the JSON of `pulumi preview --json --show-sames`.
  *
  * @param text the JSON.
  * @param previewFile the source for messages: a file or the command.
@@ -84,7 +84,7 @@ export async function planPreview(
   return await planDesired(desired, source, options.provider ?? stack ?? previewFile, options, blockers);
 }
 
-/** Makes the plan of a desired state from one snapshot of the tenant and its mail. */
+/** Creates the plan of a desired state from one snapshot of the tenant and its mail. */
 export async function planDesired(
   desired: DesiredState,
   source: PlanSource,

@@ -87,7 +87,7 @@ export function buildTenantFile(observed: ObservedState, options: TenantFileOpti
     all.map((one) => ({ ...one, element: { ...one.element, ...metadata } }));
   const selectList = (list: "allow" | "deny") => addDetails(ownEntries.filter(({ row }) => row.list === list));
   const writesIgnore = baseline === undefined || canPruneAny(getMode("entries")) || canPruneAny(getMode("vips"));
-  const header = `Taken in from ${host} at ${observed.readAt} by \`email-security tenant add\`.`;
+  const header = `Exported from ${host} at ${observed.readAt} by \`email-security tenant add\`.`;
   const [allow, deny] = [selectList("allow"), selectList("deny")];
   const text = [
     renderFileHeader(header),

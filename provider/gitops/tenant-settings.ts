@@ -9,13 +9,13 @@ import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 
 /** The arguments of {@link TenantSettings}. */
 export interface TenantSettingsArgs {
-  /** The tenant's settings file, relative to the program's folder. What it includes is relative to that file. */
+  /** The tenant's settings file, relative to the program's directory. Its includes are relative to the file itself. */
   readonly file: string;
-  /** The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today. */
+  /** The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today. */
   readonly today?: string;
 }
 
-/** What is wrong with the files, or moved since the review, is the user's to mend: the engine shows it without a stack trace. */
+/** An error in the files, or a stale plan, is for the user to fix, so the engine shows it without a stack trace. */
 function hideStackTrace<Result>(callback: () => Result): Result {
   try {
     return callback();
@@ -26,12 +26,11 @@ function hideStackTrace<Result>(callback: () => Result): Result {
 }
 
 /**
- * All that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its
- * file, line and column, in previews too, and then nothing is registered.
+ * All declarations of a tenant's settings files: an `AllowDenyList` and a `VipList`. A mistake in the files is reported
+ * with its file, line and column, in previews too, and nothing is registered.
  *
- * @example
- * import { TenantSettings } from "pulumi-email-security";
- * new TenantSettings("acme", { file: "settings/acme.yaml" });
+ * @example import { TenantSettings } from "pulumi-email-security"; new TenantSettings("acme", { file:
+ * "settings/acme.yaml" });
  */
 export class TenantSettings extends pulumi.ComponentResource {
   /** The allow/deny list. */
@@ -41,7 +40,7 @@ export class TenantSettings extends pulumi.ComponentResource {
 
   /**
    * @param name the resource's name in the stack.
-   * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files.
+   * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files.
    */
   constructor(name: string, args: TenantSettingsArgs, opts: pulumi.ComponentResourceOptions = {}) {
     const lists = hideStackTrace(() => readDeclaredListArguments(name, pulumi.getStack(), args));
@@ -51,7 +50,7 @@ export class TenantSettings extends pulumi.ComponentResource {
     const createResourceOptions = (kind: ResourceKind): pulumi.CustomResourceOptions => ({
       parent: this,
       ...(provider === undefined ? {} : { provider }),
-      // What the native plugin has made of the same files is undone without a write.
+      // Adopts resources of the native plugin for the same files without a write to the service.
       aliases: [{ type: getNativeType(kind) }],
     });
     this.entries = new AllowDenyList(

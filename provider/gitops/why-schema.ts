@@ -30,7 +30,10 @@ const declaredSchema = z
     list: z.enum(ENTRY_LISTS).exactOptional(),
     place: placeSchema,
     chain: z.array(z.string()).readonly().describe("Over which files it is included, from the one that was asked for."),
-    overrides: z.array(placeSchema).readonly().describe("What it takes the place of in included files, nearest first."),
+    overrides: z
+      .array(placeSchema)
+      .readonly()
+      .describe("The entries of included files that it replaces, nearest first."),
     removedAt: placeSchema.describe("Where it is removed.").exactOptional(),
     ...declaredFieldsShape,
     daysLeft: z.int().describe("Days until its last one; below 0 when that is past.").exactOptional(),
@@ -71,17 +74,17 @@ const elementSchema = z
       .describe("The section of the file; with remove before it, what removes the value."),
     scope: jsonTextField("The verdict scope."),
     fields: z.record(z.string(), z.string()).readonly().describe("What else it says: ticket, owner, expires, ..."),
-    path: jsonTextField("The file, relative to the repository's top folder."),
+    path: jsonTextField("The file, relative to the repository's top directory."),
   })
   .readonly()
-  .meta({ id: "Element", description: "What a file says of the value at some time." });
+  .meta({ id: "Element", description: "A file's declaration of the value at some time." });
 
 export type FileElement = z.infer<typeof elementSchema>;
 export type ElementContent = Omit<FileElement, "path">;
 
 const committerShape = {
   committer: jsonTextField(
-    "Who committed it; absent where author and committer are the same, at the same time.",
+    "The committer; absent where author and committer are the same, at the same time.",
   ).exactOptional(),
   committedAt: jsonTextField("When it was committed, as of a rebase; absent as committer is.").exactOptional(),
 };
@@ -124,7 +127,7 @@ const eventSchema = z
       .array(requestSchema)
       .readonly()
       .describe(
-        "What brought the commit, the nearest first, by its message or a merge's; last, what only a message claims.",
+        "The requests that brought the commit, the nearest first, by its message or a merge's; last, those that only a message claims.",
       ),
     merges: z.array(mergeSchema).readonly().describe("The merges that brought it, the nearest first."),
     before: elementSchema.exactOptional(),
@@ -132,7 +135,7 @@ const eventSchema = z
     include: z
       .strictObject({
         by: jsonTextField("The file that includes, or did."),
-        file: jsonTextField("What it includes."),
+        file: jsonTextField("The included file."),
       })
       .readonly()
       .describe("By which line of include it came or went, where it stayed as it was itself.")
@@ -158,7 +161,7 @@ const rolloutSchema = z
     kind: kindSchema,
     lists: z.array(z.enum(ENTRY_LISTS)).readonly().describe("Of an entry: both where it went from one to the other."),
     verdictScope: jsonTextField("Of entries.").exactOptional(),
-    state: jsonTextField("What became of it: done, failed, running."),
+    state: jsonTextField("Its result: done, failed, running."),
     digest: jsonTextField("Of the rollout: what was reviewed."),
     planDigest: jsonTextField("Of this tenant's plan."),
     rollsBack: z.string().exactOptional(),
@@ -187,7 +190,7 @@ export const whySchema = z
     file: jsonTextField("The settings file that was asked for."),
     tenant: z.strictObject({ host: z.string(), name: z.string().exactOptional() }).readonly().exactOptional(),
     at: jsonTextField("When it was asked, ISO 8601, UTC."),
-    files: z.array(declaredSchema).readonly().describe("What the settings files say of it now."),
+    files: z.array(declaredSchema).readonly().describe("The current declarations in the settings files."),
     above: z.array(parentSchema).readonly().describe("Domains above it that have an entry."),
     vipEnd: z
       .enum(["excluded", "kept"])
@@ -196,22 +199,22 @@ export const whySchema = z
     held: z
       .array(heldSchema)
       .readonly()
-      .describe("What the tenant holds of it; absent where it was not asked or did not answer.")
+      .describe("The tenant's actual rows; absent where it was not read or did not answer.")
       .exactOptional(),
-    history: z.array(eventSchema).readonly().describe("What commits changed, newest first."),
+    history: z.array(eventSchema).readonly().describe("The changes by commits, newest first."),
     isHistoryOfOtherFiles: z
       .boolean()
       .describe("Whether the history is of other files of the repository: those that are asked for never had it."),
     rollouts: z
       .array(rolloutSchema)
       .readonly()
-      .describe("What rollouts did of it at the tenant, newest first; absent where no journal was read.")
+      .describe("The changes by rollouts at the tenant, newest first; absent where no journal was read.")
       .exactOptional(),
     mail: z
       .strictObject({ summary: evidenceSummarySchema, of: z.array(mailSchema).readonly() })
       .readonly()
       .exactOptional(),
-    missing: z.array(z.string()).readonly().describe("What could not be asked or told, a sentence each."),
+    missing: z.array(z.string()).readonly().describe("Sources that could not be read, a sentence each."),
   })
   .readonly()
   .meta({

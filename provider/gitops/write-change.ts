@@ -12,7 +12,7 @@ import { BRANCH_PREFIX, type ChangeMessage, type Commit, commitChange } from "./
 import { formatGitCommand } from "./git";
 import { openPullRequest, type PullRequest } from "./pull-request";
 
-/** How to deliver a change of settings files. */
+/** The delivery of a change of settings files. */
 export interface DeliveryOptions {
   /** Whether to commit on a new branch. */
   readonly commit?: boolean | undefined;

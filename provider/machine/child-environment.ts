@@ -1,8 +1,8 @@
-/** What any program needs to run, and to reach the network as this machine does: nothing that opens a tenant. */
+/** Variables that any program needs to run and to reach the network. None of them gives access to a tenant. */
 const COMMON_VARIABLES =
   /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TEMP|TMP|TZ|LANG|LANGUAGE|LC_\w+|XDG_\w+|LD_LIBRARY_PATH|DYLD_\w+|NODE_\w+|PULUMI_HOME|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|HOMEDRIVE|HOMEPATH|(LOCAL)?APPDATA|PROGRAM\w+|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|OPENSSL_\w+|LD_PRELOAD|RES_OPTIONS|LOCALDOMAIN|HOSTALIASES|UV_(THREADPOOL_SIZE|USE_IO_URING)|(ASDF|MISE|VOLTA|PROTO|NVM)_\w+|NIX_(?!CONFIG$)\w+)$/i;
 
-/** What such a variable is called where it is a secret all the same, as `NODE_AUTH_TOKEN` is. */
+/** The names of variables that match above but are secret, such as `NODE_AUTH_TOKEN`. */
 const SECRET_NAME = /key|token|auth(?!orized$)|secret|password|passphrase|credential/i;
 
 /**
@@ -12,11 +12,11 @@ const SECRET_NAME = /key|token|auth(?!orized$)|secret|password|passphrase|creden
 const REPOSITORY_VARIABLES =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|PREFIX|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|GRAFT_FILE|SHALLOW_FILE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE|IMPLICIT_WORK_TREE|INTERNAL_SUPER_PREFIX|QUARANTINE_PATH|REFLOG_ACTION|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)$/;
 
-/** What some children need besides. */
+/** The additional variables of some children. */
 const EXTRA_VARIABLES = {
-  /** The user's settings of git, and the way to a remote that has what a partial clone lacks. */
+  /** The user's git settings, and access to a remote that has the objects a partial clone lacks. */
   git: /^(GIT|SSH)_\w+$/,
-  /** Also what signs a commit, and the logins of `gh` and `glab`. */
+  /** Also variables for signing commits, and the logins of `gh` and `glab`. */
   "pull request":
     /^((GIT|SSH)_\w+|GPG_TTY|GPG_AGENT_INFO|GNUPGHOME|DISPLAY|WAYLAND_DISPLAY|DBUS_SESSION_BUS_ADDRESS|(GH|GITHUB)(_ENTERPRISE)?_TOKEN|GH_HOST|GH_CONFIG_DIR|GITLAB_TOKEN|GITLAB_ACCESS_TOKEN|GITLAB_HOST|GL_HOST|GLAB_CONFIG_DIR)$/,
   /** The location of Pulumi's state, and its credentials. */
@@ -24,10 +24,10 @@ const EXTRA_VARIABLES = {
 } as const;
 
 /**
- * Returns the environment of a child that needs no key. Teams choose the names of key variables, so only known variables are
- * passed on.
+ * Returns the environment of a child that needs no key. Teams choose the names of key variables, so only known
+ * variables are passed on.
  *
- * @param purpose what the child needs besides what all do.
+ * @param purpose the purpose of the child if it needs additional variables.
  */
 export function minimalEnv(environment: NodeJS.ProcessEnv, purpose?: keyof typeof EXTRA_VARIABLES): NodeJS.ProcessEnv {
   const extraVariables = purpose === undefined ? undefined : EXTRA_VARIABLES[purpose];
@@ -38,10 +38,10 @@ export function minimalEnv(environment: NodeJS.ProcessEnv, purpose?: keyof typeo
 }
 
 /**
- * Returns the environment of a child that runs a team's own program, without any tenant's key variables and without this
- * package's configuration, which belongs to one tenant.
+ * Returns the environment of a child that runs a team's own program, without any tenant's key variables and without
+ * this package's configuration, which belongs to one tenant.
  *
- * @param keyVariables those of all tenants, of the ones that a rollout leaves out too.
+ * @param keyVariables the key variables of all tenants, including those that a rollout leaves out.
  */
 export function removeKeyVariables(
   environment: NodeJS.ProcessEnv,

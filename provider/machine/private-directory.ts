@@ -36,18 +36,21 @@ export function openPrivateDirectory({ parent, name }: DirectoryLocation): Priva
     close();
     throw new Error(`${path} is not this user's alone`);
   }
-  // By its number it is the folder that was looked at, on Linux, whatever becomes of its name.
+  // On Linux, this path refers to the verified directory even if its name is replaced.
   const descriptorPath = `/proc/self/fd/${descriptor}`;
   return { path: existsSync(descriptorPath) ? descriptorPath : path, [Symbol.dispose]: close };
 }
 
-/** Whether this is a directory, not a link, that belongs to this user and nobody else can enter. */
+/** Returns whether this is a directory, not a link, that belongs to this user and that nobody else can enter. */
 export function isPrivateDirectory(stat: Stats): boolean {
   if (!stat.isDirectory()) return false;
   return process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o077) === 0);
 }
 
-/** A folder that is another user's may be changed below: only that for all users, in which each has his own, is not. */
+/**
+ * Another user could replace the contents of their own directory. A shared one, such as that for temporary files, is
+ * safe, because each user has a directory of their own in it.
+ */
 function assertTrustedOwner(stat: Stats, path: string): void {
   if (process.getuid === undefined) return;
   const isWorldWritable = (stat.mode & 0o002) !== 0;

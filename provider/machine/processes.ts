@@ -27,9 +27,9 @@ export function getProcessStart(pid: number): number | undefined {
 }
 
 /**
- * Whether a process of this machine is running.
+ * Returns whether a process of this machine is running.
  *
- * @param start its start time: a later process has reused its id. Default: unknown.
+ * @param start its start time, because a later process may reuse the id. Default: unknown.
  */
 export function isRunning(pid: number, start?: number): boolean {
   try {

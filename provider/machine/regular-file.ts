@@ -10,14 +10,14 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * @throws {Error} which says why it can't be read, without its contents.
  */
 export function readRegularFile(path: string, maxBytes = MAX_BYTES): Buffer {
-  // To open a pipe can take for ever, and to open a device can do something.
+  // Opening a pipe may block forever, and opening a device may have side effects.
   assertRegularFile(statSync(path), maxBytes);
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    // The file may have been replaced by now.
+    // The file may have been replaced since the first check.
     const stat = fstatSync(file);
     assertRegularFile(stat, maxBytes);
-    // One byte more, since some files say that they are empty.
+    // One extra byte, because some files report a size of 0.
     let bytes = Buffer.allocUnsafe(stat.size + 1);
     let length = 0;
     for (;;) {
@@ -33,7 +33,7 @@ export function readRegularFile(path: string, maxBytes = MAX_BYTES): Buffer {
 }
 
 function assertRegularFile(stat: { isFile(): boolean; readonly size: number }, maxBytes: number): void {
-  if (!stat.isFile()) throw new Error("it is no plain file");
+  if (!stat.isFile()) throw new Error("it isn't a regular file");
   if (stat.size > maxBytes) throw buildTooLargeError(maxBytes);
 }
 

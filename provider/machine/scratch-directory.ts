@@ -10,7 +10,7 @@ export interface ScratchDirectory extends Disposable {
 }
 
 const HOUR_MS = 3_600_000;
-/** One that was not touched for so long is nobody's: its process would have, each hour. */
+/** A directory that was not touched for this long is abandoned: a running process touches its own every hour. */
 const ABANDONED_MS = 24 * HOUR_MS;
 
 const DIRECTORY_NAME = /^email-security-[a-z]+-([0-9a-f]{6})-([0-9a-z]+)-([0-9a-z]+)-\w{6}$/;
@@ -49,7 +49,7 @@ function startCleanup(): void {
   }, HOUR_MS).unref();
 }
 
-/** Takes away what killed processes have left: of this user, and of nobody who may still be at it. */
+/** Removes the directories of this user's killed processes. */
 function removeAbandoned(): void {
   ignoreErrors(() => {
     for (const name of readdirSync(tmpdir())) {
@@ -66,13 +66,13 @@ function isAbandoned(name: string, path: string): boolean {
   if (machine === undefined) return false;
   const stat = lstatSync(path);
   if (!isPrivateDirectory(stat)) return false;
-  // Of another machine, or of this one before it was started anew, only the time tells.
+  // For another machine, or an earlier boot of this one, only the modification time is known.
   if (machine !== getMachineId()) return Date.now() - stat.mtimeMs > ABANDONED_MS;
   const processStart = Number.parseInt(start, 36);
   return !isRunning(Number.parseInt(pid, 36), processStart === 0 ? undefined : processStart);
 }
 
-/** What is left behind once more is no failure of what is to be done. */
+/** A failed cleanup must not fail the actual work. */
 function ignoreErrors(work: () => void): void {
   try {
     work();

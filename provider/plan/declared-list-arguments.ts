@@ -33,7 +33,7 @@ function describePlainText(expected: string, input: unknown): string {
   return `must be ${expected} in plain text, for the files are read in previews too; it is ${inputText}`;
 }
 
-/** What a tenant's settings files declare, as arguments of its two lists. */
+/** The declarations of a tenant's settings files, as arguments of its two lists. */
 export interface DeclaredListArguments {
   /** The arguments of the `AllowDenyList`. */
   readonly entries: { readonly entries: readonly ReturnType<typeof toEntryArguments>[] };
@@ -48,13 +48,14 @@ export interface DeclaredListArguments {
 }
 
 /**
- * Reads what the `TenantSettings` of a running program declares, for either provider. Sends no request to the service.
+ * Reads the declarations of a running program's `TenantSettings`, for either provider. Sends no request to the service.
  *
  * @param name the name of the resource in the stack.
  * @param input its arguments; `file` is relative to the working directory of the program.
  * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) with all invalid arguments.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files.
- * @throws {PlanStaleError} (`ERR_PLAN_MOVED`) if the run enforces a plan of another stack or of a different desired state.
+ * @throws {PlanStaleError} (`ERR_PLAN_STALE`) if the run enforces a plan of another stack or of a different desired
+ * state.
  */
 export function readDeclaredListArguments(name: string, stack: string, input: object): DeclaredListArguments {
   const { file, ...options } = validateArguments(`TenantSettings ${quote(name)}`, input);
@@ -100,7 +101,7 @@ function enforceFilesPlan(name: string, stackName: string, settings: Settings): 
     );
   }
   throw new PlanStaleError(
-    `${quote(settings.file, 300)} does not declare what was reviewed, as of ${settings.today} (UTC): it changed since, something in it has expired, or the plan was made for another day. Nothing was changed. Make the plan anew, and have it reviewed.`,
+    `${quote(settings.file, 300)} does not declare what was reviewed, as of ${settings.today} (UTC): it changed since, an entry in it has expired, or the plan was made for another day. Nothing was changed. Make the plan again, and have it reviewed.`,
   );
 }
 

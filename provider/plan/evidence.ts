@@ -17,7 +17,7 @@ import { type NewestItems, readNewest } from "./read-newest";
 /** Bounds on the mail that is read. */
 export interface EvidenceOptions {
   readonly client: SettingsClient;
-  /** The look-back window in days: a whole number, 1 or more. Default: 30. */
+  /** The look-back window in days: an integer, 1 or more. Default: 30. */
   readonly days?: number;
   /** The maximum number of pages of threats, of 100 each; half as many for reports. Default: 100. */
   readonly maxPages?: number;

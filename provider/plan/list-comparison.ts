@@ -114,7 +114,7 @@ export class ListComparison {
       const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
       this.blockers.push({
         code: "exists",
-        message: `${entry.list} ${entry.value} is at the tenant already, ${differs}, and this stack has not declared it before. To take it over and change it, set \`adopt: true\` for the entries; or declare it as it stands.`,
+        message: `${entry.list} ${entry.value} is at the tenant already, ${differs}, and this stack has not declared it before. To adopt it and change it, set \`adopt: true\` for the entries; or declare it as it is.`,
       });
       return;
     }
@@ -131,7 +131,7 @@ export class ListComparison {
       this.#addRemoval(list, encodeRowKey(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
       return;
     }
-    const adopt = row === undefined ? "set `adopt: true` for the entries to take it over, or " : "";
+    const adopt = row === undefined ? "set `adopt: true` for the entries to adopt it, or " : "";
     this.blockers.push({
       code: "exists",
       message: `${first.list} ${sanitizeLine(encodeRowKey(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there: ${adopt}remove it in the console.`,
@@ -161,7 +161,7 @@ export class ListComparison {
     this.findings.push({
       code: "other-scope",
       level: "note",
-      message: `${row.list} ${sanitizeLine(encodeRowKey(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: set \`adopt: true\` for the entries to take it over, or remove it in the console.`,
+      message: `${row.list} ${sanitizeLine(encodeRowKey(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: set \`adopt: true\` for the entries to adopt it, or remove it in the console.`,
       subject: { kind: "entry", key },
     });
   }

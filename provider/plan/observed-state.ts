@@ -29,9 +29,10 @@ export interface ObservedState {
 }
 
 /**
- * Reads both lists and the VIPs with ⌈N/200⌉ requests each (API reference, sections "Allow/deny list" and "VIP employees").
+ * Reads both lists and the VIPs with ⌈N/200⌉ requests each (API reference, sections "Allow/deny list" and "VIP
+ * employees").
  *
- * @param onAnswered called on the first answer, which may be long before the end of a long list.
+ * @param onAnswered called on the first response, which may be long before the end of a long list.
  * @throws {ServiceError} if one of them can't be read.
  */
 export async function readObservedState(

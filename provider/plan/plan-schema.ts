@@ -13,7 +13,7 @@ const listSchema = z.enum(ENTRY_LISTS);
 /** A {@link Place} as a zod schema. Programs see the type without zod. */
 export const placeSchema = z
   .strictObject({
-    file: jsonTextField("The file, relative to the working folder."),
+    file: jsonTextField("The file, relative to the working directory."),
     line: z.int().min(1).describe("From 1."),
     column: z.int().min(1).describe("From 1, in UTF-16 units."),
     endLine: z.int().min(1).exactOptional(),
@@ -34,12 +34,12 @@ const findingSchema = z
     subject: z.strictObject({ kind: kindSchema, key: z.string() }).readonly().exactOptional(),
   } satisfies Record<keyof Finding, z.ZodType>)
   .readonly()
-  .meta({ id: "Finding", description: "What lint says." });
+  .meta({ id: "Finding", description: "The finding's message." });
 
 export const planEntryStateSchema = z
   .strictObject({
     ...entryStateShape,
-    by: jsonTextField("Who made it, as the service tells it.").exactOptional(),
+    by: jsonTextField("The person who made it, according to the service.").exactOptional(),
     at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
   })
   .readonly()
@@ -92,7 +92,7 @@ export const evidenceSchema = z
     actions: countsSchema,
     last: jsonTextField("When the last one was detected.").exactOptional(),
     ...targetsShape,
-    reports: jsonCountField("What users reported of it."),
+    reports: jsonCountField("The users' reports about it."),
     reportVerdicts: countsSchema,
     lastReport: z.string().exactOptional(),
     senders: countsSchema.describe("The senders that a domain's threats came from; at most 5."),
@@ -102,7 +102,7 @@ export const evidenceSchema = z
   .meta({
     id: "Evidence",
     description:
-      "What the tenant's own mail says of an entry or VIP. Domain: mail from it and its subdomains. Mailbox: mail from it. VIP: threats sent to it. IP address: nothing, since the service does not report a threat's address.",
+      "Evidence from the tenant's own mail about an entry or VIP. Domain: mail from it and its subdomains. Mailbox: mail from it. VIP: threats sent to it. IP address: nothing, since the service does not report a threat's address.",
   });
 
 export type Evidence = z.infer<typeof evidenceSchema>;
@@ -127,13 +127,13 @@ export const planChangeSchema = z
       .exactOptional(),
     ...metadataShape,
     accepted: jsonTextField(
-      "Why what speaks against it is accepted: the acceptRisk of what is declared, or of what expired.",
+      "The reason why its risks are accepted: the acceptRisk of the declared entry, or of the expired one.",
     ).exactOptional(),
     place: placeSchema.describe("Which line declares it, or declared what expired.").exactOptional(),
     overrides: z
       .array(placeSchema)
       .readonly()
-      .describe("What it takes the place of in included files.")
+      .describe("The entries of included files that it replaces.")
       .exactOptional(),
     resource: jsonTextField("The resource that declares it, of a program.").exactOptional(),
     findings: z.array(findingSchema).readonly(),
@@ -141,7 +141,7 @@ export const planChangeSchema = z
     alarm: z
       .enum(["danger", "accepted", "warning", "none"])
       .describe(
-        "How bad it looks. danger: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; the end of a deny of such a sender; a finding of risk. accepted: one of these, or a warning, with an acceptRisk that says why it is meant. warning: a finding, or other evidence against it. none: nothing speaks against it.",
+        "How bad it looks. danger: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; the end of a deny of such a sender; a finding of risk. accepted: one of these, or a warning, with an acceptRisk that gives the reason. warning: a finding, or other evidence against it. none: no risks found.",
       ),
   })
   .readonly()
@@ -231,11 +231,11 @@ export const entryRemovalEstimateSchema = z
   .strictObject({
     decided: jsonCountField("Threats that the entry decides."),
     otherwise: jsonCountField("Of a deny, what another entry would let through; of an allow, stop."),
-    notKnown: jsonCountField("What no other entry decides, so that only the service would judge it."),
+    notKnown: jsonCountField("Mail that no other entry decides, so that only the service would judge it."),
     ...targetsShape,
   })
   .readonly()
-  .describe("What would have become of the threats without the entry, by estimate, as in a backtest.");
+  .describe("The estimated results of the threats without the entry, as in a backtest.");
 
 export type EntryRemovalEstimate = z.infer<typeof entryRemovalEstimateSchema>;
 
@@ -247,7 +247,7 @@ export const planSchema = z
     tenant: z
       .strictObject({
         host: jsonTextField("The service's host."),
-        name: jsonTextField("What the tenant is called here: the directory or file of its settings, or the stack."),
+        name: jsonTextField("The tenant's name here: the directory or file of its settings, or the stack."),
       })
       .readonly(),
     source: z
@@ -281,7 +281,7 @@ export const planSchema = z
     unmanaged: z
       .array(z.strictObject({ ...subjectShape, before: planEntryStateSchema }).readonly())
       .readonly()
-      .describe("What the tenant holds and nobody declares; it stays as it is."),
+      .describe("The unmanaged entries of the tenant; they stay unchanged."),
     expired: z
       .array(
         z
@@ -299,7 +299,7 @@ export const planSchema = z
           .readonly(),
       )
       .readonly()
-      .describe("What the files declared until a day that is past."),
+      .describe("Entries that the files declared until a day that is past."),
     findings: z.array(findingSchema).readonly().describe("Of all that is declared, those of changes among them."),
     counts: z
       .strictObject({
@@ -310,14 +310,14 @@ export const planSchema = z
         unmanaged: jsonCountField("At the tenant, and not declared."),
       })
       .readonly(),
-    evidence: evidenceSummarySchema.describe("What the evidence rests on."),
+    evidence: evidenceSummarySchema.describe("The sources of the evidence."),
     backtest: backtestSchema.exactOptional(),
   })
   .readonly()
   .meta({
     title: "Email security plan",
     description:
-      "What a run would do to a tenant, and what is known of it, as `email-security plan` writes it as JSON.",
+      "The changes of a run at a tenant, and the evidence about them, as `email-security plan` writes it as JSON.",
   });
 
 export type Plan = z.infer<typeof planSchema>;

@@ -71,7 +71,7 @@ function splitUnmanaged<Row extends AllowDenyEntryRow | VipEmployeeRow>(
     const isPruned = createPruneFilter(getListKind(list), options);
     return [...getOthers()].filter(([key, row]) => isPruned(key, getText(row)));
   };
-  // A run removes only what a refresh has shown, and a refresh uses the options in the state.
+  // A run removes only rows that a refresh has shown, and a refresh uses the options in the state.
   const visibleRows = list.isNew ? [] : getPruned(list.lastOptions ?? list.options);
   const visibleKeys = new Set(visibleRows.map(([key]) => key));
   const laterRemovals = getPruned(list.options).flatMap(([key, row]) => (visibleKeys.has(key) ? [] : [row]));

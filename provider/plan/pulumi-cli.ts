@@ -44,7 +44,7 @@ const NESTED_VARIABLE = "EMAIL_SECURITY_NESTED_PREVIEW";
 export async function requirePulumi(log: (line: string) => void = logToStderr): Promise<Engine> {
   if (process.env[NESTED_VARIABLE] !== undefined) {
     throw new PulumiError(
-      "A Pulumi program runs this command, which would run the program again, without end. Run it beside the program.",
+      "A Pulumi program runs this command, which would run the program again, without end. Run it outside the program.",
     );
   }
   return await requireEngine({ log });
@@ -120,7 +120,7 @@ export function parsePulumiJson(text: string, label: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw new PulumiError(`${label} is no JSON; it begins with "${sanitizeLine(text.slice(0, 80))}".`, {
+    throw new PulumiError(`${label} isn't valid JSON; it begins with "${sanitizeLine(text.slice(0, 80))}".`, {
       cause,
     });
   }

@@ -22,7 +22,7 @@ export interface NewestItems<Kept> {
   readonly items: readonly Kept[];
   /** The time of the oldest item; present if items are missing but all later ones were read. */
   readonly completeSince?: string;
-  /** What is missing and why, as sentences; undefined if all was read. */
+  /** Sentences that say what is missing and why; undefined if everything was read. */
   readonly missing?: string;
 }
 
@@ -115,7 +115,7 @@ class PageOrder {
   }
 }
 
-/** Returns the answer, or rejects when the time is up; a late answer is ignored. */
+/** Returns the response, or rejects when the time is up; a late response is ignored. */
 async function runBeforeDeadline<T>(deadline: AbortSignal, request: () => Promise<T>): Promise<T> {
   if (deadline.aborted) throw new DeadlineError();
   return await new Promise((resolve, reject) => {

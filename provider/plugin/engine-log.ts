@@ -8,8 +8,8 @@ const TIMEOUT_MS = 5_000;
 type Severity = (typeof LogSeverity)[keyof typeof LogSeverity];
 
 /**
- * Says sentences to the person at the terminal, by way of the engine, which shows nothing of what a plugin prints. Where
- * the engine is not to be reached they are printed all the same, a line each.
+ * Sends messages to the user through the engine, because it hides a plugin's own output. If the engine can't be
+ * reached, prints each message on a line.
  */
 export class EngineLog {
   readonly #subject = new AsyncLocalStorage<string>();
@@ -17,18 +17,18 @@ export class EngineLog {
   #address: string | undefined;
   #client: EngineClient | undefined;
 
-  /** @param address where the engine is to be reached. */
+  /** @param address the engine's address. */
   constructor(address: string | undefined) {
     this.#address = address;
   }
 
-  /** From now on tells another engine. */
+  /** Sends further messages to another engine. */
   setAddress(address: string): void {
     this.#address = address;
     this.#client = undefined;
   }
 
-  /** Does work of which everything that it says is about one resource, where the engine shows it. */
+  /** Runs work whose messages concern one resource; the engine shows them there. */
   async runForResource<T>(urn: string, work: () => Promise<T>): Promise<T> {
     return await this.#subject.run(urn, work);
   }
@@ -38,7 +38,7 @@ export class EngineLog {
     this.#startLog(message, LogSeverity.INFO);
   }
 
-  /** The same of what is worth a look. */
+  /** Logs a warning, like {@link EngineLog.info}. */
   warn(message: string): void {
     this.#startLog(message, LogSeverity.WARNING);
   }
@@ -50,14 +50,14 @@ export class EngineLog {
     this.#pendingLogs.add(sending);
   }
 
-  /** Done when all that was said so far is told: after its last answer, the engine may take no more. */
+  /** Waits until all messages are delivered, because the engine may accept none after the last response. */
   async flush(): Promise<void> {
     await Promise.all(this.#pendingLogs);
   }
 
   async #sendLog(message: string, severity: Severity): Promise<void> {
     if (this.#address === undefined) throw new Error("no engine has started this process");
-    // A proxy in the environment is for what is elsewhere.
+    // The environment's proxy must not be used for the engine.
     this.#client ??= new EngineClient(this.#address, credentials.createInsecure(), {
       "grpc.enable_http_proxy": 0,
     });

@@ -3,19 +3,22 @@ import { NotImportableError } from "../resources/lifecycle/errors";
 import { PartialFailureError, type PropertyChange } from "../resources/lifecycle/lifecycle";
 import type { Properties, ProviderAdapter } from "../resources/provider-adapter";
 
-/** The output that marks a resource whose import failed: the object of its id never belonged to this stack. */
+/** The output that marks a resource whose import failed: the object with its id never belonged to this stack. */
 const FAILED_IMPORT = "failedImport";
 
 /** The resource is replaced by what the program declares; the failed one is then deleted without a request. */
 const REPLACEMENT_CHANGE: PropertyChange = { property: FAILED_IMPORT, kind: "delete", replace: true };
 
-/** How what does not match is shown, so that the engine asks for an update, in which the import can fail. */
+/** The change that reports a mismatch. It makes the engine request an update, in which the import can fail. */
 const MISMATCH_CHANGE: PropertyChange = { property: FAILED_IMPORT, kind: "add", replace: false };
 
-/** How long a failure waits for other imports, in milliseconds; one that a program only gets is never compared. */
+/**
+ * How long a failure waits for other imports, in milliseconds. The wait is limited, because a resource that a program
+ * only reads by its id is never compared.
+ */
 const MAX_WAIT_MS = 2_000;
 
-/** Whether the outputs belong to a failed import. */
+/** Returns whether the outputs belong to a failed import. */
 export function isFailedImport(outputs: Properties): boolean {
   return outputs[FAILED_IMPORT] !== undefined;
 }
@@ -28,7 +31,7 @@ export function isFailedImport(outputs: Properties): boolean {
  */
 export class FailedImports {
   readonly #imported = new Set<string>();
-  /** Those that were read, and are neither found right nor failed. */
+  /** Imports that were read but are neither verified nor failed. */
   readonly #pending = new Set<string>();
   readonly #failures = new Map<string, NotImportableError>();
   #allDecided = Promise.withResolvers<void>();

@@ -1,8 +1,8 @@
 import v8 from "node:v8";
 
 /**
- * Makes V8 collect garbage sooner from now on. Otherwise a process that answers a few calls with tens of thousands of entries
- * grows to several times its live data. Called after loading, so startup isn't slowed down.
+ * Makes V8 collect garbage sooner from now on. Otherwise, a process that handles a few calls with tens of thousands of
+ * entries grows to several times its live data. Called after loading, so that startup isn't slowed down.
  */
 export function tuneGarbageCollection(): void {
   // Keeps the young generation at its current size; otherwise it grows to some 50 MB.

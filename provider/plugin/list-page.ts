@@ -3,14 +3,17 @@ import type { ListedResource } from "../resources/lifecycle/lifecycle";
 import { quote } from "../settings/text";
 import { ProtocolError } from "./protocol-error";
 
-/** How much is asked for, as Pulumi's `ListRequest` says it: a number below 1 is no limit. */
+/** The page parameters of Pulumi's `ListRequest`. A number below 1 means no limit. */
 interface PageRequest {
   getLimit(): number;
   getPageSize(): number;
   getContinuationToken(): string;
 }
 
-/** The part of what there is that is asked for, as messages of a stream; where it goes on, the last of them says so. */
+/**
+ * Returns the requested page as messages of a stream. If there are more pages, the last message has the continuation
+ * token.
+ */
 export function buildPage(resources: readonly ListedResource[], request: PageRequest): unknown[] {
   const { from, until } = parsePageToken(request.getContinuationToken());
   const endIndex = Math.min(resources.length, until, from + normalizeLimit(request.getLimit()));
@@ -19,14 +22,14 @@ export function buildPage(resources: readonly ListedResource[], request: PageReq
   return nextIndex < endIndex ? [...results, buildContinuationMessage(`${nextIndex}-${endIndex}`)] : results;
 }
 
-/** Returns the answer for a preview that doesn't know the filters yet. */
+/** Returns the response for a preview that doesn't know the filters yet. */
 export function buildUnknownPage(): unknown {
   const response = new messages.ListResponse();
   response.setComputed(new messages.ListResponse.Computed());
   return response;
 }
 
-/** Where a page begins, and where the last of them ends: by the limit with which the first was asked for. */
+/** Parses the start of a page and the end of the last page, which follows from the limit of the first request. */
 function parsePageToken(token: string): { readonly from: number; readonly until: number } {
   if (token === "") return { from: 0, until: Number.POSITIVE_INFINITY };
   const [, from, limit] = /^(\d+)-(\d+)$/.exec(token) ?? [];

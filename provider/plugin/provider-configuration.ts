@@ -49,7 +49,7 @@ export function checkConfiguration(
   };
 }
 
-/** What the engine itself tells a provider among its arguments. */
+/** Arguments that the engine itself passes to a provider. */
 const ENGINE_ARGUMENTS = new Set(["version", "pluginDownloadURL", "pluginChecksums", "parameterization"]);
 
 function listOwnNames(args: Properties): string[] {
@@ -62,11 +62,11 @@ function findUnknownArguments(args: Properties): ArgumentFailure[] {
     .filter((name) => !SETTING_NAMES.some((known) => known === name))
     .map((name) => ({
       property: "",
-      reason: `${quote(name)} is no argument of a Provider; ${formatNameSuggestion(name, SETTING_NAMES)}`,
+      reason: `${quote(name)} isn't an argument of a Provider; ${formatNameSuggestion(name, SETTING_NAMES)}`,
     }));
 }
 
-/** In the stack's configuration, and in the environment. */
+/** Returns misspelled names in the stack's configuration and in the environment. */
 function findMisspeltNames(args: Properties): ArgumentFailure[] {
   const reasons = describeUnknownSettings(listOwnNames(args), process.env["PULUMI_PROJECT"]);
   return [...reasons, ...describeMisspelledVariables(process.env)].map((reason) => ({
@@ -75,7 +75,10 @@ function findMisspeltNames(args: Properties): ArgumentFailure[] {
   }));
 }
 
-/** Whether the arguments are the stack's own configuration, which the engine gives the default provider, and tells each plugin. */
+/**
+ * Returns whether the arguments equal the stack's own configuration, which the engine gives to the default provider and
+ * to each plugin.
+ */
 function matchesStackConfiguration(args: Properties): boolean {
   const stackConfigText = process.env["PULUMI_CONFIG"];
   if (stackConfigText === undefined) return true;
@@ -85,7 +88,10 @@ function matchesStackConfiguration(args: Properties): boolean {
   );
 }
 
-/** The environment would win over such a provider, as if it were the default one: it would work on another tenant than it says. */
+/**
+ * The environment would take precedence over such a provider, as for the default one, so it would manage a different
+ * tenant than its arguments say.
+ */
 function buildDefaultNameFailure(name: string): ArgumentFailure {
   return {
     property: "",
@@ -102,15 +108,15 @@ export function buildConfigSource(args: Properties, name: string): ConfigSource 
 }
 
 /**
- * Whether an instance uses only its arguments. The unnamed one of `pulumi do` does if its arguments identify the tenant, so an
- * environment key never goes to an address from the arguments.
+ * Returns whether an instance uses only its arguments. The unnamed one of `pulumi do` does if its arguments identify
+ * the tenant, so that an environment key never goes to an address from the arguments.
  */
 function isSelfConfigured({ baseUrl, apiKey }: Properties, name: string): boolean {
   if (name === "") return [baseUrl, apiKey].some((argument) => toConfigText(argument) !== undefined);
   return !isDefaultProvider(name);
 }
 
-/** An argument as a configuration holds it; undefined where it is not given, or not known yet. */
+/** Returns an argument as configuration text; undefined if it is missing or not known yet. */
 function toConfigText(value: unknown): string | undefined {
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
   if (typeof value !== "string") return JSON.stringify(value);
@@ -119,8 +125,8 @@ function toConfigText(value: unknown): string | undefined {
 }
 
 /**
- * Whether an instance moves to another service. Its objects are then recreated there, and deleted here by the old instance.
- * False if either address isn't among the arguments.
+ * Returns whether an instance moves to another service. Its objects are then recreated there, and the old instance
+ * deletes them here. False if either address isn't among the arguments.
  */
 export function isTenantMove(olds: Properties, news: Properties, name: string): boolean {
   if (isDefaultProvider(name) && process.env["EMAIL_SECURITY_BASE_URL"]) return false;

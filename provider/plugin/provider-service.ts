@@ -24,7 +24,7 @@ import { ProtocolError } from "./protocol-error";
 import { buildConfigSource, checkConfiguration, isTenantMove } from "./provider-configuration";
 import { decodeProperties, encodeProperties, hasSecrets, isDynamicResource, markSecret } from "./wire";
 
-/** Put in by the build. */
+/** Defined by the build. */
 declare const PLUGIN_VERSION: string;
 declare const PLUGIN_SCHEMA: string;
 
@@ -49,12 +49,12 @@ export class ProviderService {
   #engine: string | undefined;
   #session: ProviderSession;
   #adapters: ReadonlyMap<string, ProviderAdapter>;
-  /** The URN of the provider instance that the session is of. */
+  /** The URN of the session's provider instance. */
   #instanceUrn: string | undefined;
-  /** The provider instance that this process is, as the engine refers to it. */
+  /** The reference of this process's provider instance, as the engine writes it. */
   #instanceReference = "";
   #failedImports = new FailedImports();
-  /** The components that are being constructed, and what tells them that the run ends. */
+  /** The components under construction, and the promise that tells them that the run ends. */
   readonly #pendingConstructs = new Set<Promise<unknown>>();
   #constructsEnd = Promise.withResolvers<void>();
 
@@ -124,7 +124,7 @@ export class ProviderService {
     this.#instanceReference = `${request.getUrn()}::${request.getId()}`;
     const response = new messages.ConfigureResponse();
     response.setSupportspreview(true);
-    // As in the handshake.
+    // Same as in the handshake.
     response.setAcceptsecrets(true);
     response.setAcceptresources(true);
     return response;
@@ -152,7 +152,8 @@ export class ProviderService {
       adapter.diff(request.getId(), olds, news);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const response = new messages.DiffResponse();
-    // What comes from the dynamic resources is updated, with no request to the service, so that its outputs are the plugin's.
+    // A resource of the dynamic provider is updated without a request to the service, so that its outputs become the
+    // plugin's.
     const isForeign = isDynamicResource(request.getOlds());
     response.setChanges(changes.length === 0 && !isForeign ? DIFF_NONE : DIFF_SOME);
     response.setReplacesList(changes.filter(({ replace }) => replace).map(({ property }) => property));
@@ -178,7 +179,7 @@ export class ProviderService {
     const adapter = this.#getAdapter(request);
     const outputs = decodeProperties(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
-    // An answer without an id tells the engine that the resource is gone: its import failed.
+    // A response without an id tells the engine that the resource is gone, because its import failed.
     if (isFailedImport(outputs)) return new messages.ReadResponse();
     if (isImport) this.#failedImports.begin(request.getUrn());
     const resource = isImport
@@ -186,13 +187,13 @@ export class ProviderService {
       : await adapter.read(request.getId(), outputs, request.getTimeout());
     if (isImport) this.#failedImports.assertNoOtherFailed(request.getUrn());
     const response = new messages.ReadResponse();
-    // An id left out tells the engine that the resource is gone.
+    // A missing id tells the engine that the resource is gone.
     if (resource === undefined) return response;
     response.setId(resource.id);
     response.setProperties(
       encodeProperties(addEntryId(resource.id, request, resource.outputs), request.getProperties()),
     );
-    // Left out, they are as they were.
+    // If omitted, the inputs stay unchanged.
     if (resource.inputs !== undefined) response.setInputs(encodeProperties(resource.inputs, request.getInputs()));
     return response;
   }
@@ -234,7 +235,7 @@ export class ProviderService {
     if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
     const result = await definition.read(this.#session.getClient(), decodeProperties(request.getArgs()));
     const response = new messages.InvokeResponse();
-    // What was read by something secret tells of it.
+    // A result that was read with secret arguments is secret too.
     const entries = Object.entries(result);
     const resultEntries = hasSecrets(request.getArgs())
       ? entries.map(([name, value]) => [name, markSecret(value)])
@@ -250,7 +251,7 @@ export class ProviderService {
     return buildPage(await this.#getAdapterForType(request.getToken()).list(query), request);
   }
 
-  /** There is no other ecosystem to convert programs from. */
+  /** Returns no mappings, because programs can't be converted from another ecosystem. */
   getMapping(): unknown {
     return new messages.GetMappingResponse();
   }
@@ -285,8 +286,8 @@ export class ProviderService {
   }
 
   /**
-   * Answers components that still wait for their resources before the engine learns of a failed resource. The engine would
-   * otherwise end the run and report each of them as another failure.
+   * Completes components that still wait for their resources before the engine learns of a failed resource. The engine
+   * would otherwise end the run and report each of them as another failure.
    */
   async endConstructs(): Promise<void> {
     if (this.#pendingConstructs.size === 0) return;
@@ -311,7 +312,7 @@ export class ProviderService {
     }
   }
 
-  /** A process that an engine attaches to outlives a run, and what it knows of one is of no other. */
+  /** A process that an engine attaches to outlives a run, so this discards the data of the previous run. */
   #switchEngine(engine: string): void {
     if (engine === "" || engine === this.#engine) return;
     this.#engine = engine;
@@ -342,14 +343,17 @@ export class ProviderService {
   }
 }
 
-/** An engine starts a process for each instance; one that it attaches to would work on the tenant that was configured last. */
+/**
+ * An engine starts a process for each instance. A single attached process would use the tenant that was configured
+ * last.
+ */
 function buildSeveralAttachedError(firstUrn: string, secondUrn: string): ConfigurationError {
   return new ConfigurationError(
     `PULUMI_DEBUG_PROVIDERS gives one process of the plugin to two providers, ${quote(firstUrn)} and ${quote(secondUrn)}, and it serves one. Nothing was changed. Attach to a stack that has one.`,
   );
 }
 
-/** What a request is about; empty where it is about no resource. */
+/** Returns the URN of the resource that a request concerns; empty if there is none. */
 function getRequestUrn(request: unknown): string {
   return (request as { readonly getUrn?: () => string | undefined }).getUrn?.() ?? "";
 }
@@ -372,12 +376,15 @@ function buildCheckResponse(
   return response;
 }
 
-/** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */
+/** The core stores an entry's id only if it differs from the resource's own, but programs read it in any case. */
 function addEntryId(id: string, request: { getUrn(): string }, outputs: Properties): Properties {
   return getUrnType(request.getUrn()) === getNativeType("AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
 }
 
-/** One that doesn't say which Provider it configures would have the environment's key used for none, or for any. */
+/**
+ * With an engine that doesn't say which Provider it configures, the environment's key would be used for none of them,
+ * or for any.
+ */
 function assertEngineVersion(request: ProviderRequest<"ConfigureRequest">): void {
   if (request.getUrn()) return;
   const minimumVersion = formatVersion(MINIMUM_VERSION);

@@ -18,8 +18,8 @@ import type { ProviderRequest, ProviderService } from "./provider-service";
 import { encodeProperties } from "./wire";
 
 /**
- * The protocol calls that the service answers, with `list`. gRPC rejects the others, which concern features that the schema
- * doesn't use.
+ * The protocol calls that the service implements, with `list`. gRPC rejects the others, which concern features that the
+ * schema doesn't use.
  */
 const CALL_NAMES = [
   "attach",
@@ -66,7 +66,7 @@ function createRpc(
   };
 }
 
-/** The one call whose answer is a stream. */
+/** The only call with a stream as its response. */
 function createListRpc(
   servicePromise: Promise<ProviderService>,
 ): handleServerStreamingCall<ProviderRequest<"ListRequest">, unknown> {
@@ -82,7 +82,10 @@ function createListRpc(
   };
 }
 
-/** The engine tells it at its resource: what is written for people with its code, what nobody expected with its stack. */
+/**
+ * The engine shows the message at its resource. An error written for people has its code, and an unexpected one its
+ * stack.
+ */
 function buildErrorStatus(error: unknown, request: unknown): Partial<StatusObject> {
   if (error instanceof PartialFailureError) return buildPartialFailureStatus(error, request as WriteRequest);
   if (error instanceof EmailSecurityError) {
@@ -102,7 +105,7 @@ function getErrorStack(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** What is to be made, or to be changed. */
+/** A request to create or update a resource. */
 interface WriteRequest {
   readonly getProperties?: () => Struct | undefined;
   readonly getNews?: () => Struct | undefined;

@@ -10,15 +10,15 @@ import { encodeListContent } from "../settings/list-check";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { decodeProperties, encodeProperties } from "./wire";
 
-/** What the component has of the plugin's process. */
+/** The component's access to the plugin's process. */
 interface PluginContext {
-  /** The provider instance that the process is, as the engine refers to it; the lists are of its tenant. */
+  /** The reference of this process's provider instance, as the engine writes it. The lists belong to its tenant. */
   readonly providerReference: string;
-  /** Done when a resource failed, so that the run ends. */
+  /** Resolves when a resource has failed, which ends the run. */
   readonly runEnd: Promise<void>;
-  /** Told what the files declare, before it is registered. */
+  /** Called with the files' declarations before they are registered. */
   readonly onDeclared: (lists: DeclaredListArguments) => void;
-  /** Says what the review is to know of the files, at the component. */
+  /** Logs the warnings and notes about the files at the component. */
   readonly logDeclared: (urn: string, lists: DeclaredListArguments) => void;
 }
 
@@ -26,23 +26,24 @@ type ConstructRequest = InstanceType<typeof provider.ConstructRequest>;
 type Registration = InstanceType<typeof monitor.RegisterResourceRequest>;
 
 /**
- * The component `TenantSettings`: reads the settings files, and registers with the engine what they declare, under the same
- * names as the component of dynamic resources, so that plans, rollouts and policies know both.
+ * Constructs the component `TenantSettings`: reads the settings files and registers their declarations with the engine.
+ * The names are those of the component of dynamic resources, so that plans, rollouts and policies support both.
  *
- * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) that tells every mistake in the arguments.
- * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files; then nothing is registered.
- * @throws {PlanStaleError} (`ERR_PLAN_MOVED`) where the run is held to a plan of something else.
+ * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) with all invalid arguments.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files; then nothing is registered.
+ * @throws {PlanStaleError} (`ERR_PLAN_STALE`) if the run enforces a plan of another stack or of a different desired
+ * state.
  */
 export async function constructTenantSettings(
   request: ConstructRequest,
   { providerReference, runEnd, onDeclared, logDeclared }: PluginContext,
 ): Promise<unknown> {
   const inputs = decodeProperties(request.getInputs());
-  // The engine has started this process in the program's folder.
+  // The engine started this process in the program's directory.
   const lists = readDeclaredListArguments(request.getName(), request.getStack(), inputs);
   onDeclared(lists);
   const engine = new ResourceMonitorClient(request.getMonitorendpoint(), credentials.createInsecure(), {
-    // A proxy in the environment is for what is elsewhere.
+    // The environment's proxy must not be used for the engine.
     "grpc.enable_http_proxy": 0,
     "grpc.max_receive_message_length": MAX_BYTES,
     "grpc.max_send_message_length": MAX_BYTES,
@@ -66,10 +67,13 @@ export async function constructTenantSettings(
   return response;
 }
 
-/** As many bytes as Pulumi's own servers take. */
+/** The message size limit of Pulumi's own servers. */
 const MAX_BYTES = 400 * 1024 * 1024;
 
-/** Registers a resource; answers its URN when that is done, however it went: the engine tells that itself. */
+/**
+ * Registers a resource. Returns its URN at the end of the registration, even after a failure, which the engine reports
+ * itself.
+ */
 async function registerResource(engine: ResourceMonitorClient, registration: Registration): Promise<string> {
   const response = await callEngine<InstanceType<typeof monitor.RegisterResourceResponse>>((done) =>
     engine.registerResource(registration, done),
@@ -95,7 +99,7 @@ function buildComponentRegistration(request: ConstructRequest): Registration {
   component.setAliasesList(request.getAliasesList());
   component.setAliasspecs(true);
   component.setDeletedwith(request.getDeletedwith());
-  // What a parent is, the engine makes of its children too.
+  // The engine passes these options of a parent on to its children.
   const [protect, retainOnDelete] = [request.getProtect(), request.getRetainondelete()];
   if (request.hasProtect() && protect !== undefined) component.setProtect(protect);
   if (request.hasRetainondelete() && retainOnDelete !== undefined) component.setRetainondelete(retainOnDelete);
@@ -103,7 +107,10 @@ function buildComponentRegistration(request: ConstructRequest): Registration {
   return component;
 }
 
-/** The two lists, as maps, by whose keys Pulumi's options name an element; each is held to the component's provider instance. */
+/**
+ * Builds the two lists as maps, whose keys identify elements in Pulumi's options. Both use the component's provider
+ * instance.
+ */
 function buildLists(
   request: ConstructRequest,
   parent: string,
@@ -128,7 +135,7 @@ function buildLists(
     list.setProvider(instance);
     list.setDependenciesList(request.getDependenciesList());
     list.setParentstacktracehandle(request.getStackTraceHandle());
-    // What dynamic resources have made of the same files is taken over without a write.
+    // Adopts dynamic resources for the same files without a write to the service.
     const spec = new aliases.Alias.Spec();
     spec.setType(getDynamicType(kind));
     const previousAlias = new aliases.Alias();

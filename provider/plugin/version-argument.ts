@@ -5,7 +5,7 @@ import { writeSync } from "node:fs";
  * that is slow to load.
  */
 
-/** Put in by the build. */
+/** Defined by the build. */
 declare const PLUGIN_VERSION: string;
 
 if (process.argv[2] === "--version") {

@@ -3,7 +3,7 @@ import type { Properties } from "../resources/provider-adapter";
 import { PROVIDER_PROPERTY } from "../resources/pulumi-values";
 import { Struct } from "./struct/struct-messages";
 
-/** By these Pulumi tells what is no plain object, on the wire. */
+/** The key by which Pulumi marks special values on the wire. */
 const SIGNATURE_KEY = "4dabf18193072939515e22adb298388d";
 const SECRET_SIGNATURE = "1b47061264138c4ac30d75fd1eb44270";
 const RESOURCE_SIGNATURE = "5cf8f73096256a8f31e491e813e4eb8e";
@@ -14,12 +14,12 @@ export function decodeProperties(struct: PulumiStruct | undefined): Properties {
   return mayContainSigned(struct) ? (unwrapValues(properties) as Properties) : properties;
 }
 
-/** Whether properties come from a dynamic resource, which stores its provider in them. */
+/** Returns whether properties come from a dynamic resource, which stores its provider in them. */
 export function isDynamicResource(struct: PulumiStruct | undefined): boolean {
   return toOwnStruct(struct)?.mayContain(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in getRawProperties(struct);
 }
 
-/** Whether the properties of a message contain a secret. */
+/** Returns whether the properties of a message contain a secret. */
 export function hasSecrets(struct: PulumiStruct | undefined): boolean {
   return mayContainSigned(struct) && containsMatch(getRawProperties(struct), isSecret);
 }
@@ -27,7 +27,7 @@ export function hasSecrets(struct: PulumiStruct | undefined): boolean {
 /**
  * Converts plain data to a message. Undefined values are omitted.
  *
- * @param source the properties that they come of: what is secret there is secret here, by its name.
+ * @param source the properties that the data derives from. A property that is secret there is secret here too.
  */
 export function encodeProperties(properties: Properties, source?: PulumiStruct): PulumiStruct {
   const markedProperties = hasSecrets(source) ? copySecrets(getRawProperties(source), properties) : properties;
@@ -39,7 +39,7 @@ export function markSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE_KEY]: SECRET_SIGNATURE, value };
 }
 
-/** As it is in the bundle: the build puts our own in the place of Google's, of which Pulumi's messages tell. */
+/** In the bundle, the build replaces Google's class, which Pulumi's types name, with our own. */
 function toOwnStruct(struct: PulumiStruct | undefined): Struct | undefined {
   return struct as unknown as Struct | undefined;
 }
@@ -48,12 +48,12 @@ function getRawProperties(struct: PulumiStruct | undefined): Properties {
   return toOwnStruct(struct)?.toProperties() ?? {};
 }
 
-/** Whether there can be a secret or a resource in it: to walk through thousands of entries takes far longer. */
+/** Returns whether it may contain a secret or a resource. Walking through thousands of entries takes far longer. */
 function mayContainSigned(struct: PulumiStruct | undefined): boolean {
   return toOwnStruct(struct)?.mayContain(SIGNATURE_KEY) ?? false;
 }
 
-/** The same value with what is wrapped in it as it is, however deep. What holds none of that is passed on, not copied. */
+/** Unwraps all secrets and resources in a value, however deep. A value without any is returned, not copied. */
 function unwrapValues(value: unknown): unknown {
   if (!containsMatch(value, (inner) => isSecret(inner) || isResource(inner))) return value;
   if (isSecret(value)) return unwrapValues(value.value);
@@ -62,7 +62,7 @@ function unwrapValues(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value as object).map(([key, inner]) => [key, unwrapValues(inner)]));
 }
 
-/** Values, of which those are secret that have the name of something secret among those that they come of. */
+/** Marks values as secret if the source's value of the same name is secret. */
 function copySecrets(source: Properties, values: Properties): Properties {
   if (!containsMatch(source, isSecret)) return values;
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, copySecret(source[name], value)]));
@@ -71,7 +71,7 @@ function copySecrets(source: Properties, values: Properties): Properties {
 function copySecret(source: unknown, value: unknown): unknown {
   if (!containsMatch(source, isSecret)) return value;
   if (isSecret(source) || !isMap(source) || !isMap(value)) return markSecret(value);
-  // Under a key that is written in another form now, it would be in the clear.
+  // A secret under a renamed key would be in cleartext, so the whole map becomes secret.
   const hasMissingKey = Object.keys(source).some(
     (key) => !Object.hasOwn(value, key) && containsMatch(source[key], isSecret),
   );
@@ -79,7 +79,7 @@ function copySecret(source: unknown, value: unknown): unknown {
   return hasRenamedKeys ? markSecret(value) : copySecrets(source, value);
 }
 
-/** Whether a value is of a kind, or anything in it. */
+/** Returns whether a value, or anything in it, matches. */
 function containsMatch(value: unknown, isMatch: (value: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
   return isMatch(value) || Object.values(value).some((inner) => containsMatch(inner, isMatch));

@@ -88,7 +88,7 @@ ${body}
   return page.toString();
 }
 
-/** The mood of a page, shown by a colour and an icon. */
+/** The status of a page, shown by a colour and an icon. */
 export type PageStatus = "refused" | "danger" | "accepted" | "warning" | "none" | "nothing" | "running";
 
 /** Renders the summary at the top: one or two words, and a sentence. */

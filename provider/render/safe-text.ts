@@ -18,7 +18,10 @@ export function untrustedSentence(text: string): UntrustedText {
   return { given: text, isSentence: true };
 }
 
-/** A template tag for trusted sentences with inserted values: `` say`${37} threats from ${given("evil.example")}` ``. */
+/**
+ * A template tag for trusted sentences with inserted values: `` safeText`${37} threats from
+ * ${untrusted("evil.example")}` ``.
+ */
 export function safeText(
   strings: TemplateStringsArray,
   ...values: readonly (string | number | UntrustedText | SafeText)[]

@@ -9,45 +9,44 @@ import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";
 import { shortenTraces } from "./shorten-traces";
 
-/** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */
+/** One entry of an {@link AllowDenyList}, as an element of an array or of a map. In a map, the key can be the value. */
 export interface AllowDenyListEntryArgs extends Omit<AllowDenyEntryArgs, "value" | "adopt"> {
-  /** The domain, IP address or mailbox. In a map it may be left out: then the key is the value. */
+  /** The domain, IP address or mailbox. Optional in a map, where the key is the default. */
   readonly value?: pulumi.Input<string> | undefined;
 }
 
 /** The arguments of an {@link AllowDenyList}. */
 export interface AllowDenyListArgs extends ListArgs {
   /**
-   * The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is
-   * accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that
-   * is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
+   * The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. An accepted
+   * risk follows the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope other than
+   * the default follows the value, `{ "mail.example (graymail)": "deny" }`.
    *
-   * Their elements may also be {@link AllowDenyListEntryArgs}, and the whole an array of those.
+   * Elements may also be {@link AllowDenyListEntryArgs}, and the map may be an array of those.
    */
   readonly entries: pulumi.Input<
     | readonly pulumi.Input<AllowDenyListEntryArgs>[]
     | Readonly<Record<string, pulumi.Input<AllowDenyListEntryArgs | string>>>
   >;
   /**
-   * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and
-   * the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up`
-   * removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else
-   * the tenant holds shows at a refresh, and the next `up` removes it.
+   * `"additive"` (default): adds what is declared, removes what this list no longer declares, and leaves the rest
+   * alone. `"exclusive-allows"`: a refresh shows allow entries that nobody declares, and the next `up` removes them;
+   * undeclared deny entries are left alone. `"exclusive"`: a refresh shows all undeclared entries of the tenant, and
+   * the next `up` removes them.
    */
   readonly mode?: pulumi.Input<ListMode> | undefined;
   /**
-   * Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each
-   * such entry is then an error that names it. One with the same arguments is taken over in any case.
+   * Whether to adopt existing entries of the same values with other arguments, and change them to these. Default:
+   * false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
    */
   readonly adopt?: pulumi.Input<boolean> | undefined;
 }
 
 /**
- * A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for
- * more than some tens of entries.
+ * A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Use it for
+ * more than a few dozen entries.
  *
- * @example
- * new AllowDenyList("blocklist", {
+ * @example new AllowDenyList("blocklist", {
  *   entries: [
  *     { list: "deny", value: "evil.example", comment: "INC-7" },
  *     { list: "allow", value: "partner.example", comment: "Contract 2026-114" },
@@ -56,13 +55,13 @@ export interface AllowDenyListArgs extends ListArgs {
  */
 export class AllowDenyList extends pulumi.CustomResource {
   /**
-   * The entries as they stand, by value: `{ "evil.example": "deny: INC-7" }`. A scope that is not the default stands
-   * behind the value, `"mail.example (graymail)"`; what a refresh found undeclared says `(unmanaged)`.
+   * The actual entries by value: `{ "evil.example": "deny: INC-7" }`. A scope other than the default follows the value,
+   * `"mail.example (graymail)"`. Undeclared entries that a refresh found are marked `(unmanaged)`.
    */
   declare readonly entries: pulumi.Output<Record<string, string>>;
-  /** The mode as it stands. */
+  /** The mode of the last run. */
   declare readonly mode: pulumi.Output<ListMode | undefined>;
-  /** Where it is: the service's host, and the explicit provider's name where there is one. */
+  /** The tenant: the service's host, and the name of the explicit provider, if any. */
   declare readonly tenant: pulumi.Output<string | undefined>;
 
   /** @param name the resource's name in the stack, unique among its kind. */

@@ -3,7 +3,7 @@ import { cacheFolder } from "../engine/cache-folder";
 import { SharedLines, type SharingOptions } from "./declarations";
 import type { TenantList } from "./lifecycle/lifecycle";
 
-/** Where the processes of one run of the engine share files. */
+/** Returns where the processes of one engine run share files. */
 export function buildSharingOptions(engine: string | undefined, environment: NodeJS.ProcessEnv): SharingOptions {
   return {
     directories: [
@@ -18,8 +18,8 @@ export function buildSharingOptions(engine: string | undefined, environment: Nod
 const LINES_NAME = "announced";
 
 /**
- * Which explicit instances will declare something of a list, as the program says before the engine starts their processes. So a
- * process can wait for another one that has not started yet.
+ * The explicit instances that will declare parts of a list, as announced by the program before the engine starts their
+ * processes. A process can then wait for another one that hasn't started yet.
  */
 export class Announcements {
   readonly #lines: SharedLines;

@@ -2,17 +2,17 @@ import module from "node:module";
 import { getCompileCacheDirectory } from "../engine/cache-folder";
 
 /*
- * Imported before all else: Pulumi starts a program and a provider process anew for each command, and half of what a
- * small one takes is to compile the same packages again. Node.js keeps what it compiled in a folder of the user's;
- * NODE_DISABLE_COMPILE_CACHE=1 turns that off, and a Node.js that has its own folder for it keeps that.
+ * Imported first: Pulumi starts new program and provider processes for each command, and a small one spends half of its
+ * time on compiling the same packages again. Node.js caches the compiled code in a directory of the user.
+ * NODE_DISABLE_COMPILE_CACHE=1 disables this, and a cache directory configured for Node.js takes precedence.
  */
 try {
   module.enableCompileCache(getCompileCacheDirectory(process.env));
 } catch {
-  // Slower, and no worse.
+  // Without the cache, the start is only slower.
 }
 
-/** Writes down now and then what was compiled so far; a process that is killed, as a provider is, can't do it at its end. */
+/** Writes the compiled code to the cache regularly, because a provider process is killed and can't do so at exit. */
 export function startCompileCacheFlush(): void {
   setInterval(() => module.flushCompileCache(), 250).unref();
 }

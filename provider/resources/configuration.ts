@@ -5,31 +5,40 @@ import { OwnDomains, parseOwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
 import { assertNoMisspelledVariables, CONFIG_NAMESPACE, SETTING_VARIABLES } from "./setting-names";
 
-/** Reads one value of the provider's configuration; undefined where it is not set. */
+/** Reads one value of the provider's configuration; undefined if it isn't set. */
 export type ConfigSource = (key: string) => string | undefined;
 
-/** That of a command, which no stack configures: the environment alone does. */
+/** The configuration source of a command, which has no stack: only the environment applies. */
 export const NO_STACK_CONFIG: ConfigSource = () => undefined;
 
-/** Whether a provider instance is the one that the engine makes itself: `default`, and with a version `default_1_2_3`. */
+/**
+ * Returns whether a provider instance is the default one, which the engine creates itself: `default`, or
+ * `default_1_2_3` with a version.
+ */
 export function isDefaultProvider(name: string): boolean {
   return /^default(?:_\d+_\d+_\d+|$)/.test(name);
 }
 
-/** Tells the configuration of an explicit provider instance, over which the environment does not win: its name, which may be empty. */
+/**
+ * The configuration key for the name of an explicit provider instance, which may be empty. For such an instance, the
+ * environment doesn't take precedence.
+ */
 export const INSTANCE_KEY = `${CONFIG_NAMESPACE}:instance`;
 
-/** The environment's variable by which a rollout says where a tenant's key comes from. Named like a secret, it would be masked. */
+/**
+ * The environment variable by which a rollout passes the source of a tenant's key. A name that looks like a secret's
+ * would be masked.
+ */
 export const TENANT_SOURCE_VARIABLE = "EMAIL_SECURITY_TENANT_SOURCE";
 
 type SettingName = keyof typeof SETTING_VARIABLES;
 
 /**
- * Which tenant is meant: an explicit provider instance's own configuration alone; else the environment, and what it
- * leaves out from the stack's configuration.
+ * Returns the connection settings of the tenant. An explicit provider instance uses only its own configuration.
+ * Otherwise, the environment takes precedence over the stack's configuration.
  *
- * @throws {ConfigurationError} that names what is missing and where it can be given, a variable that was misspelt, or an
- * address that the run sends no key to.
+ * @throws {ConfigurationError} that names missing settings and where to set them, a misspelled variable, or an address
+ * that may not receive keys.
  */
 export function readConfiguration(config: ConfigSource, environment: NodeJS.ProcessEnv): SettingsClientOptions {
   assertNoMisspelledVariables(environment);
@@ -52,9 +61,10 @@ export function readConfiguration(config: ConfigSource, environment: NodeJS.Proc
 }
 
 /**
- * The limit of one request, in milliseconds; undefined where none is configured. Found as the rest of the configuration is.
+ * Returns the time limit of one request, in milliseconds; undefined if it isn't configured. The same sources apply as
+ * for {@link readConfiguration}.
  *
- * @throws {ConfigurationError} that names where a mistake stands.
+ * @throws {ConfigurationError} that names the source of an invalid value.
  */
 export function readTimeoutMs(config: ConfigSource, environment: NodeJS.ProcessEnv): number | undefined {
   const timeout = readSetting("timeoutMs", config, environment);
@@ -67,35 +77,36 @@ export function readTimeoutMs(config: ConfigSource, environment: NodeJS.ProcessE
 }
 
 /**
- * The tenant's own domains; none where they are not configured. Found as the rest of the configuration is.
+ * Returns the tenant's own domains; empty if they aren't configured. The same sources apply as for {@link
+ * readConfiguration}.
  *
- * @throws {ConfigurationError} that names where a mistake stands.
+ * @throws {ConfigurationError} that names the source of an invalid value.
  */
 export function readOwnDomains(config: ConfigSource, environment: NodeJS.ProcessEnv): OwnDomains {
   return new OwnDomains(readOwnDomainNames(config, environment));
 }
 
-/** The same as names, in canonical form. */
+/** Returns the tenant's own domains like {@link readOwnDomains}, as names in canonical form. */
 export function readOwnDomainNames(config: ConfigSource, environment: NodeJS.ProcessEnv): readonly string[] {
   const parsed = parseOwnDomains(readSetting("ownDomains", config, environment) ?? "");
   if (parsed.ok) return parsed.value;
   throw new ConfigurationError(`${describeSettingSource("ownDomains", config, environment)} ${parsed.reason}.`);
 }
 
-/** The explicit provider instance; undefined for the one that the engine makes itself. */
+/** Returns the name of the explicit provider instance; undefined for the default one. */
 export function getInstanceName(config: ConfigSource): string | undefined {
   return config(INSTANCE_KEY);
 }
 
-/** Where the key comes from, as a person calls it. */
+/** Returns a description of the key's source for people. */
 export function describeApiKeySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
   const tenantSource = getInstanceName(config) === undefined ? environment[TENANT_SOURCE_VARIABLE] : undefined;
   return tenantSource ?? describeSettingSource("apiKey", config, environment);
 }
 
 /**
- * What tells one tenant from another without its key: the provider instance and the service's host. Undefined while
- * it is not known, as in a preview of what gives the address.
+ * Returns a label that distinguishes tenants without their keys: the provider instance and the service's host.
+ * Undefined while the address is unknown, as in a preview.
  */
 export function buildTenantLabel(config: ConfigSource, environment: NodeJS.ProcessEnv): string | undefined {
   const address = URL.parse(readSetting("baseUrl", config, environment) ?? "");
@@ -120,7 +131,7 @@ function describeSettingSource(name: SettingName, config: ConfigSource, environm
   return environment[SETTING_VARIABLES[name]] ? SETTING_VARIABLES[name] : `${CONFIG_NAMESPACE}:${name}`;
 }
 
-/** An explicit instance as a message calls it; that of `pulumi do` has no name. */
+/** Describes an explicit instance for messages; that of `pulumi do` has no name. */
 function describeInstance(instance: string): string {
   return instance === "" ? "the Provider of `pulumi do`" : `the Provider ${quote(instance)}`;
 }

@@ -2,11 +2,11 @@ import { type Permits, SettingsClient, type SettingsClientOptions } from "../cli
 import { getRateLimiter } from "../tenant/rate-limit-client";
 
 /**
- * The client of a configured tenant. In a process that a rollout has started, it makes no request that the rollout does not
- * permit.
+ * Creates the client of a configured tenant. In a process that a rollout started, each request needs a token from the
+ * rollout's rate limiter.
  *
- * @param signal from when on it makes no request at all; its reason is told.
- * @throws {ConfigurationError} when the address or the key can't be used.
+ * @param signal no request is made after it aborts; its reason is reported.
+ * @throws {ConfigurationError} if the address or the key is invalid.
  */
 export function createTenantClient(
   settings: SettingsClientOptions,
@@ -20,7 +20,10 @@ export function createTenantClient(
   });
 }
 
-/** Permits until a signal; without others, every request has one until then. */
+/**
+ * Returns a rate limiter that rejects requests once the signal aborts. Without another rate limiter, tokens are
+ * unlimited until then.
+ */
 function limitTokensBySignal(signal: AbortSignal, tokens: Permits | undefined): Permits {
   return {
     async take() {

@@ -2,7 +2,10 @@ import type { ArgumentFailure } from "../settings/arguments";
 import { quote, sanitizeLine } from "../settings/text";
 import type { DeclarationItem, ResourceDeclaration } from "./lifecycle/lifecycle";
 
-/** Who declares something: the kind of resource, what tells it from others of its kind, and its name where that is known. */
+/**
+ * The resource that declares something: its kind, an id that distinguishes it from others of its kind, and its name if
+ * known.
+ */
 export interface DeclarationOwner {
   readonly kind: string;
   readonly id: string;
@@ -14,25 +17,25 @@ interface OwnedDeclaration {
   readonly declaration: ResourceDeclaration;
 }
 
-/** How many collisions are told one by one. */
+/** The maximum number of collisions to list. */
 const MAX_SHOWN = 20;
 
 /**
- * What the running program declares on one tenant, over all kinds of resources, to find what it declares twice: two
- * declarations of one thing would take turns in undoing each other.
+ * All declarations of the running program on one tenant, of all kinds of resources. It detects duplicates: two
+ * declarations of one item would keep reverting each other.
  *
- * The engine checks a resource twice when it is replaced, and does not say which one it checks. A list is told from
- * another by its name; a single thing may be declared twice alike.
+ * The engine checks a resource twice when it replaces it, and doesn't say which one it checks. A list is therefore
+ * identified by its name, and two identical declarations of a single item are accepted.
  */
 export class DeclarationRegistry {
   readonly #itemsBySubject = new Map<string, OwnedDeclaration & { readonly thing: DeclarationItem }>();
   readonly #lists = new Map<string, OwnedDeclaration>();
 
-  /** Remembers a declaration, unless it collides with another: then it answers where, on its arguments. */
+  /** Adds a declaration. If it collides with another one, returns the failures by argument instead. */
   declare(owner: DeclarationOwner, declaration: ResourceDeclaration): ArgumentFailure[] {
     const ownedDeclaration = { owner, declaration };
     const name = `${owner.kind} ${owner.id}`;
-    // Checked again, a list is the same list.
+    // A second check of a list replaces the first.
     if (declaration.isList) this.#lists.delete(name);
     const failures = declaration.isList ? this.#validateList(declaration) : this.#validateSingle(declaration);
     if (failures.length > 0) return limitCollisions(failures);
@@ -43,7 +46,7 @@ export class DeclarationRegistry {
     return [];
   }
 
-  /** The list of a kind that is declared by a name; undefined where there is none, or several have it. */
+  /** Returns the list of a kind with a name; undefined if there is none, or if several have this name. */
   findListByName(kind: string, name: string): ResourceDeclaration | undefined {
     const matches = [...this.#lists.values()].filter(({ owner }) => owner.kind === kind && owner.name === name);
     return matches.length === 1 ? matches[0]?.declaration : undefined;
@@ -90,7 +93,7 @@ export class DeclarationRegistry {
   }
 }
 
-/** Where a thing collides with a list of another resource. */
+/** Returns the collisions of an item with a list of another resource. */
 function findCollisions(item: DeclarationItem, { owner, declaration }: OwnedDeclaration): ArgumentFailure[] {
   const other = declaration.find(item.subject);
   if (other !== undefined) return [buildDuplicateFailure(item, other, owner)];
@@ -110,7 +113,7 @@ function buildDuplicateFailure(
   return { property: item.property, reason };
 }
 
-/** What is declared of the same value in another scope, and for the other list. */
+/** Returns the declaration of the same value in another scope for the other list. */
 function findContrary(declaration: ResourceDeclaration, item: DeclarationItem): DeclarationItem | undefined {
   for (const subject of item.getRelatedSubjects?.() ?? []) {
     const related = declaration.find(subject);
@@ -132,7 +135,7 @@ function buildBothListsFailure(
   return { property: item.property, reason };
 }
 
-/** What another resource declares and a list would remove. */
+/** Builds the failure for an item of another resource that a list would remove. */
 function buildPrunedFailure(
   item: DeclarationItem,
   owner: DeclarationOwner,

@@ -16,24 +16,28 @@ import { type DirectoryLocation, openPrivateDirectory, type PrivateDirectory } f
 import { getMachineId, isRunning } from "../machine/processes";
 
 export interface SharingOptions {
-  /** Where to share files, the first choice first; a folder is taken where it is this user's alone. */
+  /**
+   * Candidate directories for shared files, in order of preference. A directory is used only if it is private to this
+   * user.
+   */
   readonly directories: readonly DirectoryLocation[];
-  /** What the processes of one run of the engine have in common, and those of another that runs now have not. */
+  /** An id that the processes of one engine run share, and those of other current runs don't. */
   readonly runId: string;
-  /** The process that started this one: the engine, or the shell in which a launcher of Pulumi's stays between the two. */
+  /** The process that started this one: the engine, or a shell that Pulumi's launcher leaves in between. */
   readonly parentPid: number;
 }
 
 /**
- * What the running program declares, so that nothing of it is deleted.
+ * The declarations of the running program, so that no declared object is deleted.
  *
  * A stack may have several provider processes on one tenant: the default one, and one for each explicit instance. When
- * a resource moves from one to another under a new name, the one process adopts what the other is told to delete. So
- * the keys of a tenant are shared by files among the processes of one run; they hold hashes only. Where no file can be
- * written, each process knows its own.
+ * a resource moves from one to another under a new name, one process adopts what the other is told to delete. So the
+ * processes of a run share the keys of a tenant in files, which contain only hashes. If no file can be written, each
+ * process knows only its own.
  *
- * By another key, or another name of its host, one tenant looks like two. What a process of the run has taken or made, or
- * what its resources are by the state, is therefore shared too, by its id and what that names: tenants may number theirs alike.
+ * With another key or host name, one tenant looks like two. So processes also share the ids of objects that they have
+ * adopted or created, or that their resources have in state. These ids include the identity of the object, because two
+ * tenants may use the same ids.
  */
 export class Declarations {
   readonly #options: SharingOptions;
@@ -48,43 +52,45 @@ export class Declarations {
     this.#managedIds = new SharedSet(options, "held");
   }
 
-  /** Remembers keys; of which tenant, when that is known yet. */
+  /** Adds keys. They are shared only if their tenant is known. */
   declare(keys: readonly string[], tenant: string | undefined): void {
     const added = keys.filter((key) => !this.#ownKeys.has(key));
     for (const key of added) this.#ownKeys.add(key);
     this.#shareKeys(added, tenant);
   }
 
-  /** The same for a whole list, of which nothing is kept but how to look into it. */
+  /** Adds a whole list. Keeps only a function for looking up its keys. */
   declareList(keys: Iterable<string>, has: (key: string) => boolean, tenant: string | undefined): void {
     this.#ownListTests.push(has);
     this.#shareKeys(keys, tenant);
   }
 
-  /** Whether this process, or another of the same run on the same tenant, was told of the key. */
+  /** Returns whether this process, or another of the same run on the same tenant, has the key. */
   has(key: string, tenant: string): boolean {
     if (this.isDeclaredHere(key)) return true;
     return this.#getDeclaredKeys(tenant).has(key);
   }
 
-  /** Whether the program was heard to declare the key by this very process. */
+  /** Returns whether this process itself has the key. */
   isDeclaredHere(key: string): boolean {
     return this.#ownKeys.has(key) || this.#ownListTests.some((has) => has(key));
   }
 
-  /** Remembers what this process has made, taken over, or manages already, by its id and what that names. */
+  /**
+   * Adds the ids of objects that this process has created, adopted or manages. An id includes the object's identity.
+   */
   shareManagedIds(ids: readonly string[]): void {
     const added = ids.filter((id) => !this.#ownManagedIds.has(id));
     for (const id of added) this.#ownManagedIds.add(id);
     this.#managedIds.add(added);
   }
 
-  /** Whether another process of the same run has made it, taken it over, or manages it. */
+  /** Returns whether another process of the same run has created, adopted or manages the object. */
   isManagedElsewhere(id: string): boolean {
     return !this.#ownManagedIds.has(id) && this.#managedIds.has(id);
   }
 
-  /** The run is over: what this process has shared of it goes, and nothing stays open. */
+  /** Ends the run: removes the files that this process has shared, and closes everything. */
   end(): void {
     this.#declaredKeys?.end();
     this.#managedIds.end();
@@ -102,7 +108,7 @@ export class Declarations {
 
 const CLOSE_DELAY_MS = 1_000;
 
-/** A set of texts that the processes of a run share by files of their hashes, one for those that have one parent. */
+/** A set of texts that the processes of a run share, as hashes in one file per parent process. */
 class SharedSet {
   readonly #lines: SharedLines;
   readonly #sets = new WeakMap<readonly string[], ReadonlySet<string>>();
@@ -129,7 +135,7 @@ class SharedSet {
   }
 }
 
-/** Lines that the processes of a run share by files, one for those that have one parent. */
+/** Lines that the processes of a run share, in one file per parent process. */
 export class SharedLines {
   readonly #options: SharingOptions;
   readonly #name: string;
@@ -148,11 +154,11 @@ export class SharedLines {
     ignoreErrors(() => appendFileSync(this.#getDescriptor(), lines.map((line) => `${line}\n`).join("")));
   }
 
-  /** The lines of each file; the same array as long as a file is the same. */
+  /** Returns the lines of each file; the same array while the file is unchanged. */
   readFiles(): readonly (readonly string[])[] {
     ignoreErrors(() => {
       const directory = this.#getDirectoryPath();
-      // By the parent before the name, a file is known as that of a process that is gone.
+      // The name starts with the parent's process id, which shows whether the process still exists.
       const readFiles = readdirSync(directory).filter((file) => file.replace(/^\d+-/, "") === this.#name);
       for (const file of readFiles) ignoreErrors(() => this.#refreshFile(join(directory, file)));
     });
@@ -166,7 +172,7 @@ export class SharedLines {
     if (directory === undefined || file === undefined) return;
     this.#closeFile();
     ignoreErrors(() => rmSync(file, { force: true }));
-    // By then the folder's number may be that of another one.
+    // Later, another directory may have the same descriptor.
     filesToRemove.delete(file);
     this.#directory = undefined;
     ignoreErrors(() => directory[Symbol.dispose]());
@@ -180,9 +186,11 @@ export class SharedLines {
     this.#filesByPath.set(file, { size, lines: readFileSync(file, "utf8").split("\n") });
   }
 
-  /** To be written at its end, and open for a while: what is made of a list of thousands is told one by one. */
+  /**
+   * Opens the file for appending and keeps it open for a while, because the items of a long list are added one by one.
+   */
   #getDescriptor(): number {
-    // One that another process of the run has taken away at its end is made anew.
+    // Recreates a file that another process of the run has removed at its end.
     if (this.#descriptor !== undefined && fstatSync(this.#descriptor).nlink === 0) this.#closeFile();
     if (this.#descriptor === undefined) {
       this.#descriptor = openSync(this.#getPath(), "a", 0o600);
@@ -205,7 +213,7 @@ export class SharedLines {
     if (this.#isClosed) throw new Error("the run is over");
     if (this.#directory !== undefined) return this.#directory.path;
     const directory = openFirstUsable(this.#options.directories);
-    if (directory === undefined) throw new Error("there is no folder to share a file in");
+    if (directory === undefined) throw new Error("there is no directory to share a file in");
     removeStaleFiles(directory.path);
     this.#directory = directory;
     removeAtExit(this.#getPath());
@@ -216,7 +224,7 @@ export class SharedLines {
 const filesToRemove = new Set<string>();
 let hasExitListener = false;
 
-/** A process that is attached to begins a session for each run. */
+/** Registers one exit listener for all files, because an attached process starts a session for each run. */
 function removeAtExit(file: string): void {
   if (!hasExitListener) {
     hasExitListener = true;
@@ -227,7 +235,7 @@ function removeAtExit(file: string): void {
   filesToRemove.add(file);
 }
 
-/** The first folder that is this user's alone, and can be written to. */
+/** Opens the first directory that is private to this user and writable. */
 function openFirstUsable(locations: readonly DirectoryLocation[]): PrivateDirectory | undefined {
   for (const location of locations) {
     let directory: PrivateDirectory | undefined;
@@ -237,22 +245,22 @@ function openFirstUsable(locations: readonly DirectoryLocation[]): PrivateDirect
       return directory;
     } catch {
       directory?.[Symbol.dispose]();
-      // The next one may be.
+      // Try the next directory.
     }
   }
   return undefined;
 }
 
-/** A run lasts less. */
+/** The maximum duration of a run. */
 const MAX_RUN_MS = 7 * 86_400_000;
 
-/** Takes away what runs have left that are over: a provider process is killed, and can't clean up after itself. */
+/** Removes the files of past runs, because a provider process is killed and can't clean up. */
 function removeStaleFiles(directory: string): void {
   for (const name of readdirSync(directory)) {
     const file = join(directory, name);
     ignoreErrors(() => {
       const [, parent, machine] = /^(\d+)-([0-9a-f]{6})-/.exec(name) ?? [];
-      // Processes of another machine, or of another container, have numbers of their own.
+      // Process ids of another machine or container are meaningless here.
       const isStale =
         machine === getMachineId() ? !isRunning(Number(parent)) : Date.now() - lstatSync(file).mtimeMs > MAX_RUN_MS;
       if (isStale) rmSync(file, { force: true });
@@ -260,16 +268,16 @@ function removeStaleFiles(directory: string): void {
   }
 }
 
-/** A short hash of what is shared in files. */
+/** Returns a short hash for shared files. */
 export function shortHash(text: string): string {
   return crypto.hash("sha256", text, "hex").slice(0, 32);
 }
 
-/** What is shared is a further safety; that it can't be shared is no failure. */
+/** Sharing is only an additional safeguard, so its failures are ignored. */
 function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {
-    // As before the call.
+    // Continue without sharing.
   }
 }

@@ -4,14 +4,14 @@ import { getHostMessages } from "./dynamic-host";
 import type { PropertyChange } from "./lifecycle/lifecycle";
 
 /**
- * Adds to a diff which properties change, so that a preview shows these alone: without it `pulumi preview --diff` prints
- * the thousands of unchanged entries of a list beside the three that change.
+ * Adds the changed properties to a diff, so that a preview shows only those. Without them, `pulumi preview --diff`
+ * prints the thousands of unchanged entries of a list next to the three that change.
  *
- * Pulumi's engine takes such details, but its host of dynamic resources has no way to pass them on. So they are laid into
- * the host's own answer, which is private to it: where anything is not as known, the diff stays as it was, and nothing
- * is lost but the short preview. The host reads `changes` and sets it in its answer in one go, with nothing in between;
- * that is how the details find the right answer among several that are made at the same time, and why those of other
- * providers in the process stay untouched.
+ * Pulumi's engine accepts such details, but its host of dynamic resources can't pass them on. So this adds them to the
+ * host's own response, which is a private API. If that API differs from what is expected, the diff stays as it was, and
+ * only the short preview is lost. The host reads `changes` and sets it in its response synchronously. That assigns the
+ * details to the right one of several concurrent responses, and leaves those of other providers in the process
+ * unchanged.
  */
 export function addDetailedDiff(
   result: dynamic.DiffResult,
@@ -24,7 +24,7 @@ export function addDetailedDiff(
     ...result,
     get changes() {
       pendingChanges = changes;
-      // Whoever reads it and sets nothing leaves nothing behind for the answer of another.
+      // If `changes` is read but not set in a response, the details must not end up in another response.
       queueMicrotask(() => {
         if (pendingChanges === changes) pendingChanges = undefined;
       });
@@ -33,7 +33,7 @@ export function addDetailedDiff(
   };
 }
 
-/** What the host's messages are generated from: `DiffResponse` and `PropertyDiff` of Pulumi's `provider.proto`. */
+/** The classes that Pulumi generates from `DiffResponse` and `PropertyDiff` in `provider.proto`. */
 interface HostDiffMessages {
   readonly DiffResponse: { readonly prototype: DiffResponse };
   readonly PropertyDiff: {
@@ -53,12 +53,15 @@ interface PropertyDiff {
   setKind(kind: number | undefined): unknown;
 }
 
-/** What the next answer in which the host sets `changes` is about. */
+/** The changes for the next response in which the host sets `changes`. */
 let pendingChanges: readonly PropertyChange[] | undefined;
 
 const preparedPrototypes = new WeakSet<object>();
 
-/** Sees to it, once, that the host's answers take details; false when this is no host, or not one that is known. */
+/**
+ * Patches the host's responses once, so that they include details. Returns false outside a host, or for an unknown
+ * version of it.
+ */
 function prepareHost(modules: Iterable<NodeModule> | undefined): boolean {
   try {
     const messages = getHostMessages(modules) as HostDiffMessages | undefined;
@@ -89,13 +92,13 @@ function tryDescribeChanges(
   try {
     writeDetailedDiff(response, changes, messages);
   } catch {
-    // As without details.
+    // The diff stays without details.
   }
 }
 
 /**
- * Says in an answer which properties change, and how. Where Pulumi can't read the path of one, it is told the properties alone,
- * since it would fail the whole run.
+ * Writes the changed properties to a response, with the kind of each change. If Pulumi can't parse one of the paths,
+ * writes only the names of the properties, because the whole run would fail.
  */
 export function writeDetailedDiff(
   response: DiffResponse,
@@ -111,6 +114,6 @@ export function writeDetailedDiff(
     detail.setKind(PropertyDiff.Kind[replace ? (`${kindName}_REPLACE` as const) : kindName]);
     details.set(property, detail);
   }
-  // Last, for the engine looks at the details only when it is set.
+  // Set last, because the engine reads the details only if it is set.
   response.setHasdetaileddiff(true);
 }

@@ -4,8 +4,8 @@ const HOST_PATH = /[\\/]cmd[\\/]dynamic-provider[\\/]index\.js$/;
 const MESSAGES_PATH = /[\\/]proto[\\/]provider_pb\.js$/;
 
 /**
- * What Pulumi's host of dynamic resources says and is told by, generated from its `provider.proto`; undefined where this is no
- * such host. As the host itself has loaded it: its package need not be the one that would be found from here.
+ * Returns the message classes of Pulumi's host of dynamic resources, generated from its `provider.proto`; undefined
+ * outside such a host. Uses the modules that the host has loaded, because a lookup from here may find another package.
  */
 export function getHostMessages(modules: Iterable<NodeModule> = listLoadedModules()): unknown {
   for (const host of modules) {

@@ -10,13 +10,13 @@ import { createProviderAdapter, type Properties, type Session } from "./provider
 import { fromPulumi, NAME_PROPERTY, OWN_DOMAINS_PROPERTY, PROVIDER_PROPERTY, toPulumi } from "./pulumi-values";
 import { getUrnName, type ResourceKind } from "./resource-type";
 
-/** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
+/** Creates a provider of Pulumi's dynamic resources for one kind of resource. It converts unknown values and errors. */
 export function createDynamicProvider(kind: ResourceKind, session: Session): dynamic.ResourceProvider {
   const adapter = createProviderAdapter(kind, session);
   interceptHostRequests();
   enableLazyStructs();
   return {
-    // Done before it returns: the host may make other calls before a promise of this one is resolved.
+    // Must finish synchronously: the host may make other calls before a returned promise is resolved.
     configure: async (request: dynamic.ConfigureRequest) => {
       session.configure(ignoreConfigErrors((key) => request.config.get(key)));
     },
@@ -34,7 +34,8 @@ export function createDynamicProvider(kind: ResourceKind, session: Session): dyn
       await convertErrors(async () => {
         const changes = adapter.diff(id, fromPulumi(olds), fromPulumi(news));
         const replaces = changes.filter((change) => change.replace).map((change) => change.property);
-        // What comes from the native plugin is updated, with no request to the service, so that its state gets the provider.
+        // A resource of the native plugin is updated without a request to the service, so that its state gets the
+        // provider.
         const isForeign = olds[PROVIDER_PROPERTY] === undefined;
         return addDetailedDiff({ changes: changes.length > 0 || isForeign, replaces }, changes);
       }),
@@ -48,7 +49,7 @@ export function createDynamicProvider(kind: ResourceKind, session: Session): dyn
     read: async (id: string, props: Properties = {}) =>
       await convertErrors(async () => {
         const readResource = await adapter.read(id, fromPulumi(props));
-        // An id left out tells the engine that the resource is gone.
+        // A missing id tells the engine that the resource is gone.
         if (readResource === undefined) return {};
         const { inputs, outputs } = readResource;
         return {
@@ -70,12 +71,12 @@ export function createDynamicProvider(kind: ResourceKind, session: Session): dyn
   };
 }
 
-/** The name out of what a resource tells of itself: with a number before it, where a name is not enough. */
+/** Parses the name in a resource's own label, which may have a number as its prefix to be unique. */
 function parseResourceName(declaredName: unknown): string | undefined {
   return typeof declaredName === "string" ? declaredName.replace(/^\d+:/, "") : undefined;
 }
 
-/** The host's configuration object fails when the engine has given it none, and a preview may not know a value yet. */
+/** The host's configuration object throws if the engine has given it none, and values may be unknown in a preview. */
 function ignoreConfigErrors(source: ConfigSource): ConfigSource {
   return (key) => {
     try {
@@ -107,8 +108,8 @@ async function convertPartialFailure<T>(inputs: Properties, work: () => Promise<
 }
 
 /**
- * The engine tells an error at its resource, and the host prints it with its stack beside. For one that is written for
- * people the first comes with its code and the second is cut down to its name; an unexpected one keeps its stack.
+ * The engine shows an error at its resource, and the host prints its stack in addition. An error written for people
+ * gets its code in the message and no stack. An unexpected one keeps its stack.
  */
 async function convertErrors<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -15,7 +15,7 @@ import { getUrnName, type ResourceKind } from "./resource-type";
 import { buildSerializedProvider, type HandlerName } from "./serialized-provider";
 
 const requireFromPulumi = createRequire(require.resolve("@pulumi/pulumi"));
-// As Pulumi's SDK has loaded them: they are its packages.
+// Uses the packages that Pulumi's SDK has loaded, because they are its dependencies.
 const grpc = requireFromPulumi("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
 const { Any } = requireFromPulumi(
   "google-protobuf/google/protobuf/any_pb",
@@ -58,16 +58,17 @@ const CALL_NAMES = [
 
 interceptHostRequests(messages);
 
-/** A connection of the engine: for each of them it would have started a process of the host. */
+/** A connection of the engine. The engine would otherwise have started one host process for each. */
 type Connection = string;
 
 /**
- * Answers the engine what Pulumi's host of dynamic resources would, message by message, for resources whose provider is our
- * shell; so that whoever runs an engine can have it attach to its own process, instead of starting two of the host for each
- * `up`. What the state then holds is what the host would have left there.
+ * Implements the protocol of Pulumi's host of dynamic resources, for resources with our serialized provider. A process
+ * that runs an engine can let it attach to itself, which saves two host processes for each `up`. The resulting state is
+ * the same as the host's.
  *
- * Each connection of an engine is served by a session of its own, as it would have a process of the host. What only the host can
- * serve is refused, and known by {@link isForeignRequested}: another provider than the shell, and one that the engine doesn't make itself.
+ * Each connection of an engine has its own session, as it would have its own host process. Requests that only the host
+ * can serve are rejected, and recorded in {@link isForeignRequested}: those for another provider, and for a provider
+ * instance that the engine doesn't create itself.
  */
 export class DynamicService {
   readonly #environment: NodeJS.ProcessEnv;
@@ -76,25 +77,25 @@ export class DynamicService {
   #activeCalls = 0;
   #hasForeignRequest = false;
 
-  /** @param environment what the host would have as its own: the tenant's key with it. */
+  /** @param environment the environment that the host would have, including the tenant's key. */
   constructor(environment: NodeJS.ProcessEnv) {
     this.#environment = environment;
   }
 
-  /** Whether it was asked for what only Pulumi's host can serve, and has refused that before anything of it was done. */
+  /** Whether a request that only Pulumi's host can serve was rejected, before any part of it was executed. */
   get isForeignRequested(): boolean {
     return this.#hasForeignRequest;
   }
 
-  /** As gRPC serves it; of the calls that the host doesn't answer either, gRPC itself says so. */
+  /** The calls for gRPC, which itself rejects those that the host doesn't implement either. */
   get rpcs(): UntypedServiceImplementation {
     return Object.fromEntries(CALL_NAMES.map((name) => [name, this.#createRpc(name)]));
   }
 
   /**
-   * From now on nothing more is sent to the service.
+   * Stops sending requests to the service.
    *
-   * @returns whether calls were under way, which come to their end by themselves.
+   * @returns whether calls are in progress; they finish by themselves.
    */
   end(): boolean {
     this.#endRuns();
@@ -108,7 +109,7 @@ export class DynamicService {
     return new Empty();
   }
 
-  /** As in Pulumi's host: what is under way is finished. */
+  /** Like Pulumi's host, lets current calls finish. */
   cancel(): unknown {
     return new Empty();
   }
@@ -121,7 +122,7 @@ export class DynamicService {
 
   async configure(request: Message<"ConfigureRequest">, connection: Connection): Promise<unknown> {
     const instance = getUrnName(request.getUrn() ?? "");
-    // The engine makes a second one where the stack's configuration is another than that of its last run.
+    // The engine creates a second one if the stack's configuration has changed since its last run.
     if (!isDefaultProvider(instance) || this.#runs.has(connection))
       throw this.#buildForeignError("this run's providers");
     const session = new ProviderSession(this.#engine, () => {}, this.#environment);
@@ -203,7 +204,7 @@ export class DynamicService {
   async delete(request: Message<"DeleteRequest">, connection: Connection): Promise<unknown> {
     const outputs = toPlainObject(request.getProperties());
     const provider = this.#getProvider(connection, outputs);
-    // The name and the time that a delete has are heard when its id is asked for.
+    // The name and timeout of a delete are captured when its id is read.
     await provider.delete(request.getId(), outputs);
     return new Empty();
   }
@@ -241,14 +242,14 @@ export class DynamicService {
   }
 }
 
-/** What one connection of an engine is served by. */
+/** The session and providers of one engine connection. */
 interface ConnectionRun {
   readonly session: ProviderSession;
   /** By the text that Pulumi stores in a resource as its provider. */
   readonly providers: ReadonlyMap<unknown, FullResourceProvider>;
 }
 
-/** What a front's error tells of a resource that was made, or changed, in part. */
+/** The data in a provider's error about a resource that was created or updated in part. */
 interface PartialError {
   readonly message?: string;
   readonly id?: string;
@@ -256,7 +257,7 @@ interface PartialError {
   readonly reasons?: string[];
 }
 
-/** "Created, but failed to initialize", which keeps the resource in state, where the error says of which. */
+/** "Created, but failed to initialize", which keeps the resource in state, if the error identifies it. */
 function buildPartialStatus(error: unknown): Partial<StatusObject> {
   const { message = String(error), id, properties = {}, reasons = [] } = error as PartialError;
   const metadata = new grpc.Metadata();
@@ -284,7 +285,7 @@ function toStruct(properties: Properties): InstanceType<typeof Struct> {
   return Struct.fromJavaScript(properties as Parameters<typeof Struct.fromJavaScript>[0]);
 }
 
-/** Without its provider, a resource could be served by nobody. */
+/** Without its provider in the properties, no host could serve the resource. */
 function addProvider(properties: Properties | undefined, source: Properties): InstanceType<typeof Struct> {
   return toStruct({ ...properties, [PROVIDER_PROPERTY]: source[PROVIDER_PROPERTY] });
 }

@@ -1,11 +1,11 @@
 import { getHostMessages } from "./dynamic-host";
 
 /*
- * Pulumi's engine tells how long a create, an update or a delete may take (`customTimeouts`), and what it calls the resource
- * that is to be deleted; its host of dynamic resources keeps both to itself. So they are read off the host's own requests,
- * which are private to it: of a create and an update by the properties that the host takes out of the request and hands on;
- * of a delete, which may be the first call of a process and so be under way when this is loaded, by the id that it asks for
- * last. Where anything is not as known, nothing is lost but what these are for.
+ * Pulumi's engine passes a timeout for a create, an update or a delete (`customTimeouts`), and the URN of a resource to
+ * delete, but its host of dynamic resources doesn't pass them on. So they are read from the host's own requests, which
+ * are a private API. For a create or update, the properties that the host extracts from the request identify it. A
+ * delete may be the first call of a process, already in progress when this module loads, so it is identified by the id,
+ * which the host reads last. If that API differs from what is expected, only the timeouts and names are lost.
  */
 
 /** A class of the host's requests. */
@@ -18,10 +18,10 @@ interface HostRequest {
   getUrn(): string;
 }
 
-/** What the engine says of a delete. */
+/** The engine's parameters of a delete. */
 export interface DeleteRequestInfo {
   readonly seconds: number;
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   readonly urn: string;
 }
 
@@ -31,31 +31,31 @@ const timeouts = new WeakMap<object, number>();
 let currentDelete = NO_DELETE_REQUEST;
 const interceptedPrototypes = new WeakSet<object>();
 
-/** Begins to hear what the host is asked. */
+/** Starts to intercept the host's requests. */
 export function interceptHostRequests(messages: unknown = getHostMessages()): void {
   const requestClasses = (messages ?? {}) as Readonly<Record<string, RequestClass | undefined>>;
   interceptMethod(requestClasses["CreateRequest"], "getProperties", recordTimeout);
   interceptMethod(requestClasses["UpdateRequest"], "getNews", recordTimeout);
   interceptMethod(requestClasses["DeleteRequest"], "getId", (_id, request) => {
     currentDelete = { seconds: readTimeoutSeconds(request), urn: String(request.getUrn?.() ?? "") };
-    // Whoever asks for an id and deletes nothing leaves nothing behind for another.
+    // If the id is read but nothing is deleted, the parameters must not apply to another delete.
     queueMicrotask(() => {
       currentDelete = NO_DELETE_REQUEST;
     });
   });
 }
 
-/** How long what the host handed on may take, in seconds; 0 is as long as it takes. */
+/** Returns the timeout of the operation with these properties, in seconds; 0 means no timeout. */
 export function getTimeoutSeconds(properties: object): number {
   return timeouts.get(properties) ?? 0;
 }
 
-/** What the engine says of a delete, asked at once when the host has begun it. */
+/** Returns the parameters of the current delete. Call it synchronously when the host starts the delete. */
 export function getCurrentDelete(): DeleteRequestInfo {
   return currentDelete;
 }
 
-/** Sees to it, once, that somebody hears of a request when the host calls one of its methods. */
+/** Patches a method of the host's requests once, so that a callback gets each request. */
 function interceptMethod(
   request: RequestClass | undefined,
   method: string,
@@ -77,7 +77,7 @@ function readTimeoutSeconds(request: HostRequest): number {
   return typeof timeout === "number" ? timeout : 0;
 }
 
-/** Notes the time with the plain object that is made of a message's properties. */
+/** Records the timeout for the plain object that a message's properties are converted to. */
 function recordTimeout(struct: unknown, request: HostRequest): void {
   const timeout = readTimeoutSeconds(request);
   const message = struct as { toJavaScript?: () => unknown } | undefined;

@@ -4,14 +4,14 @@ import { readStruct } from "./struct/read-struct";
 import { writeStruct } from "./struct/write-struct";
 
 /*
- * Pulumi's host of dynamic resources reads and writes properties by google-protobuf's `Struct`, which makes several objects of each
- * value: of a list of thousands that is most of what a run takes, in time and in memory. So what the host is told from
- * now on of our resources stays as it came until its plain object is asked for, and what it answers of them is written when it is given. Whatever else
- * is asked of such a message is asked of what google-protobuf makes of its bytes, and where anything is not as known, that does
- * all, as before.
+ * Pulumi's host of dynamic resources reads and writes properties with google-protobuf's `Struct`, which creates several
+ * objects for each value. For a list of thousands, this takes most of a run's time and memory. So incoming properties
+ * of our resources stay as bytes until their plain object is requested, and outgoing ones are serialized immediately.
+ * All other uses of such a message first parse its bytes with google-protobuf. If the host's API differs from what is
+ * expected, google-protobuf handles everything, as before.
  */
 
-/** The class of google-protobuf's messages that hold properties, as far as the host and the messages around them use it. */
+/** google-protobuf's message class for properties, as far as the host and the enclosing messages use it. */
 interface StructClass {
   new (): Struct;
   readonly prototype: Struct;
@@ -52,7 +52,7 @@ interface HostStructMessages {
 
 const preparedClasses = new WeakSet<object>();
 
-/** Sees to it, once, that the host reads and writes properties so. */
+/** Patches the host once to read and write properties this way. */
 export function enableLazyStructs(messages: unknown = getHostMessages()): void {
   try {
     const Struct = findStructClass(messages as HostStructMessages);
@@ -64,13 +64,13 @@ export function enableLazyStructs(messages: unknown = getHostMessages()): void {
   }
 }
 
-/** The class that the host's messages are made with: of its own copy of google-protobuf. Throws where there is none. */
+/** Returns the class of the host's own copy of google-protobuf. Throws if there is none. */
 function findStructClass({ CheckRequest }: HostStructMessages): StructClass {
   const empty = CheckRequest.deserializeBinary(Uint8Array.of(0x12, 0)).getOlds();
   return empty.constructor as StructClass;
 }
 
-/** Whether it writes what is written here, and reads that as it is read here. */
+/** Returns whether its serialization matches ours in both directions. */
 function isCompatible(Struct: StructClass): boolean {
   const sample = { list: ["é", -1.5, null, { "": true }], map: {}, text: "" };
   const expectedBytes = Struct.fromJavaScript(sample).serializeBinary();
@@ -125,14 +125,14 @@ function replaceStructMethods(Struct: StructClass): void {
     const properties = bytes === undefined ? undefined : tryOrUndefined(() => readStruct(bytes));
     return properties ?? toJavaScript.call(this);
   };
-  // By this, all code that is generated for the messages gets at what they hold.
+  // All generated code accesses the content of a message through this method.
   Struct.prototype.getFieldsMap = function (noLazyCreate) {
     readPending(this);
     return getFieldsMap.call(this, noLazyCreate);
   };
 }
 
-/** What stands in the properties of every resource of ours, and of no other: the host serves others too. */
+/** A text in the properties of all our resources and no others, because the host serves others too. */
 const PACKAGE_MARKER = "pulumi-email-security/runtime";
 
 function hasPackageMarker({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
@@ -144,13 +144,13 @@ function hasPackageProvider(properties: object | null | undefined): boolean {
   return typeof provider === "string" && provider.includes(PACKAGE_MARKER);
 }
 
-/** What google-protobuf has not been asked to read: its bytes, and how it reads them. */
+/** A message that google-protobuf hasn't parsed yet: its bytes, and how to parse them. */
 interface LazyStruct {
   readonly bytes: Uint8Array;
   readonly read: () => Struct;
 }
 
-/** What can't be read or written so, google-protobuf reads, writes or refuses in its own way. */
+/** Returns undefined on failure: google-protobuf then reads, writes or rejects the value itself. */
 function tryOrUndefined<Result>(make: () => Result): Result | undefined {
   try {
     return make();

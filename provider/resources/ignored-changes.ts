@@ -6,7 +6,7 @@ import { formatKeyPath, parsePropertyPath } from "../settings/property-path";
 import { excerpt } from "../settings/text";
 import type { ResourceKind } from "./resource-type";
 
-/** What a path of a resource's option can lead to: its arguments, and the content of a list. */
+/** The valid targets of a path in a resource option: its arguments, and the content of a list. */
 const PATH_TARGETS: Readonly<Record<ResourceKind, { readonly schema: ListKind["schema"]; readonly list?: ListKind }>> =
   {
     AllowDenyEntry: { schema: allowDenyEntryArguments },
@@ -16,8 +16,9 @@ const PATH_TARGETS: Readonly<Record<ResourceKind, { readonly schema: ListKind["s
   };
 
 /**
- * Refuses what Pulumi's `ignoreChanges` would not ignore, in silence: a misspelt argument, or a key in another form than the
- * state has it. What is meant for others, such as an argument that a transform names for resources of all kinds, passes.
+ * Rejects paths in Pulumi's `ignoreChanges` that would silently ignore nothing: a misspelled argument, or a key in
+ * another form than in state. Accepts paths meant for other resources, such as an argument that a transform names for
+ * resources of all kinds.
  *
  * @throws {InvalidArgumentError} that says how to write it.
  */
@@ -32,7 +33,7 @@ export function assertEffectiveIgnores(kind: ResourceKind, paths: readonly strin
   throw new InvalidArgumentError([...problems, "Nothing was changed."].join("\n"));
 }
 
-/** What to write in the place of a path that ignores nothing; undefined for one that may ignore something. */
+/** Returns the correction of a path that ignores nothing; undefined for one that may ignore something. */
 function suggestIgnorePath(kind: ResourceKind, path: string): string | undefined {
   const { schema, list } = PATH_TARGETS[kind];
   const [property, key, ...remainingSteps] = parsePropertyPath(path) ?? [];
@@ -40,14 +41,14 @@ function suggestIgnorePath(kind: ResourceKind, path: string): string | undefined
   if (!Object.hasOwn(schema.shape, property)) return findLikelyTypo(property, Object.keys(schema.shape));
   if (property !== list?.property || key === undefined || key === "*") return undefined;
   if (typeof key === "number") return formatKeyPath(property, list.exampleKey);
-  // Without quotes, a name with dots is several steps.
+  // Without quotes, a name with dots is parsed as several steps.
   const correctedPath = list.normalizeKey(key) ?? list.normalizeKey([key, ...remainingSteps].join("."));
   return correctedPath === undefined || (correctedPath === key && remainingSteps.length === 0)
     ? undefined
     : formatKeyPath(property, correctedPath);
 }
 
-/** Whether a path leads to an element of a list, by its key. */
+/** Returns whether a path leads to an element of a list, by its key. */
 export function isElementPath({ property }: ListKind, path: string): boolean {
   const [first, key] = parsePropertyPath(path) ?? [];
   return first === property && typeof key === "string" && key !== "*";

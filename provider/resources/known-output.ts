@@ -1,8 +1,11 @@
 import type * as pulumi from "@pulumi/pulumi";
 
-/** Whether a preview knows an output. Pulumi doesn't document how to ask; an SDK that can't tell counts each as known. */
+/**
+ * Returns whether a preview knows an output. Pulumi documents no such query; if the SDK can't answer it, each output
+ * counts as known.
+ */
 export async function isOutputKnown(output: pulumi.Output<unknown>): Promise<boolean> {
   const { isKnown: knownPromise } = output as unknown as { readonly isKnown: unknown };
-  // Of what an output lacks it makes another output.
+  // An output returns another output for properties that it doesn't have.
   return knownPromise instanceof Promise ? await knownPromise : true;
 }

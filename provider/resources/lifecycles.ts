@@ -12,7 +12,7 @@ const lifecycles = {
   VipList: vipListLifecycle,
 } satisfies Record<ResourceKind, unknown>;
 
-/** The lifecycle of a kind of resource; a front knows no more of its inputs and its state than that they are objects. */
+/** Returns the lifecycle of a resource kind. To a provider adapter, its inputs and state are opaque objects. */
 export function getLifecycle(kind: ResourceKind): Lifecycle<object, object> {
   return lifecycles[kind] as unknown as Lifecycle<object, object>;
 }

@@ -5,39 +5,43 @@ import { encodeListContent } from "../settings/list-check";
 import { excerpt } from "../settings/text";
 import { isElementPath } from "./ignored-changes";
 
-/** What every list takes beside its content. */
+/** The arguments that all lists share, in addition to their content. */
 export interface ListArgs {
   /**
-   * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`,
-   * `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+   * Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`,
+   * `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
    */
   readonly ignore?: pulumi.Input<readonly pulumi.Input<string>[]> | undefined;
-  /** Patterns of what must be declared: each by at least one, and none that they name is ever removed. */
+  /**
+   * Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never
+   * removed.
+   */
   readonly protect?: pulumi.Input<readonly pulumi.Input<string>[]> | undefined;
-  /** The most that one run may remove. Where it is given, it holds instead of the defaults. */
+  /** The maximum number of removals in one run. Replaces the default limits. */
   readonly maxRemovals?: pulumi.Input<number> | undefined;
   /**
-   * The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many.
-   * Only 1 lets a list be emptied.
+   * The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10
+   * entries are always allowed. Only 1 allows emptying the list.
    */
   readonly maxRemovalFraction?: pulumi.Input<number> | undefined;
-  /** The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once. */
+  /** The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once. */
   readonly confirmRemovals?: pulumi.Input<number> | undefined;
 }
 
 /**
- * The content in its keyed form already in the program, where it is plain and without a mistake: by its keys Pulumi's options,
- * transforms and mocks name an element, as state does, and thousands of objects would cost more on their way through the
- * engine than all the rest. What comes later, as an output, is keyed then. Anything else goes as it is, for check to tell.
+ * Encodes the content by key in the program if it is plain and valid. Pulumi's options, transforms and mocks then
+ * address elements by the same keys as the state does. Sending thousands of objects through the engine would also cost
+ * more than everything else. An output is encoded once it resolves. Other content is returned unchanged, so that
+ * `check` reports the problem.
  *
- * @throws {InvalidArgumentError} where `ignoreChanges` names an element of an array that can't be keyed yet.
+ * @throws {InvalidArgumentError} if `ignoreChanges` names an element of an array that can't be encoded yet.
  */
 export function encodePlainContent(kind: ListKind, content: unknown, ignoredPaths: readonly string[] = []): unknown {
   const encode = (resolvedContent: unknown): unknown => encodePlainContent(kind, resolvedContent, ignoredPaths);
   if (pulumi.Output.isInstance(content)) return content.apply(encode);
   if (content instanceof Promise) return content.then(encode);
   if (isPlainInput(content)) return encodeListContent(kind, content) ?? content;
-  // Pulumi keeps a secret as one by its key: under another it would be in the clear.
+  // Pulumi tracks secrets by key, so under a new key the value would become plain text.
   if (hasRenamedKey(kind, content)) return (pulumi.output(content) as pulumi.Output<unknown>).apply(encode);
   const ineffectivePath = Array.isArray(content) ? ignoredPaths.find((path) => isElementPath(kind, path)) : undefined;
   if (ineffectivePath === undefined) return content;
@@ -46,7 +50,7 @@ export function encodePlainContent(kind: ListKind, content: unknown, ignoredPath
   );
 }
 
-/** Whether a map has a key of a value that comes later, or is secret, which is another one in the keyed form. */
+/** Whether a map has an output or secret under a key that encoding would change. */
 function hasRenamedKey(kind: ListKind, content: unknown): boolean {
   if (typeof content !== "object" || content === null || Array.isArray(content)) return false;
   const sampleTexts = ["deny", ""];
@@ -60,15 +64,15 @@ function hasRenamedKey(kind: ListKind, content: unknown): boolean {
 let nameCount = 0;
 
 /**
- * What check is told of the resource: a number that no other resource of the program has, for a name may stand in a
- * program more than once, under different parents; and the name, for people.
+ * Returns the label by which `check` identifies the resource: a number that is unique in the program, and the name for
+ * messages. The name alone isn't unique, because resources with different parents may share it.
  */
 export function buildResourceLabel(name: string): string {
   nameCount += 1;
   return `${nameCount}:${name}`;
 }
 
-/** Whether all of it is known now: no output and no promise in it, at the depth that a list has. */
+/** Whether the whole value is known now: it contains no output or promise, down to the depth of a list. */
 function isPlainInput(value: unknown, depth = 3): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (pulumi.Output.isInstance(value) || value instanceof Promise || depth === 0) return false;

@@ -8,11 +8,11 @@ import { getTenantList, type ResourceKind } from "./resource-type";
 import { assertNoMisspelledVariables, CONFIG_NAMESPACE, describeUnknownSettings } from "./setting-names";
 
 /**
- * What a program with dynamic resources is refused for before the first of them is registered: what the engine would pass
- * over in silence, or write down.
+ * Checks a program with dynamic resources before the first is registered. Rejects problems that the engine would
+ * silently ignore, or secrets that it would store.
  *
- * @throws {ConfigurationError} for names in the configuration that nobody reads, and for a key in the clear.
- * @throws {InvalidArgumentError} for options that would do nothing.
+ * @throws {ConfigurationError} for unknown configuration names, and for an API key in plain text.
+ * @throws {InvalidArgumentError} for options without effect.
  */
 export function prepareResource(
   kind: ResourceKind,
@@ -21,7 +21,7 @@ export function prepareResource(
 ): void {
   if (options?.import !== undefined) throwImportUnsupported(kind, name);
   const ignoreChanges = options?.ignoreChanges ?? [];
-  // The build has it loaded only where it is called: it needs the schemas of all arguments, which single entries don't.
+  // Loaded only when called, because it needs the schemas of all arguments. Single entries don't.
   if (ignoreChanges.length > 0) assertEffectiveIgnores(kind, ignoreChanges);
   assertNoMisspelledVariables(process.env);
   assertKnownSettings();
@@ -31,7 +31,10 @@ export function prepareResource(
 
 let announcements: Announcements | undefined;
 
-/** Tells the provider processes of this run that an explicit instance will declare something, so that they can wait for it. */
+/**
+ * Announces to the run's provider processes that an explicit instance will declare something, so that they can wait for
+ * it.
+ */
 function announceProviderInstance(kind: ResourceKind, options: pulumi.CustomResourceOptions | undefined): void {
   const engine = process.env["PULUMI_NODEJS_ENGINE"];
   const { parent } = options ?? {};
@@ -39,13 +42,13 @@ function announceProviderInstance(kind: ResourceKind, options: pulumi.CustomReso
     ? parent.getProvider("pulumi-nodejs:dynamic:Resource")
     : undefined;
   const provider = options?.provider ?? parentProvider;
-  // One that depends on another resource may have to wait for it to be written first.
+  // A resource that depends on another one may have to wait for the other's write first.
   if (engine === undefined || !(provider instanceof Provider) || options?.dependsOn !== undefined) return;
   announcements ??= new Announcements(buildSharingOptions(engine, process.env));
   announcements.add(getTenantList(kind), getProviderInstanceName(provider));
 }
 
-/** @throws {ConfigurationError} for a key of the stack's configuration in our namespace that nobody reads. */
+/** @throws {ConfigurationError} for an unknown key of the stack's configuration in this package's namespace. */
 export function assertKnownSettings(): void {
   const ownKeys = Object.keys(pulumi.runtime.allConfig()).filter((key) => key.startsWith(`${CONFIG_NAMESPACE}:`));
   const names = ownKeys.map((key) => key.slice(CONFIG_NAMESPACE.length + 1));
@@ -53,7 +56,10 @@ export function assertKnownSettings(): void {
   if (problems.length > 0) throw new ConfigurationError(problems.join("\n"));
 }
 
-/** The engine gives dynamic resources the whole configuration of the stack, and keeps that in state as it is. */
+/**
+ * The engine passes the stack's whole configuration to dynamic resources, and stores it in the state. A plain-text key
+ * would remain plain text there.
+ */
 function assertSecretApiKey(): void {
   const key = `${CONFIG_NAMESPACE}:apiKey`;
   const runtime = pulumi.runtime as { readonly isConfigSecret?: (key: string) => boolean };
@@ -63,13 +69,16 @@ function assertSecretApiKey(): void {
   );
 }
 
-/** The engine asks Pulumi's host of dynamic resources to read it without saying which provider it has. */
+/**
+ * For an import, the engine asks Pulumi's host of dynamic resources to read the resource, but doesn't name its
+ * provider.
+ */
 function throwImportUnsupported(kind: ResourceKind, name: string): never {
   const adoptText = kind.startsWith("AllowDeny") ? ", and with `adopt: true` changes what is not" : "";
   throw new InvalidArgumentError(
     [
       `${kind} ${quote(name)}: the option \`import\` can't be followed, for Pulumi imports no dynamic resources. Nothing was changed.`,
-      `Take it away: \`pulumi up\` takes over what is there as declared${adoptText}. \`npx email-security export\` writes down all that is there.`,
+      `Remove it: \`pulumi up\` adopts existing entries as declared${adoptText}. \`npx email-security export\` writes down all of them.`,
       "Or import over the native plugin; the program then imports from pulumi-email-security/native.",
     ].join("\n"),
   );

@@ -21,108 +21,114 @@ import { getLifecycle } from "./lifecycles";
 import { getTenantList, type ResourceKind } from "./resource-type";
 import type { TenantVerifier } from "./tenant-verifier";
 
-/** Arguments, inputs or outputs of a resource as plain data; what is not known yet in a preview is `UNKNOWN`. */
+/** Arguments, inputs or outputs of a resource as plain data. Values that a preview doesn't know yet are `UNKNOWN`. */
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** The output that tells which tenant a resource belongs to. */
+/** The output that names the tenant of a resource. */
 const TENANT_PROPERTY = "tenant";
-/** The output that tells whose mailboxes the tenant has, as a salted fingerprint of their domains. */
+/** The output with a salted fingerprint of the domains of the tenant's mailboxes. */
 const FINGERPRINT_PROPERTY = "people";
 
-/** How a run that accepts other people shows what it does to each resource: its fingerprint is made anew. */
+/** How the preview shows that a run which accepts other mail domains renews the fingerprint of each resource. */
 const FINGERPRINT_CHANGE: PropertyChange = { property: FINGERPRINT_PROPERTY, kind: "update", replace: false };
 
-/** How a move to another tenant shows in a preview; which one it will be is no argument, so only the old one is told. */
+/**
+ * How a preview shows a move to another tenant. The new tenant isn't an argument, so the preview only shows the old
+ * one.
+ */
 const TENANT_CHANGE: PropertyChange = { property: TENANT_PROPERTY, kind: "delete", replace: true };
 
-/** A resource as a program names it. */
+/** The identity of a resource in a program. */
 export interface ResourceName {
-  /** What tells it from all others of its kind in the program. */
+  /** Unique among all resources of its kind in the program. */
   readonly id: string;
-  /** What people call it; undefined where that is not told. */
+  /** The resource's name for messages. Undefined if the engine doesn't pass it. */
   readonly name: string | undefined;
 }
 
-/** What a front was answered about a resource that is there. */
+/** The result of reading an existing resource. */
 export interface AdapterReadResult {
   readonly id: string;
   readonly outputs: Properties;
-  /** The arguments that declare it; left out where those of the last run still do. */
+  /** The arguments that declare it. Absent if those of the last run still do. */
   readonly inputs?: Properties;
 }
 
 /**
- * One kind of resource as Pulumi asks for it, over plain data: what the front of dynamic resources and the one of the
- * native plugin have in common. What a front adds is how its process is spoken to.
+ * The operations of one resource kind over plain data, shared by the dynamic provider and the native provider plugin.
+ * Each of them only adds its own transport.
  *
- * A change that was done in part is thrown as a {@link PartialFailureError}, whose state is what is to be kept. `seconds` is how
- * long it may take (Pulumi's `customTimeouts`); 0 is as long as it takes.
+ * A partial change throws a {@link PartialFailureError} with the state to store. `seconds` is the timeout (Pulumi's
+ * `customTimeouts`). 0 means no timeout.
  */
 export interface ProviderAdapter {
-  /** @param olds the checked arguments of the run before. */
+  /** @param olds the checked arguments of the previous run. */
   check(
     args: Properties,
     olds: Properties,
     resource: ResourceName,
   ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
-  /** What would change, a move to another tenant with it. */
+  /** Returns the changes, including a move to another tenant. */
   diff(id: string, olds: Properties, inputs: Properties): readonly PropertyChange[];
   /**
-   * Why what an import has read can't become what the program declares: it is about something else. Undefined where it can. Pure.
+   * Returns why imported content can't become what the program declares: it belongs to another subject. Undefined if it
+   * can. Pure.
    *
-   * @param olds what was read.
+   * @param olds the outputs that the import read.
    */
   describeImportMismatch(olds: Properties, inputs: Properties): string | undefined;
   /**
-   * What create will answer, or update of what is there before, as far as that is known without a request; the rest is
-   * `UNKNOWN`.
+   * Returns the expected result of a create or, with `before`, of an update, as far as it is known without a request.
+   * The rest is `UNKNOWN`.
    */
   preview(inputs: Properties, before?: { readonly id: string; readonly outputs: Properties }): Properties;
   create(inputs: Properties, seconds?: number): Promise<{ readonly id: string; readonly outputs: Properties }>;
-  /** What the service holds now; undefined when it is gone. */
+  /** Reads the resource from the service. Undefined if it no longer exists. */
   read(id: string, outputs: Properties, seconds?: number): Promise<AdapterReadResult | undefined>;
-  /** What the service holds under an id or a natural key, for a resource that no state knows yet; with its arguments. */
+  /** Looks up a resource that isn't in the state, by id or natural key. Returns its arguments too. */
   lookUp(id: string, seconds?: number): Promise<AdapterReadResult | undefined>;
   /**
-   * What is there of this kind, by ids that {@link lookUp} takes.
+   * Lists the existing resources of this kind, by ids that {@link lookUp} accepts.
    *
-   * @throws {InvalidArgumentError} that tells what is wrong with the query.
+   * @throws {InvalidArgumentError} if the query is invalid.
    */
   list(query: Properties): Promise<readonly ListedResource[]>;
   update(id: string, olds: Properties, inputs: Properties, seconds?: number): Promise<Properties>;
-  /** @param name what people call it; where the program declares a list by it, that takes the place of this one. */
+  /**
+   * @param name the resource's name for messages. If the program declares a list under it, that list replaces this one.
+   */
   delete(id: string, outputs: Properties, seconds?: number, name?: string): Promise<void>;
 }
 
-/** What a front has of the process that it is in. */
+/** The provider process as an adapter sees it. */
 export interface Session {
-  /** Takes the configuration. Called before any other, and done when it returns, so that first calls can't race it. */
+  /** Sets the configuration. Called first, and synchronous, so that the first calls can't race it. */
   configure(config: ConfigSource): void;
-  /** What a lifecycle works with. Throws when the configuration is missing. */
+  /** Returns the context for a lifecycle. Throws if the configuration is missing. */
   getContext(): LifecycleContext;
   /**
-   * Remembers what the running program declares, so that nothing of it is deleted; unless it collides with what another
-   * resource declares: then it answers where, on its arguments.
+   * Records the program's declarations, so that the run doesn't delete them. If one collides with another resource's
+   * declaration, returns the failures of its arguments.
    */
   declare(owner: DeclarationOwner, declaration: ResourceDeclaration): readonly ArgumentFailure[];
-  /** Whether the program declares something of it by this process, and not by another one, or not in this run. */
+  /** Whether this process declares an item of the declaration in this run. */
   isDeclaredHere(declaration: ResourceDeclaration): boolean;
-  /** The list that the program declares by a name, where it declares one. */
+  /** Returns the list that the program declares under a name. Undefined if there is none. */
   findListByName(kind: ResourceKind, name: string): ResourceDeclaration | undefined;
-  /** Remembers what a resource of this process is by the state, so that it can be replaced by itself. */
+  /** Records an item of this process that is in the state, so that the resource can replace it. */
   addManaged(declaration: ResourceDeclaration): void;
   isManaged(key: string): boolean;
-  /** Keeps the run from the tenant of another key. */
+  /** Prevents the run from changing another tenant because of a wrong key. */
   readonly tenantVerifier: TenantVerifier;
-  /** Tells the other provider processes of the run what this one manages, by what no other tenant has. */
+  /** Shares the ids of the resources that this process manages with the run's other provider processes. */
   shareManagedIds(ids: readonly string[]): void;
-  /** The tenant's own domains. Throws when their configuration can't be read. */
+  /** Returns the tenant's own domains. Throws if their configuration can't be read. */
   getOwnDomains(): OwnDomains;
-  /** What tells the tenant of this process from another; undefined while it is not known. */
+  /** Returns the label that identifies this process's tenant. Undefined while it isn't known. */
   getTenantLabel(): string | undefined;
-  /** Where the run is held to a plan that only removes: what. Throws when that can't be read. */
+  /** Returns the filter if the run enforces a removal-only plan. Throws if the plan can't be read. */
   getRemovalFilter(): RemovalFilter | undefined;
-  /** Says one sentence to the person at the terminal. */
+  /** Logs one sentence for the user. */
   log(sentence: string): void;
 }
 
@@ -134,7 +140,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
     [FINGERPRINT_PROPERTY]: _fingerprint,
     ...state
   }: Properties): object => state;
-  /** What a resource is by its state, as if it were declared so. */
+  /** Returns the declaration that corresponds to a state. */
   const buildDeclaration = (state: object): ResourceDeclaration =>
     lifecycle.declare(lifecycle.complete(state as Properties));
   const addTenant = (state: object, before: Properties, { tenant }: LifecycleContext): Properties => ({
@@ -144,15 +150,18 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       [FINGERPRINT_PROPERTY]: session.tenantVerifier.getFingerprint(before[FINGERPRINT_PROPERTY], tenant),
     }),
   });
-  /** What the state says is at this tenant. */
+  /** Registers an item that the state expects at this tenant. */
   const expectDeclared = (outputs: Properties, declared: ResourceDeclaration): void =>
     session.tenantVerifier.expect(list, declared, outputs[FINGERPRINT_PROPERTY]);
-  /** The tenant that a resource belongs to, where it is another than that of this process. */
+  /** Returns the tenant of a resource if it differs from that of this process. */
   const findOtherTenant = ({ [TENANT_PROPERTY]: before }: Properties): string | undefined => {
     const currentTenant = session.getTenantLabel();
     return typeof before === "string" && currentTenant !== undefined && before !== currentTenant ? before : undefined;
   };
-  /** What is to be deleted at another tenant than that of this process can't be: here something else would be deleted. */
+  /**
+   * Handles the deletion of a resource that belongs to another tenant. Throws if the service's item would have to be
+   * deleted, because in this tenant the run would delete something else. Otherwise only logs.
+   */
   const assertNothingToDelete = (
     outputs: Properties,
     otherTenantName: string,
@@ -169,7 +178,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
     }
     log(`${explanation}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`);
   };
-  /** For what no state knows yet: only what is configured can tell that this is another tenant. */
+  /** For a resource that isn't in the state: only the configured domains can reveal a wrong tenant. */
   const confirmConfiguredTenant = async (context: LifecycleContext): Promise<void> => {
     if (session.getOwnDomains().names.length > 0) await context.confirmTenant(list);
   };
@@ -192,7 +201,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       throw new PartialFailureError(id, addTenant(state as object, before, context), cause, [...reasons]);
     }
   };
-  /** Does an operation with what it works with, at most for as long as it may take. */
+  /** Runs an operation with its context, within the timeout. */
   const runWithTimeout = async <T>(
     operation: "create" | "read" | "update" | "delete",
     seconds: number,
@@ -205,7 +214,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       return await work({
         ...context,
         tenant: timeout.wrapTenant(context.tenant),
-        // What it asks is asked for all resources of the run.
+        // All resources of the run share the result of this request.
         confirmTenant: (...args) => timeout.run(() => context.confirmTenant(...args)),
       });
     } finally {
@@ -234,17 +243,18 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       const state = stripAdapterOutputs(olds);
       const inputs = lifecycle.complete(news);
       const changes = lifecycle.diff(state, inputs);
-      // A refresh asks too, how what is there differs from what the last run declared: before any check, and nothing goes by that.
+      // A refresh also calls `diff` before any check, to compare the actual state with the last run's declaration. Its
+      // warnings would not apply to this run.
       if (isChecked) {
         for (const sentence of lifecycle.warn(state, inputs)) session.log(sentence);
       }
-      // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
+      // A resource of another tenant is created again in this one. The process for the old tenant deletes it there.
       if (findOtherTenant(olds) !== undefined) return [...changes, TENANT_CHANGE];
       const before = buildDeclaration(state);
       session.addManaged(before);
       expectDeclared(olds, before);
       const ids = changes.some(({ replace }) => replace) ? [] : lifecycle.getManagedIds(id, state, inputs);
-      // Nor does a refresh say who manages it in this run: it asks the process of the last one.
+      // A refresh doesn't tell which process manages the resource in this run, because it asks the last run's process.
       if (ids.length > 0 && session.isDeclaredHere(before)) session.shareManagedIds(ids);
       const acceptsNewFingerprint =
         session.tenantVerifier.isEmptyTenantAccepted() && olds[FINGERPRINT_PROPERTY] !== undefined;
@@ -257,10 +267,10 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       if (!changes.some(({ replace }) => replace)) return undefined;
       const getDeclarationName = (declaration: ResourceDeclaration) => [...declaration.getItems()][0]?.name ?? kind;
       const declared = getDeclarationName(lifecycle.declare(inputs));
-      // Where it is not known yet, there is no name to advise.
+      // Unknown values give no name for the advice.
       const isKnown = !Object.values(news).includes(UNKNOWN);
       const id = isKnown ? ` such as ${quote(declared.replace(" ", ":"))}` : "";
-      return `The import names ${sanitizeLine(getDeclarationName(buildDeclaration(stripAdapterOutputs(olds))))}, and the program declares ${sanitizeLine(declared)}. Nothing was imported. Import it by an id of what is declared${id}, or take \`import\` out: then \`up\` takes over what is there as declared.`;
+      return `The import names ${sanitizeLine(getDeclarationName(buildDeclaration(stripAdapterOutputs(olds))))}, and the program declares ${sanitizeLine(declared)}. Nothing was imported. Import it by an id of what is declared${id}, or remove \`import\`: then \`up\` adopts existing entries as declared.`;
     },
 
     preview(inputs, before) {
@@ -289,12 +299,12 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
     read: (id, outputs, seconds = 0) =>
       runWithTimeout("read", seconds, async (context) => {
         const state = stripAdapterOutputs(outputs);
-        // What a program gives beside an id to look up may be less than a state.
+        // For a lookup by id, a program may pass less than a full state.
         const hasFullState = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
         if (hasFullState) expectDeclared(outputs, buildDeclaration(state));
         const result = await lifecycle.read(id, state, context);
-        // A renamed resource is checked and created as if it were new: only a refresh tells that it exists. What was there before the
-        // refresh may be anybody's row now.
+        // A renamed resource is checked and created as if it were new, and only a refresh shows that it exists. A row
+        // from before the refresh may belong to another resource now.
         if (hasFullState && result !== undefined && findOtherTenant(outputs) === undefined)
           session.addManaged(buildDeclaration(result.state));
         return buildSnapshot(result, outputs, context);
@@ -351,9 +361,9 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
 }
 
 /**
- * Failures as the engine tells them best. It prints the value of the property beside each, as it is, and the whole of a
- * list; so what is about a list or a place in it, or about a value that can't be printed, is told without a property, in
- * one failure, a line each.
+ * Merges failures for readable output. The engine prints the property's unescaped value next to each failure, and even
+ * the whole of a list. Failures of a list or an element, and of unprintable values, are therefore merged into one
+ * without a property, one line each.
  */
 function mergeFailures(failures: readonly ArgumentFailure[], args: RawArguments): ArgumentFailure[] {
   const isSeparate = ({ property }: ArgumentFailure): boolean =>

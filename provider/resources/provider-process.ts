@@ -2,20 +2,17 @@ import { fstatSync } from "node:fs";
 
 const CHECK_EVERY_MS = 2_000;
 
-/**
- * What a process that holds a tenant's key owes it: to end with the engine that started it, and to leave no report of a
- * crash with its environment in it.
- */
+/** Hardens a process that holds a tenant's key: it ends with its engine, and its crash reports omit the environment. */
 export function hardenProcess(): void {
-  // The report that Node.js writes when it crashes, where it is told to, would hold the environment, and the key in it.
+  // A crash report of Node.js would contain the environment, including the key.
   if (process.report !== undefined) process.report.excludeEnv = true;
   exitWithParent();
   exitAfterStandardInput();
 }
 
 /**
- * Ends this process when the one that started it is gone. An engine that is killed can't end its providers, and one
- * that stayed would keep the key in its memory.
+ * Ends this process when its parent is gone. A killed engine can't end its providers, and an orphan would keep the key
+ * in memory.
  */
 export function exitWithParent(): void {
   const parent = process.ppid;
@@ -25,8 +22,8 @@ export function exitWithParent(): void {
 }
 
 /**
- * Ends this process when nobody holds the other end of its standard input any more. The engine does, as long as it runs; what
- * started this process need not be the engine, but a shell, or on Windows a .cmd file, that outlives it.
+ * Ends this process when nobody holds the other end of its standard input. The engine holds it while it runs. The
+ * parent process may be a shell instead of the engine, or a .cmd file on Windows, which outlives the engine.
  */
 function exitAfterStandardInput(): void {
   if (!isPipe(process.stdin.fd)) return;

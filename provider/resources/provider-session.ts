@@ -31,8 +31,8 @@ import { type ClaimedTenant, TenantClaims } from "./tenant-claims";
 import { TenantVerifier } from "./tenant-verifier";
 
 /**
- * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
- * provider instance, so it knows one tenant; all its resources share it.
+ * The state of one provider process: its configuration, the tenant, and the declarations of the running program. A
+ * process serves one provider instance and therefore one tenant, which all its resources share.
  */
 export class ProviderSession implements Session {
   readonly #programDeclarations = new DeclarationRegistry();
@@ -51,9 +51,10 @@ export class ProviderSession implements Session {
   #connection: TenantConnection | undefined;
 
   /**
-   * @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same.
-   * @param logSentence tells a sentence to the person at the terminal.
-   * @param environment what it is configured by, beside the stack. Default: that of the process.
+   * @param engine the address of the run's engine, which is the same for all provider processes of a run.
+   * @param logSentence logs one sentence for the user.
+   * @param environment the environment to configure the provider from, in addition to the stack. Default: that of the
+   * process.
    */
   constructor(
     engine: string | undefined,
@@ -101,7 +102,7 @@ export class ProviderSession implements Session {
     };
   }
 
-  /** The tenant's client. Throws when the configuration is missing. */
+  /** Returns the tenant's client. Throws if the configuration is missing. */
   getClient(): SettingsClient {
     return this.#connect().client;
   }
@@ -120,7 +121,7 @@ export class ProviderSession implements Session {
     return [];
   }
 
-  /** Whether the program declares something of it by this process, and not by another one, or not in this run. */
+  /** Whether this process declares an item of the declaration in this run. */
   isDeclaredHere({ getItems }: ResourceDeclaration): boolean {
     for (const { key } of getItems()) if (this.#declarations.isDeclaredHere(key)) return true;
     return false;
@@ -160,12 +161,12 @@ export class ProviderSession implements Session {
     this.#logSentence(sanitizeLine(sentence));
   }
 
-  /** From now on nothing more is sent to the service: what is asked for fails with `ERR_CANCELLED`. */
+  /** Stops all requests to the service. Further calls fail with `ERR_CANCELLED`. */
   cancel(): void {
     this.#abortController.abort(new RunCancelledError("the run was cancelled"));
   }
 
-  /** The same, and nothing is kept open, or shared any more: for a process that goes on to another tenant. */
+  /** Cancels the session and closes everything open or shared, for a process that moves on to another tenant. */
   close(): void {
     this.cancel();
     this.#declarations.end();
@@ -178,7 +179,7 @@ export class ProviderSession implements Session {
     return { baseUrl, apiKey, readIdentity: async (list) => await this.#connect().tenant.readIdentity(list) };
   }
 
-  /** The configuration, or undefined where it is missing or not known yet: a check must work without. */
+  /** Returns the configuration. Undefined if it is missing or not known yet, because a check must work without it. */
   #tryReadSettings(): SettingsClientOptions | undefined {
     try {
       return this.#readSettings();
@@ -187,13 +188,16 @@ export class ProviderSession implements Session {
     }
   }
 
-  /** Read once for a configuration: each of thousands of entries asks for it. Throws when it is missing. */
+  /** Cached per configuration, because each of thousands of entries needs it. Throws if it is missing. */
   #readSettings(): SettingsClientOptions {
     this.#settings ??= readConfiguration(this.#config, this.#environment);
     return this.#settings;
   }
 
-  /** It may be configured more than once, as for each kind of dynamic resources; they all share one tenant. */
+  /**
+   * The process may be configured more than once, for example for each kind of dynamic resource. All of them share one
+   * tenant.
+   */
   #connect(): TenantConnection {
     const settings = this.#readSettings();
     if (this.#connection?.settings === settings) return this.#connection;
@@ -204,7 +208,7 @@ export class ProviderSession implements Session {
     return this.#connection as TenantConnection;
   }
 
-  /** Read once: a plan of thousands of changes would be read and hashed anew for each resource. */
+  /** Cached, so that a plan with thousands of changes isn't read and hashed for each resource. */
   #getReviewedPlan(host: string): ReviewedPlan | undefined {
     if (this.#cachedPlan?.host !== host) this.#cachedPlan = { host, plan: readReviewedPlan(this.#environment, host) };
     return this.#cachedPlan.plan;
@@ -222,8 +226,8 @@ function* listKeys(items: Iterable<{ readonly key: string }>): Iterable<string> 
 }
 
 /**
- * Tells one tenant from another among the processes of a run; only its hash is ever written. A key is of one tenant, by
- * whatever name its host is reached.
+ * Returns the key that identifies a tenant among the processes of a run. Only its hash is ever written. An API key
+ * belongs to one tenant, whatever the host is called.
  */
 function getTenantKey(settings: SettingsClientOptions | undefined): string | undefined {
   return settings?.apiKey;

@@ -9,29 +9,29 @@ import { assertKnownNames, CONFIG_NAMESPACE, SETTING_NAMES } from "./setting-nam
 export interface ProviderArgs {
   /** The address of the settings service, such as `https://mail-security.example`. */
   readonly baseUrl: pulumi.Input<string>;
-  /** The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone. */
+  /** The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant. */
   readonly apiKey: pulumi.Input<string>;
-  /** Accept plain `http://` for an address that is not loopback. Default: false. */
+  /** Whether to allow plain `http://` for an address that isn't loopback. Default: false. */
   readonly allowInsecureHttp?: pulumi.Input<boolean>;
-  /** How long one request may take, in milliseconds. Default: 30,000. */
+  /** The timeout of one request in milliseconds. Default: 30,000. */
   readonly timeoutMs?: pulumi.Input<number>;
-  /** The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky. */
+  /** The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky. */
   readonly ownDomains?: pulumi.Input<readonly pulumi.Input<string>[]>;
 }
 
 /**
- * A tenant, given as the `provider` option of resources, so that one program can manage several.
+ * A tenant, passed as the `provider` option of resources, so that one program can manage several.
  *
- * Its configuration is its own: neither the environment nor the stack's configuration reaches it.
+ * It uses only its own configuration, and ignores the environment and the stack's configuration.
  *
- * @example
- * const acme = new Provider("acme", { baseUrl: "https://mail-security.example", apiKey: config.requireSecret("acmeKey") });
- * new VipEmployee("ceo", { email: "ceo@acme.example" }, { provider: acme });
+ * @example const acme = new Provider("acme", { baseUrl: "https://mail-security.example", apiKey:
+ * config.requireSecret("acmeKey") }); new VipEmployee("ceo", { email: "ceo@acme.example" }, { provider: acme });
  */
 export class Provider extends pulumi.ProviderResource {
   constructor(name: string, { ownDomains, ...args }: ProviderArgs, opts?: pulumi.ResourceOptions) {
     assertKnownNames(`Provider ${quote(name)}`, { ownDomains, ...args }, SETTING_NAMES);
-    // Dynamic resources belong to Pulumi's package "pulumi-nodejs"; an instance of theirs is one with our keys.
+    // Dynamic resources belong to Pulumi's package "pulumi-nodejs", so an instance of that package with our
+    // configuration serves them.
     super(
       "pulumi-nodejs",
       name,
@@ -68,15 +68,18 @@ export class Provider extends pulumi.ProviderResource {
 
 const instanceNames = new WeakMap<Provider, string>();
 
-/** The name that an instance's resources are configured with. */
+/** Returns the instance name with which its resources are configured. */
 export function getProviderInstanceName(provider: Provider): string {
   return instanceNames.get(provider) ?? "";
 }
 
-/** The arguments of each instance, for the functions, which run in the program itself. Never a property of it. */
+/**
+ * The arguments of each instance, for the functions that run in the program itself. Never stored as a property of the
+ * instance.
+ */
 const settingsByProvider = new WeakMap<Provider, pulumi.Output<SettingsClientOptions>>();
 
-/** @throws {ConfigurationError} when the instance is none of {@link Provider}. */
+/** @throws {ConfigurationError} if the instance isn't a {@link Provider} of this package. */
 export function getProviderSettings(provider: Provider): pulumi.Output<SettingsClientOptions> {
   const providerSettings = settingsByProvider.get(provider);
   if (providerSettings !== undefined) return providerSettings;

@@ -5,29 +5,29 @@ import type { Properties } from "./provider-adapter";
 export const PROVIDER_PROPERTY = "__provider";
 
 /**
- * The property by which a dynamic resource tells check its name, which the engine doesn't. It is no argument: check takes it out.
- * In state, the engine lists the names of all that a program gives, so that each letter of it is there once a resource.
+ * The property that passes a dynamic resource's name to `check`, because the engine doesn't. It isn't an argument, so
+ * `check` removes it. The name is short because the state lists the property names of every resource.
  */
 export const NAME_PROPERTY = "__n";
 
 /**
- * The property by which a dynamic resource tells check the tenant's own domains that its settings files name, as JSON. It is no
- * argument either.
+ * The property that passes the own domains from the tenant's settings files to `check` of a dynamic resource, as JSON.
+ * It isn't an argument either.
  */
 export const OWN_DOMAINS_PROPERTY = "__ownDomains";
 
-/** Properties as the engine sends them, as plain data: without the provider of a dynamic resource. */
+/** Converts the engine's properties to plain data, without the provider of a dynamic resource. */
 export function fromPulumi(properties: Properties): Properties {
   const { [PROVIDER_PROPERTY]: _provider, ...rest } = properties;
   return replaceLeaves(rest, PULUMI_UNKNOWN, UNKNOWN) as Properties;
 }
 
-/** Plain data as the engine takes it. */
+/** Converts plain data to the engine's properties. */
 export function toPulumi(properties: Properties): Record<string, unknown> {
   return replaceLeaves(properties, UNKNOWN, PULUMI_UNKNOWN) as Record<string, unknown>;
 }
 
-/** The same value with one leaf in the place of another, however deep. What holds none is passed on, not copied. */
+/** Replaces a leaf value at any depth. Returns values that don't contain it without a copy. */
 function replaceLeaves(value: unknown, from: unknown, to: unknown): unknown {
   if (value === from) return to;
   if (typeof value !== "object" || value === null || !containsLeaf(value, from)) return value;
@@ -37,7 +37,7 @@ function replaceLeaves(value: unknown, from: unknown, to: unknown): unknown {
 
 function containsLeaf(value: object, searchedValue: unknown): boolean {
   const values = value as Properties;
-  // Without a copy of thousands of values.
+  // Iterates over the keys to avoid copying thousands of values.
   for (const key in values) {
     const inner = values[key];
     if (inner === searchedValue || (typeof inner === "object" && inner !== null && containsLeaf(inner, searchedValue)))

@@ -6,14 +6,12 @@ import { createDynamicProvider } from "./dynamic-provider";
 import { hardenProcess } from "./provider-process";
 import { ProviderSession } from "./provider-session";
 
-/*
- * What the serialized shell of every resource asks for, by name, inside Pulumi's dynamic-provider process.
- */
+/* The exports that each resource's serialized provider loads by name in Pulumi's dynamic-provider process. */
 
 hardenProcess();
 startCompileCacheFlush();
 
-// The engine shows what its process of dynamic providers prints.
+// The engine shows the output of its dynamic-provider process.
 const session = new ProviderSession(process.argv.at(-1), (sentence) => {
   process.stdout.write(`${sentence}\n`);
 });

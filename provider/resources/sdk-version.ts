@@ -2,8 +2,8 @@ import { version } from "@pulumi/pulumi/package.json";
 import { getSdkVersionProblem } from "../settings/sdk-requirement";
 
 /*
- * Imported by what runs in programs, before all that needs the SDK: npm only warns of a version that won't do, once, and what
- * comes after fails in ways that tell nobody why.
+ * Imported in programs before anything that needs the SDK. npm warns only once about an incompatible version, and later
+ * failures don't reveal the cause.
  */
 
 const sdkProblem = getSdkVersionProblem(version);

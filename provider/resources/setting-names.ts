@@ -4,14 +4,14 @@ import { quote } from "../settings/text";
 import { findMisspelledVariables } from "../settings/variables";
 
 /*
- * What a person misspells must not be passed over: a setting that nobody reads is a safety that is off. Loaded by programs
- * over the native plugin too, so it loads no more than it needs.
+ * A misspelled setting must be reported, because it might have been a safeguard. Programs with the native plugin load
+ * this module too, so it has few imports.
  */
 
-/** The namespace of the configuration's keys, as in `email-security:baseUrl`. */
+/** The namespace of the configuration keys, as in `email-security:baseUrl`. */
 export const CONFIG_NAMESPACE = "email-security";
 
-/** The variable of the environment for each setting of a provider. */
+/** The environment variable for each provider setting. */
 export const SETTING_VARIABLES = {
   baseUrl: "EMAIL_SECURITY_BASE_URL",
   apiKey: "EMAIL_SECURITY_API_KEY",
@@ -20,29 +20,29 @@ export const SETTING_VARIABLES = {
   ownDomains: "EMAIL_SECURITY_OWN_DOMAINS",
 } as const;
 
-/** The arguments of a provider, as they are called in its configuration. */
+/** The names of a provider's arguments in its configuration. */
 export const SETTING_NAMES = Object.keys(SETTING_VARIABLES) as readonly (keyof typeof SETTING_VARIABLES)[];
 
 /**
- * Refuses arguments that are none.
+ * Asserts that all arguments are known.
  *
- * @param subject takes them, as a person calls it: `Provider "acme"`.
- * @throws {InvalidArgumentError} that names each, and what was meant.
+ * @param subject what takes the arguments, as shown in the error: `Provider "acme"`.
+ * @throws {InvalidArgumentError} with each unknown name and a suggestion.
  */
 export function assertKnownNames(subject: string, args: object | undefined, known: readonly string[]): void {
   const problems = Object.entries(args ?? {})
     .filter(([name, value]) => value !== undefined && !known.includes(name))
-    .map(([name]) => `${subject}: ${quote(name)} is no argument; ${formatNameSuggestion(name, known)}`);
+    .map(([name]) => `${subject}: ${quote(name)} isn't an argument; ${formatNameSuggestion(name, known)}`);
   if (problems.length > 0) throw new InvalidArgumentError(problems.join("\n"));
 }
 
-/** @throws {ConfigurationError} for a variable of the environment that nobody reads and that was meant for one of ours. */
+/** @throws {ConfigurationError} for an unknown environment variable that is probably a misspelled one of ours. */
 export function assertNoMisspelledVariables(environment: NodeJS.ProcessEnv): void {
   const problems = describeMisspelledVariables(environment);
   if (problems.length > 0) throw new ConfigurationError(problems.join("\n"));
 }
 
-/** The same as sentences. */
+/** Returns a sentence for each misspelled variable. */
 export function describeMisspelledVariables(environment: NodeJS.ProcessEnv): string[] {
   return findMisspelledVariables(environment).map(
     ({ name, suggestion }) =>
@@ -51,9 +51,10 @@ export function describeMisspelledVariables(environment: NodeJS.ProcessEnv): str
 }
 
 /**
- * What is wrong with the names of a stack's configuration in our namespace, a sentence each.
+ * Returns a sentence for each unknown name that a stack's configuration has in our namespace.
  *
- * @param project the Pulumi project. One that is called as our namespace has its own keys there: of those, near misses are told.
+ * @param project the Pulumi project. A project named like our namespace has its own keys there. For it, only near
+ * misses are reported.
  */
 export function describeUnknownSettings(names: readonly string[], project: string | undefined): string[] {
   const hasOwnKeys = project === undefined || project === CONFIG_NAMESPACE;

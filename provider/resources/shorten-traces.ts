@@ -1,19 +1,20 @@
 import { join, sep } from "node:path";
 
 /*
- * Pulumi notes four stack traces for each property of a resource, which nobody reads but who looks for promises that never end; and
- * one for the resource, whose frames stand in state, those of what runs the program too. In a TypeScript program each frame is
- * mapped to its source: most of what a program of many resources takes.
+ * Pulumi captures four stack traces for each property of a resource, to debug promises that never resolve. It also
+ * captures one for the resource, and stores its frames in the state, including those of the program's runner. In a
+ * TypeScript program each frame is mapped to its source, which takes most of the time of a program with many resources.
  */
 
 /**
- * Until it is ended, by calling what it answers, those for promises are noted without frames, and others with the program's own.
+ * Drops the frames of traces for promises, and limits other traces to the program's own frames. Returns a function that
+ * restores the previous behaviour.
  *
- * Where somebody looks for such promises all is noted as ever.
+ * Does nothing while `PULUMI_DEBUG_PROMISE_LEAKS` is set.
  */
 export function shortenTraces(): () => void {
   const { prepareStackTrace: originalPrepare } = Error;
-  // Node.js maps frames by itself only where nobody else writes them.
+  // Node.js maps frames to their sources only if nothing overrides `prepareStackTrace`.
   const isNodeMapping = originalPrepare === undefined && process.sourceMapsEnabled;
   if (isNodeMapping || process.env["PULUMI_DEBUG_PROMISE_LEAKS"]) return () => {};
   Error.prepareStackTrace = (error, frames) => {
@@ -30,7 +31,7 @@ export function shortenTraces(): () => void {
   };
 }
 
-/** Without what comes below the program. Pulumi counts on the frames above it, which are its own and the resource's. */
+/** Removes the frames below the program. Pulumi relies on the frames above it: its own, and the resource's. */
 function filterProgramFrames(frames: NodeJS.CallSite[]): NodeJS.CallSite[] {
   const firstProgramFrame = frames.findIndex(isProgramFrame);
   return firstProgramFrame < 0
@@ -47,8 +48,8 @@ function isProgramFrame(frame: NodeJS.CallSite): boolean {
   );
 }
 
-/** The dynamic resources, and those over the native plugin. */
+/** The directories of the dynamic resources and of the native plugin's. */
 const OWN_DIRECTORIES = [__dirname, join(__dirname, "..", "native")].map((directory) => `${directory}${sep}`);
 const PULUMI_PATH = /[\\/]@pulumi[\\/]pulumi[\\/]/;
-/** Where Pulumi keeps what began a promise. */
+/** The module in which Pulumi records where a promise was created. */
 const DEBUGGABLE_PATH = /[\\/]@pulumi[\\/]pulumi[\\/]runtime[\\/]debuggable\.js$/;

@@ -9,29 +9,32 @@ import { SharedLines, type SharingOptions, shortHash } from "./declarations";
 import { SameTenantProvidersError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
 
-/** What a provider process says of itself to the others of its run. */
+/** The options of the claims that a provider process shares with others of its run. */
 export interface TenantClaimsOptions extends SharingOptions {
-  /** The explicit provider instance; undefined for the default one. */
+  /** The name of the explicit provider instance. Undefined for the default one. */
   readonly getInstanceName: () => string | undefined;
 }
 
-/** Which tenant a process reaches. */
+/** The tenant that a process reaches. */
 export interface ClaimedTenant {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** By the shared reading of a list, which whoever is about to write to it makes anyway. */
+  /** Uses the shared snapshot of a list, which the following write needs anyway. */
   readonly readIdentity: (list: TenantList) => Promise<TenantIdentity>;
 }
 
-/** Between two readings of the shared files. */
+/** How often to read the shared files while waiting, in milliseconds. */
 const POLL_MS = 50;
-/** Between two looks for a claim to answer. */
+/** How often to look for claims to answer, in milliseconds. */
 const ANSWER_POLL_MS = 200;
-/** How long a first write waits for a process with the same key, and of an explicit instance for any other process to start. */
+/**
+ * How long a first write waits for a process with the same key, in milliseconds. Also how long an explicit instance
+ * waits for any other process to start.
+ */
 const MAX_START_WAIT_MS = 200;
-/** How long a first write waits for a process that the program has announced: a run with --target may never start it. */
+/** How long a first write waits for an announced process, in milliseconds. A run with `--target` may never start it. */
 const MAX_ANNOUNCED_WAIT_MS = 600;
-/** How long a writer waits for the answer of a process that declares the same list. */
+/** How long a writer waits for the answer of a process that declares the same list, in milliseconds. */
 const MAX_ANSWER_WAIT_MS = 5_000;
 
 const lineSchema = z.object({
@@ -41,14 +44,17 @@ const lineSchema = z.object({
   address: z.string(),
   key: z.string(),
   instance: z.string().optional(),
-  /** Absent until the process is about to write, or answers another one that is. */
+  /** Absent until the process is about to write, or answers a process that is. */
   claim: z
     .object({
       identity: z.custom<TenantIdentity>((value) => typeof value === "object").optional(),
       hasList: z.boolean(),
-      /** The modes of lists that ignore nothing, and so remove what others declare. */
+      /** The modes of pruning lists without `ignore` patterns, which remove what others declare. */
       modes: z.array(z.enum(LIST_MODES)),
-      /** Hashes of what is declared, each with its list and a hash of how; a later line has what came since. */
+      /**
+       * Hashes of the declared items, each with its list and a hash of its description. A later line has the items
+       * added since.
+       */
       things: z.record(z.string(), z.string()),
     })
     .optional(),
@@ -58,10 +64,10 @@ type ClaimLine = z.infer<typeof lineSchema>;
 type Claim = NonNullable<ClaimLine["claim"]>;
 
 /**
- * Keeps two `Provider`s of one program from working against each other at one tenant, by whatever keys. Each has a process of its own, so
- * what they declare is compared through files of hashes before the first write: a process that is about to write publishes its claim, and
- * each process that declares something of the same list answers with its own, even if it has nothing to change. A second `Provider` for
- * one tenant is fine as long as it declares other things, or the same ones alike.
+ * Prevents two `Provider`s of one program from conflicting at one tenant, even with different keys. Each has its own
+ * process, so they compare their declarations through files of hashes before the first write. A process that is about
+ * to write publishes its claim. Each process that declares something of the same list answers with its own claim, even
+ * without changes. A second `Provider` for a tenant is fine if it declares other items, or the same ones identically.
  */
 export class TenantClaims {
   readonly #lines: SharedLines;
@@ -73,9 +79,9 @@ export class TenantClaims {
     vips: new Map(),
   };
   readonly #tenants = new Map<string, ClaimedTenant>();
-  /** What the other processes were told, by the list. An empty tenant is identified once something is there. */
+  /** The published claims by list. An empty tenant is identified again later, once it has content. */
   readonly #publishedClaims = new Map<TenantList, PublishedClaim>();
-  /** How many declarations there were at the last answer. */
+  /** The number of declarations at the last answer. */
   readonly #answeredCounts: Record<TenantList, number> = { entries: 0, vips: 0 };
   /** The claims of other processes to the same tenant, as of the last confirmation. */
   readonly #sameTenantClaims = new Map<TenantList, readonly Claim[]>();
@@ -88,7 +94,7 @@ export class TenantClaims {
     this.#announcements = new Announcements(options);
   }
 
-  /** Remembers what the program declares; what is declared again under a name takes the place of the one before. */
+  /** Records what the program declares. A new declaration under the same name replaces the previous one. */
   declare(list: TenantList, name: string, declaration: ResourceDeclaration, tenant: ClaimedTenant | undefined): void {
     this.#declarations[list].set(name, declaration);
     if (tenant === undefined || this.#tenants.has(`${list} ${tenant.apiKey}`)) return;
@@ -98,9 +104,10 @@ export class TenantClaims {
   }
 
   /**
-   * Done when no other `Provider` of the program claims the same list of the same tenant otherwise. Asked before a write.
+   * Resolves when no other `Provider` of the program has a conflicting claim on the list of the same tenant. Called
+   * before a write.
    *
-   * @throws {SameTenantProvidersError} (`ERR_SAME_TENANT`) that says what both declare.
+   * @throws {SameTenantProvidersError} (`ERR_SAME_TENANT`) that names the conflict.
    */
   async confirm(
     list: TenantList,
@@ -111,7 +118,7 @@ export class TenantClaims {
     if (this.#declarations[list].size === 0 && !(isRemoval && this.#hasOtherKeys(list, tenant))) return;
     const isFirst = !this.#publishedClaims.has(list);
     const identity = await this.#publishClaim(list, tenant);
-    // Only the first write is worth the wait: others of the process are about to follow it.
+    // Only the first write waits. The process's other writes follow soon after it.
     if (isFirst) await this.#waitForOthers(list, tenant);
     const others = this.#findSameTenantClaims(list, tenant.apiKey, identity);
     this.#sameTenantClaims.set(
@@ -136,7 +143,7 @@ export class TenantClaims {
     this.#announcements.end();
   }
 
-  /** Publishes what this process declares and has not published yet, with the tenant that it reaches. */
+  /** Publishes this process's unpublished declarations, with the identity of its tenant. */
   async #publishClaim(list: TenantList, tenant: ClaimedTenant): Promise<TenantIdentity | undefined> {
     const before = this.#publishedClaims.get(list);
     const knownIdentity = before?.identity;
@@ -152,17 +159,19 @@ export class TenantClaims {
     return identity;
   }
 
-  /** Claims what another process of the same address has claimed something of, and what is declared here since. */
+  /**
+   * Publishes the declarations of lists that another process of the same address has claimed, if there are new ones.
+   */
   #answerClaims(): void {
     for (const [name, tenant] of this.#tenants) {
       const list: TenantList = name.startsWith("vips ") ? "vips" : "entries";
       if (this.#answeredCounts[list] === this.#declarations[list].size) continue;
-      // Processes with one key compare what they publish by themselves.
+      // Processes with the same key compare their claims without an answer.
       const isWaitingClaim = ({ claim, address, key }: ClaimLine): boolean =>
         claim !== undefined && address === hashAddress(tenant) && key !== shortHash(tenant.apiKey);
       if (!this.#readOtherLines(list).some(isWaitingClaim)) continue;
       this.#answeredCounts[list] = this.#declarations[list].size;
-      // A process that can't read its tenant has nothing to answer; its own writes fail by themselves.
+      // A process that can't read its tenant can't answer. Its own writes report the failure.
       this.#publishClaim(list, tenant).catch(() => {});
     }
   }
@@ -192,7 +201,10 @@ export class TenantClaims {
     this.#lines.add([JSON.stringify(ownLine)]);
   }
 
-  /** How many other processes of the same address declare something of the list, and how many of them have not claimed it yet. */
+  /**
+   * Counts the other processes of the same address that declare something of the list, and those that have not claimed
+   * it yet.
+   */
   #countOthers(list: TenantList, tenant: ClaimedTenant) {
     const address = hashAddress(tenant);
     const lines = this.#readOtherLines(list);
@@ -272,7 +284,7 @@ function parseLine(text: string): readonly ClaimLine[] {
   try {
     return [lineSchema.parse(JSON.parse(text))];
   } catch {
-    // Cut off, or of another release.
+    // The line is truncated, or from another release.
     return [];
   }
 }
@@ -315,9 +327,10 @@ interface PublishedClaim {
 }
 
 /**
- * What both claim, and can't have both; undefined where they get along.
+ * Describes the conflict between two claims. Undefined if there is none.
  *
- * @param isOwnKey whether both have one key, as where a program moves its lists one by one: then lists of different things are meant.
+ * @param isOwnKey whether both have the same key, for example while a program moves its lists one by one. Two whole
+ * lists of different items are then allowed.
  */
 function describeClaimConflict(
   list: TenantList,
@@ -355,12 +368,12 @@ function describeClaimConflict(
   return undefined;
 }
 
-/** The modes of those that ignore nothing. */
+/** Returns the modes of pruning lists without `ignore` patterns. */
 function listPruningModes(declarations: readonly ResourceDeclaration[]): ListMode[] {
   return declarations.flatMap(({ mode, isPruningAll }) => (isPruningAll && mode ? [mode] : []));
 }
 
-/** The list of a thing, which tells whether a mode prunes it, and a hash of what is declared of it. */
+/** Encodes the list of an item, which decides whether a mode prunes it, and a hash of its description. */
 function encodeClaim({ target: { list }, description }: DeclarationItem): string {
   return `${list ?? VIP_MARKER} ${shortHash(description)}`;
 }

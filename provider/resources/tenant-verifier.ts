@@ -22,50 +22,50 @@ import type { TenantCache } from "../tenant";
 import { OtherTenantError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
 
-/** The environment's variable that tells the fingerprint of the tenant's people that a rollout was planned with. */
+/** The environment variable for the fingerprint of the tenant's mail domains at planning time. */
 export const PLANNED_FINGERPRINT_VARIABLE = "EMAIL_SECURITY_TENANT_FINGERPRINT";
 
-/** The environment's variable that holds what identified the tenant when a rollout was planned, as JSON. */
+/** The environment variable for the tenant's identity at planning time, as JSON. */
 export const PLANNED_IDENTITY_VARIABLE = "EMAIL_SECURITY_TENANT_IDENTITY";
 
-/** The environment's variable that names the file for what identifies the tenant after a write, as JSON. */
+/** The environment variable that names the file for the tenant's identity after a write, as JSON. */
 export const IDENTITY_FILE_VARIABLE = "EMAIL_SECURITY_TENANT_IDENTITY_FILE";
 
-/** What the guard asks of the process that it is in. */
+/** The options of a {@link TenantVerifier}. */
 export interface TenantVerifierOptions {
   readonly environment: NodeJS.ProcessEnv;
-  /** The explicit provider instance; undefined for the one that the engine makes itself. */
+  /** The name of the explicit provider instance. Undefined for the engine's default one. */
   readonly getInstanceName: () => string | undefined;
-  /** Where the key comes from, as a person calls it: `EMAIL_SECURITY_API_KEY`. */
+  /** The source of the key as shown to the user: `EMAIL_SECURITY_API_KEY`. */
   readonly describeKeySource: () => string;
   readonly getOwnDomains: () => OwnDomains;
   readonly log: (sentence: string) => void;
-  /** Waits for what the engine asks at about the same time. Default: 50 ms. */
+  /** Waits for concurrent requests of the engine. Default: 50 ms. */
   readonly waitBriefly?: () => Promise<unknown>;
 }
 
 const PAUSE_MS = 50;
 const MAX_MOMENTS = 20;
-/** So many of what is missing are named. */
+/** The maximum number of missing items to name. */
 const MAX_SHOWN_NAMES = 3;
 
 /**
- * Keeps a run from the tenant of another key. What tells them apart is what the stack's state says is there, by what the
- * engine asks about at about the same time; and the domains of the tenant's own people, against those that are configured
- * as its own and a fingerprint of those that earlier runs saw.
+ * Prevents a run from changing another tenant because of a wrong key. It compares the tenant with the content that the
+ * stack's state expects, for the resources that the engine asks about at about the same time. It also compares the
+ * domains of the tenant's users with the configured own domains and with the fingerprint of earlier runs.
  *
- * It costs a run at most one request: a page of the VIPs, where their list is not read anyway. Only where that page speaks for
- * another tenant, the whole list is read before that is said.
+ * It costs a run at most one request: a page of the VIPs, unless their list is read anyway. Only if that page suggests
+ * another tenant, it reads the whole list before it reports that.
  */
 export class TenantVerifier {
   readonly #options: TenantVerifierOptions;
-  /** What the state says is at this tenant, by the first thing of each resource. */
+  /** The declarations that the state expects at this tenant, keyed by the first item of each resource. */
   readonly #expected: Record<TenantList, Map<string, ResourceDeclaration>> = {
     entries: new Map(),
     vips: new Map(),
   };
   readonly #countedKeys = new Set<string>();
-  /** What the state says of the tenant's people, and of which resource. */
+  /** The fingerprints in the state, each with the name of its resource. */
   readonly #fingerprints = new Map<string, string>();
   readonly #ownDomains = new Set<string>();
   #isConfirmed = false;
@@ -73,7 +73,7 @@ export class TenantVerifier {
   #settling: Promise<void> | undefined;
   #mailDomainsRead: Promise<MailDomains | undefined> | undefined;
   #mailDomains: MailDomains | undefined;
-  /** Of how many fingerprints and own domains the people were found to be. */
+  /** The numbers of fingerprints and own domains in the last check that found no mismatch. */
   #checkedEvidence = "";
   #cachedFingerprint:
     | { readonly people: MailDomains; readonly of: string | undefined; readonly as: string | undefined }
@@ -85,17 +85,17 @@ export class TenantVerifier {
     this.#options = options;
   }
 
-  /** Remembers domains of the tenant, which count instead of those that are configured: what settings files name. */
+  /** Adds own domains of the tenant from settings files. They replace the configured ones. */
   addOwnDomains(domains: readonly string[]): void {
     for (const domain of domains) this.#ownDomains.add(domain);
   }
 
-  /** Whether a person says that this run may find the tenant emptied, or its people with other domains. */
+  /** Whether the user accepts that the tenant is empty, or that its users have other domains. */
   isEmptyTenantAccepted(): boolean {
     return isEmptyTenantAccepted(this.#options.environment, this.#options.getInstanceName());
   }
 
-  /** Remembers what the state says of a resource of this tenant. */
+  /** Records what the state expects of a resource at this tenant. */
   expect(list: TenantList, declaration: ResourceDeclaration, fingerprint: unknown): void {
     const [first] = declaration.getItems();
     if (typeof fingerprint === "string" && !this.#fingerprints.has(fingerprint)) {
@@ -110,10 +110,10 @@ export class TenantVerifier {
   }
 
   /**
-   * Done when nothing tells that this is another tenant. Asked before a write, and before what is not there is taken for gone.
+   * Resolves if nothing indicates another tenant. Called before a write, and before a missing item counts as removed.
    *
-   * @param list what is looked at, or about to be written.
-   * @throws {OtherTenantError} that says what tells it, and what to check.
+   * @param list the list to be read or written.
+   * @throws {OtherTenantError} with the evidence, and what to check.
    */
   async confirm(
     list: TenantList,
@@ -127,7 +127,8 @@ export class TenantVerifier {
       this.#mailDomains = (await this.#mailDomainsRead) ?? this.#mailDomains;
     }
     const mismatch = this.#findMismatch();
-    // A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now.
+    // A mailbox belongs to one tenant. If VIPs of the state exist, this is the right tenant, whatever domains its users
+    // have now.
     if (mismatch !== undefined && !(mismatch.isFromState && (await this.#hasExpectedVips(tenant)))) {
       this.#throwOtherTenant(mismatch, tenant);
     }
@@ -135,7 +136,7 @@ export class TenantVerifier {
     await this.#assertExpectedState(list, tenant, isRemoval);
   }
 
-  /** What is written anew is no sign any more that the tenant is the one of before. */
+  /** Records a write. The written items no longer prove that the tenant is the previous one. */
   recordWrite(list: TenantList, declaration: ResourceDeclaration, tenant: TenantCache): void {
     this.#hasWritten = true;
     const [first] = declaration.getItems();
@@ -143,7 +144,7 @@ export class TenantVerifier {
     this.#writeIdentityFile(tenant);
   }
 
-  /** A rollout keeps it in the stack's state. */
+  /** A rollout stores the identity in the stack's state. */
   #writeIdentityFile(tenant: TenantCache): void {
     const file = this.#options.environment[IDENTITY_FILE_VARIABLE];
     const identity = file === undefined ? undefined : tenant.getCachedIdentity();
@@ -151,12 +152,12 @@ export class TenantVerifier {
     try {
       writeFileSync(file, JSON.stringify(identity), { mode: 0o600 });
     } catch (error) {
-      // What was written to the tenant is written: the rollout keeps what its planning read.
+      // The write to the tenant has succeeded, so this only logs. The rollout keeps the identity from its planning.
       this.#options.log(`What identifies the tenant could not be kept: ${formatErrorWithCode(error)}`);
     }
   }
 
-  /** What the state is to keep of the tenant's people: a salted fingerprint of their domains. */
+  /** Returns the salted fingerprint of the users' domains to store in the state. */
   getFingerprint(before: unknown, tenant: TenantCache): string | undefined {
     const mailDomains = tenant.getCachedMailDomains() ?? this.#mailDomains;
     const [firstFingerprint] = this.#fingerprints.keys();
@@ -177,22 +178,23 @@ export class TenantVerifier {
 
   async #readMailDomains(list: TenantList, tenant: TenantCache): Promise<MailDomains | undefined> {
     try {
-      // Where VIPs are in the state, the engine asks about them too.
+      // If the state has VIPs, the engine reads their list anyway.
       return await tenant.readMailDomains({ isRead: list === "vips" || this.#expected.vips.size > 0 });
     } catch (error) {
       if (!(error instanceof EmailSecurityError)) throw error;
-      // What is asked for itself fails by itself; this alone is no reason to keep a deny from a tenant under attack.
+      // If the VIPs are needed, their own read reports the failure. A failed comparison alone must not prevent a deny
+      // entry for a tenant under attack.
       this.#options.log(`Whose tenant this is could not be seen by its people: ${formatErrorWithCode(error)}`);
       return undefined;
     }
   }
 
-  /** What the people tell. */
+  /** Returns the mismatch that the users' domains reveal. Undefined if there is none. */
   #findMismatch(): TenantMismatch | undefined {
     const mailDomains = this.#mailDomains;
     const evidenceKey = `${this.#fingerprints.size} ${this.#ownDomains.size}`;
     if (mailDomains === undefined || this.#checkedEvidence === evidenceKey) return undefined;
-    // What is configured may be of several tenants, where their files are used on one machine.
+    // The configuration may contain domains of several tenants, if their files are used on one machine.
     const ownDomains = this.#ownDomains.size > 0 ? this.#ownDomains : this.#options.getOwnDomains().names;
     if (hasOnlyForeignDomains(mailDomains, new OwnDomains([...ownDomains]))) {
       return {
@@ -204,7 +206,7 @@ export class TenantVerifier {
     if (findForeignFingerprints(plannedFingerprint === undefined ? [] : [plannedFingerprint], mailDomains).length > 0) {
       return {
         evidence: describeChangedDomains(mailDomains),
-        advice: "Where it is the right one, plan the rollout anew.",
+        advice: "If it is the right one, plan the rollout again.",
       };
     }
     const [foreignFingerprint] = this.isEmptyTenantAccepted()
@@ -226,7 +228,7 @@ export class TenantVerifier {
     return await tenant.hasAny("vips", listDeclaredItems(this.#expected.vips.values()));
   }
 
-  /** Compares what is there with what a rollout read when it was planned. Entries are read for that only where the VIPs don't show it. */
+  /** Compares the tenant with its identity at planning time. Reads the entries only if the VIPs don't confirm it. */
   async #assertPlannedIdentity(list: TenantList, tenant: TenantCache): Promise<void> {
     const text = this.#options.environment[PLANNED_IDENTITY_VARIABLE];
     if (text === undefined || this.#matchesPlan) return;
@@ -252,7 +254,7 @@ export class TenantVerifier {
       this.#fingerprints.size > 0
     )
       return;
-    // An earlier run may have made all of it moments ago.
+    // An earlier run may have created all of it moments ago.
     for (const tenantList of TENANT_LISTS) {
       while (this.#expected[tenantList].size > 0 && (await tenant.refetchIfLagging(tenantList)))
         if (await this.#hasAnyExpected(tenantList, tenant)) return;
@@ -270,7 +272,7 @@ export class TenantVerifier {
   }
 
   async #hasAnyExpected(list: TenantList, tenant: TenantCache): Promise<boolean> {
-    // Seen by another resource meanwhile, which leaves nothing to look for.
+    // Another resource has confirmed the tenant meanwhile.
     if (this.#isConfirmed) return true;
     if (this.#expected[list].size === 0) return false;
     const isPresent = await tenant.hasAny(list, listDeclaredItems(this.#expected[list].values()));
@@ -279,7 +281,7 @@ export class TenantVerifier {
     return this.#isConfirmed;
   }
 
-  /** The engine asks about each resource by itself, many at a time. */
+  /** The engine asks about each resource separately, many at a time. */
   async #waitUntilSettled(): Promise<void> {
     this.#settling ??= this.#waitForRequests();
     await this.#settling;
@@ -302,7 +304,7 @@ export class TenantVerifier {
     return formatAcceptAdvice(condition, this.#options.environment, this.#options.getInstanceName());
   }
 
-  /** Told in full once, and not at each of thousands of resources. */
+  /** Reports the details only once, not for each of thousands of resources. */
   #throwOtherTenant({ evidence, advice }: TenantMismatch, { baseUrl }: TenantCache): never {
     const outcomeText = this.#hasWritten ? "Nothing more was changed." : "Nothing was changed.";
     if (this.#hasThrown) {
@@ -320,10 +322,10 @@ export class TenantVerifier {
 }
 
 interface TenantMismatch {
-  /** In the middle of a sentence. */
+  /** A clause for the middle of a sentence. */
   readonly evidence: string;
   readonly advice: string;
-  /** Whether it is by what the state knows of the people. */
+  /** Whether the mismatch is with fingerprints in the state. */
   readonly isFromState?: boolean;
 }
 
@@ -340,7 +342,7 @@ function* listDeclaredItems(declarations: Iterable<ResourceDeclaration>): Iterab
   for (const declaration of declarations) yield* declaration.getItems();
 }
 
-/** The first names are enough. */
+/** The names are truncated, because messages show only the first ones. */
 function listFirstNames(declaration: ResourceDeclaration): string[] {
   const names: string[] = [];
   for (const { name } of declaration.getItems()) {

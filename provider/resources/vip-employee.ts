@@ -8,13 +8,13 @@ import { shortenTraces } from "./shorten-traces";
 
 /** The arguments of a {@link VipEmployee}. */
 export interface VipEmployeeArgs {
-  /** The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP. */
+  /** The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP. */
   readonly email: pulumi.Input<string>;
-  /** Why this person is a VIP. An empty comment is the same as none. */
+  /** Why this person is a VIP. An empty comment counts as none. */
   readonly comment?: pulumi.Input<string> | undefined;
   /**
-   * What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic
-   * detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+   * The effect of deleting the resource. `"exclude"` (the default) removes the VIP, and the service then permanently
+   * excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state.
    */
   readonly onDelete?: pulumi.Input<(typeof ON_DELETE)[number]> | undefined;
 }
@@ -28,13 +28,13 @@ export interface VipEmployeeArgs {
 export class VipEmployee extends pulumi.CustomResource {
   /** The mailbox as written. */
   declare readonly email: pulumi.Output<string>;
-  /** The comment as it stands; undefined when there is none. */
+  /** The actual comment. Undefined if there is none. */
   declare readonly comment: pulumi.Output<string | undefined>;
   /** How the mailbox became a VIP, in the service's words. */
   declare readonly source: pulumi.Output<string | undefined>;
-  /** Who added it, as the service tells it. */
+  /** Who added the VIP, according to the service. */
   declare readonly addedBy: pulumi.Output<string | undefined>;
-  /** When it was added, as the service tells it. */
+  /** When the VIP was added, according to the service. */
   declare readonly dateAdded: pulumi.Output<string | undefined>;
   /** The person's name, from the directory. */
   declare readonly fullName: pulumi.Output<string | undefined>;
@@ -42,7 +42,7 @@ export class VipEmployee extends pulumi.CustomResource {
   declare readonly jobTitle: pulumi.Output<string | undefined>;
   /** The person's department, from the directory. */
   declare readonly department: pulumi.Output<string | undefined>;
-  /** Where it is: the service's host, and the explicit provider's name where there is one. */
+  /** The tenant: the service's host, and the name of the explicit provider if there is one. */
   declare readonly tenant: pulumi.Output<string | undefined>;
 
   /** @param name the resource's name in the stack, unique among its kind. */

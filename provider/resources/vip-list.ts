@@ -9,36 +9,36 @@ import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";
 import { shortenTraces } from "./shorten-traces";
 
-/** One member of a {@link VipList}, as an element of an array or, where its key is the mailbox, of a map. */
+/** One member of a {@link VipList}, as an element of an array, or of a map whose key is the mailbox. */
 export interface VipListMemberArgs {
-  /** The mailbox, compared without case. In a map it may be left out: then the key is the mailbox. */
+  /** The mailbox, compared case-insensitively. Optional in a map, whose key is then the mailbox. */
   readonly email?: pulumi.Input<string> | undefined;
-  /** Why this person is a VIP. An empty comment is the same as none. */
+  /** Why this person is a VIP. An empty comment counts as none. */
   readonly comment?: pulumi.Input<string> | undefined;
 }
 
 /** The arguments of a {@link VipList}. */
 export interface VipListArgs extends ListArgs {
   /**
-   * The members by mailbox, in any order, each with its comment, which may be empty:
-   * `{ "ceo@company.example": "Chief executive" }`.
+   * The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief
+   * executive" }`.
    *
-   * Their elements may also be {@link VipListMemberArgs}, and the whole an array of those or of mailboxes.
+   * The map's values may also be {@link VipListMemberArgs}. Alternatively, `members` is an array of those or of
+   * mailboxes.
    */
   readonly members: pulumi.Input<
     | readonly pulumi.Input<VipListMemberArgs | string>[]
     | Readonly<Record<string, pulumi.Input<VipListMemberArgs | string>>>
   >;
   /**
-   * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and
-   * the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh,
-   * and the next `up` removes it.
+   * `"additive"` (default): adds declared VIPs, removes VIPs that this list no longer declares, and leaves all others
+   * alone. `"exclusive"`: only declared VIPs remain. A refresh shows undeclared ones, and the next `up` removes them.
    */
   readonly mode?: pulumi.Input<VipListMode> | undefined;
   /**
-   * What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service,
-   * whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is
-   * and only forgets it; not in exclusive mode.
+   * The effect of removing a member or deleting the list. `"exclude"` (the default) removes the VIP, and the service
+   * then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the
+   * state. Not allowed in exclusive mode.
    */
   readonly onDelete?: pulumi.Input<(typeof ON_DELETE)[number]> | undefined;
 }
@@ -50,11 +50,11 @@ export interface VipListArgs extends ListArgs {
  * new VipList("board", { members: { "ceo@company.example": "Chief executive" }, protect: ["ceo@company.example"] });
  */
 export class VipList extends pulumi.CustomResource {
-  /** The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`. */
+  /** The actual members, from mailbox to comment. Undeclared ones that a refresh found have `(unmanaged)`. */
   declare readonly members: pulumi.Output<Record<string, string>>;
-  /** The mode as it stands. */
+  /** The mode in effect. */
   declare readonly mode: pulumi.Output<VipListMode | undefined>;
-  /** Where it is: the service's host, and the explicit provider's name where there is one. */
+  /** The tenant: the service's host, and the name of the explicit provider if there is one. */
   declare readonly tenant: pulumi.Output<string | undefined>;
 
   /** @param name the resource's name in the stack, unique among its kind. */

@@ -7,8 +7,8 @@ import { getRolloutAdvice } from "./report/build-rollout-report";
 import type { RolloutContext } from "./rollout-context";
 
 /**
- * The error for a rollout that can't begin because another rollout has not finished with the same stacks. Beginning would overtake a
- * rollout that is paused or stopped.
+ * Builds the error for a rollout that can't begin because another rollout has not finished with the same stacks. It
+ * would overtake a paused or stopped rollout.
  */
 export async function buildRolloutConflictError(
   conflict: ConflictingRollout,
@@ -45,7 +45,7 @@ export async function describeConflictingRollout(
   ];
 }
 
-/** The error for a rollback of a rollout that is still running. */
+/** Builds the error for a rollback of a rollout that is still running. */
 export function buildRolloutRunningError(id: string, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",

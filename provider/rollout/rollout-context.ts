@@ -19,7 +19,7 @@ export interface RolloutsOptions {
   readonly log?: (line: string) => void;
 }
 
-/** Receives log lines; a run can replace the log while the database is open. */
+/** Receives log lines. A run can replace the log while the database is open. */
 export interface LogSink {
   log: (line: string) => void;
 }
@@ -56,17 +56,20 @@ export class RolloutContext {
     return isPostgresUrl(this.database);
   }
 
-  /** The maximum number of tenants that a run changes at once, as far as it is known: any number of workers may join. */
+  /**
+   * Returns the maximum number of tenants that a run changes at once, as far as it is known: any number of workers may
+   * join.
+   */
   getCapacity(maxConcurrent: number | undefined): number {
     return this.isWorkerMode ? Number.POSITIVE_INFINITY : (maxConcurrent ?? getEngineCapacity());
   }
 
-  /** Whether a run holds the rollout now. */
+  /** Whether a run has locked the rollout. */
   async isLocked(id: string): Promise<boolean> {
     return await this.journal.database.isLocked(`rollout-${id}`);
   }
 
-  /** The locks that rollouts leave beside the stacks. The caller disposes of them. */
+  /** Opens the locks that rollouts store next to the stacks. The caller disposes of them. */
   openLocks({ source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">): RolloutLocks {
     const { environment, database } = this;
     const backend = resolveStateBackend(environment, getProjectDirectory(source));

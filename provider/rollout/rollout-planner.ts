@@ -115,7 +115,8 @@ export class RolloutPlanner {
   /**
    * Plans to roll back a rollout, for the tenants that it changed or tried to change.
    *
-   * @param to settings files of another time, and their name. Default: the state of each tenant before the rollout.
+   * @param to settings files of another point in time, and their name. Default: the state of each tenant before the
+   * rollout.
    */
   async planRollback(id: string, to: RevisionFiles | undefined, request: RollbackRequest): Promise<PlannedRollout> {
     const { journal, commands } = this.#context;
@@ -142,7 +143,7 @@ export class RolloutPlanner {
         if (accepting !== "") this.#context.log(accepting);
         return planned;
       }
-      // Its key opens another tenant now: what is left is planned without it.
+      // A key opens another tenant now. The next attempt plans the rollback without that tenant.
       if (planned !== undefined) await journal.deleteRollout(planned.id);
       known = replaced.size;
       const names = rollback.declared.flatMap(({ name, stack }) =>
@@ -234,7 +235,7 @@ export class RolloutPlanner {
     }
   }
 
-  /** Leaves out the tenants that a person chose to skip. */
+  /** Excludes the tenants that a person chose to skip. */
   async #excludeSkipped(
     source: string,
     project: string,
@@ -250,8 +251,8 @@ export class RolloutPlanner {
   }
 
   /**
-   * Returns a function that reads what earlier rollouts recorded about tenants: in the journal, and for stacks that it doesn't know, in
-   * states that can be read here.
+   * Returns a function that reads the identities that earlier rollouts recorded: from the journal, and for other stacks
+   * from state files that are readable here.
    *
    * @param declaredTargets all tenants of the targets file.
    */

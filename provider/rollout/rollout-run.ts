@@ -45,9 +45,9 @@ export interface RunRequest {
   readonly anyTime?: boolean;
   /** How many tenants this machine changes at once, regardless of its cores and memory. */
   readonly maxConcurrent?: number;
-  /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
+  /** How long to wait for a stack that another run has locked, in milliseconds. Default: ten minutes. */
   readonly lockWaitMs?: number;
-  /** Called once when the rollout has begun, before it changes anything. Gets the report of that moment. */
+  /** Called once when the rollout has begun, before it changes anything. Receives the report at that time. */
   readonly onBegun?: (report: RolloutReport) => Promise<void>;
   readonly onEvent: (event: RolloutEvent) => void;
   /** Receives a line about each step that takes long. Default: the log that was passed when the journal was opened. */
@@ -133,7 +133,7 @@ export class RolloutRun {
   /**
    * Marks a rollout as running, unless another rollout uses the same stacks.
    *
-   * @returns whether the rollout leaves a lock beside the stacks. A new rollout that changes nothing leaves none.
+   * @returns whether the rollout leaves a lock next to the stacks. A new rollout that changes nothing leaves none.
    */
   async #beginRollout(
     { id }: RolloutRecord,
@@ -189,7 +189,7 @@ export class RolloutRun {
     }
   }
 
-  /** Releases the places at services that processes of this machine still occupy although they have ended. */
+  /** Releases the service slots of processes on this machine that have ended without releasing them. */
   async #reclaimDead(ownId: string): Promise<void> {
     const { journal } = this.#context;
     for (const { id, state } of await journal.listRollouts()) {
@@ -228,7 +228,7 @@ export class RolloutRun {
       ? await (await import("./queue/pg-boss-queue.js")).openPgBossQueue(database, { log })
       : new LocalQueue(runJob, request.aborted);
     try {
-      // Workers keep the jobs that they have. Jobs that got lost between workers are queued again.
+      // Workers keep the jobs that they have. Jobs lost between workers are queued again.
       if (isWorkerMode) await journal.enqueueUnfinished(id, queue);
       using locks = this.#context.openLocks(spec);
       return await runRollout(id, {
@@ -255,7 +255,7 @@ export class RolloutRun {
     }
   }
 
-  /** Updates the lock beside the stacks, and records how much of the original rollout is rolled back. */
+  /** Updates the lock next to the stacks, and records how much of the original rollout is rolled back. */
   async #updateLocks({ id, spec }: RolloutRecord): Promise<void> {
     const { journal } = this.#context;
     const { rollsBack } = spec;
@@ -266,7 +266,7 @@ export class RolloutRun {
       await locks.update(id);
     } catch (error) {
       this.#context.defaultLog(
-        `What the rollout came to could not be written beside the stacks: ${formatErrorWithCode(error)} The next run with this journal does it; until then runs with other journals take it for one that is under way.`,
+        `The rollout's result could not be written next to the stacks: ${formatErrorWithCode(error)} The next run with this journal writes it; until then, runs with other journals treat the rollout as in progress.`,
       );
     }
   }

@@ -65,7 +65,10 @@ export class Rollouts {
     return this.#context.commands;
   }
 
-  /** The maximum number of tenants that a run changes at once, as far as it is known: any number of workers may join. */
+  /**
+   * Returns the maximum number of tenants that a run changes at once, as far as it is known: any number of workers may
+   * join.
+   */
   getCapacity(maxConcurrent: number | undefined): number {
     return this.#context.getCapacity(maxConcurrent);
   }
@@ -75,8 +78,8 @@ export class Rollouts {
    *
    * @throws {TargetsFileError} with every mistake in the file.
    * @throws {UnassignedTargetsError} if a tenant belongs to no wave.
-   * @throws {NotAllowedError} if the targets ask for something that the run doesn't allow.
-   * @throws {ConfigurationError} if the address of a receiver of notices isn't valid.
+   * @throws {NotAllowedError} if the targets request something that the run doesn't allow.
+   * @throws {ConfigurationError} if a notification receiver's address is invalid.
    * @throws {SameKeyError} if two tenants have the same key.
    * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service.
    */
@@ -87,9 +90,10 @@ export class Rollouts {
   /**
    * Plans to roll back a rollout, for the tenants that it changed or tried to change.
    *
-   * @param to settings files of another time, and their name. Default: the state of each tenant before the rollout.
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while the rollout is running; (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back;
-   * (`ERR_ROLLOUT_NOT_KNOWN`) if the earlier state of a tenant is unknown.
+   * @param to settings files of another point in time, and their name. Default: the state of each tenant before the
+   * rollout.
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while the rollout is running; (`ERR_ROLLOUT_NOT_FOUND`) if nothing is
+   * left to roll back; (`ERR_ROLLOUT_NOT_KNOWN`) if the earlier state of a tenant is unknown.
    */
   async planRollback(
     id: string,
@@ -110,7 +114,7 @@ export class Rollouts {
     });
   }
 
-  /** Deletes a planned rollout that nobody wants to begin. */
+  /** Deletes a planned rollout that the user decided not to begin. */
   async deletePlanned(id: string): Promise<void> {
     await this.journal.deleteRollout(id);
   }
@@ -129,7 +133,8 @@ export class Rollouts {
   /**
    * Runs a planned rollout, or resumes it, until it is done, stopped, paused or interrupted.
    *
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if another run holds the rollout, or another rollout uses the same stacks.
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if another run has locked the rollout, or another rollout uses the same
+   * stacks.
    */
   async run(id: string, request: RunRequest): Promise<RolloutReport> {
     const state = await new RolloutRun(this.#context).run(id, request);
@@ -171,12 +176,15 @@ export class Rollouts {
     return builder.build(tenants.length);
   }
 
-  /** The full name of a rollout, with its targets file and journal: `the rollout 20261121-0800-7f3a91 of tenants.yaml …`. */
+  /**
+   * Formats the full name of a rollout, with its targets file and journal: `the rollout 20261121-0800-7f3a91 of
+   * tenants.yaml …`.
+   */
   formatFullName({ id, spec }: Pick<RolloutRecord, "id" | "spec">): string {
     return `the rollout ${id} of ${spec.source} (journal: ${this.#getJournalName()})`;
   }
 
-  /** Whether a run holds the rollout now. */
+  /** Whether a run has locked the rollout. */
   async isLocked(id: string): Promise<boolean> {
     return await this.#context.isLocked(id);
   }
@@ -184,7 +192,7 @@ export class Rollouts {
   /**
    * Asks the run of a rollout to begin no more tenants. The rollout can be resumed afterwards.
    *
-   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if no run holds the rollout.
+   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if no run has locked the rollout.
    */
   async stop(id: string): Promise<void> {
     if (!(await this.isLocked(id))) {
@@ -200,7 +208,7 @@ export class Rollouts {
   /**
    * Abandons an unfinished rollout. It can't be resumed afterwards, and no longer blocks other rollouts.
    *
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if a run holds the rollout.
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if a run has locked the rollout.
    */
   async abandon(id: string): Promise<void> {
     const { journal, commands } = this;
@@ -222,7 +230,7 @@ export class Rollouts {
   }
 
   /**
-   * Abandons a rollout of another journal, by the lock that it left beside the stacks.
+   * Abandons a rollout of another journal, by the lock that it stored next to the stacks.
    *
    * @param file the targets file, which determines the state backend.
    * @returns the number of stacks in which the effect of the rollout is unknown. Undefined if there is no such rollout.
@@ -232,14 +240,14 @@ export class Rollouts {
     return await locks.abandonForeign(id);
   }
 
-  /** Lists the unfinished rollouts that this journal doesn't know, by the locks that they left beside the stacks. */
+  /** Lists the unfinished rollouts that this journal doesn't know, by their locks next to the stacks. */
   async listForeignLocks(file: string): Promise<readonly (RolloutLock | UnreadableLock)[]> {
     using locks = this.#context.openLocks(readStackSource(file));
     return await locks.listForeignLocks();
   }
 
   /**
-   * Finds a rollout by its id or the beginning of its id. Without an id, finds the newest one that suits the purpose.
+   * Finds a rollout by its id or the beginning of its id. Without an id, finds the newest one that matches the purpose.
    *
    * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
    */
@@ -267,7 +275,10 @@ function hasContent(file: string, content: Uint8Array): boolean {
   }
 }
 
-/** The location of the stacks according to a targets file. Without key variables if the file is missing or invalid. */
+/**
+ * Returns the location of the stacks according to a targets file. Without key variables if the file is missing or
+ * invalid.
+ */
 function readStackSource(file: string): Pick<RolloutSpec, "source" | "keyVariables"> {
   try {
     return { source: file, keyVariables: getKeyVariables(readTargets(file).targets) };

@@ -27,7 +27,7 @@ export interface WorkerOptions {
   readonly log: (line: string) => void;
   /** Stops the worker from beginning more tenants. Tenants in progress are finished. */
   readonly stopping: AbortSignal;
-  /** Ends the worker immediately. Other workers take over the tenants in progress. */
+  /** Ends the worker immediately. Other workers continue the tenants in progress. */
   readonly aborted: AbortSignal;
 }
 
@@ -113,7 +113,7 @@ export async function runWorker({
   }
 }
 
-/** The state's name in reports. */
+/** Formats the state's name for reports. */
 function formatOutcome(state: TenantState): string {
   return state === "done" ? "changed" : state;
 }

@@ -96,7 +96,7 @@ function findCaller(store: Store, context: Context): Caller | undefined {
   return key === undefined ? undefined : store.tenants.findCaller(key);
 }
 
-/** @throws Refusal 401 (reference, "Authentication"). */
+/** @throws SandboxHttpError 401 (reference, "Authentication"). */
 function requireCaller(caller: Caller | undefined): Caller {
   if (caller === undefined)
     throw new SandboxHttpError(401, "the X-Api-Key header is missing or holds no valid API key");
@@ -110,7 +110,7 @@ async function readRequest(context: Context): Promise<ServiceRequest> {
   try {
     body = text === "" ? undefined : JSON.parse(text);
   } catch {
-    // requireJson reports this if the route needs a body.
+    // `requireJson` reports this if the route needs a body.
   }
   return { method: req.method, path: getPath(context), query: { ...req.query() }, body };
 }

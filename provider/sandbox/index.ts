@@ -157,7 +157,7 @@ function randomId(): string {
 /** Runs before a data file is created. */
 function assertPort(port: number): void {
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return;
-  throw new SandboxError("ERR_SANDBOX_PORT", `${port} is no port: give a whole number from 0 to 65535.`);
+  throw new SandboxError("ERR_SANDBOX_PORT", `${port} isn't a valid port: give a whole number from 0 to 65535.`);
 }
 
 /** Resolves once the server accepts connections. */

@@ -32,7 +32,7 @@ export class RateLimiter {
   /**
    * Takes a token for one request.
    *
-   * @throws Refusal 429 if no token is left.
+   * @throws SandboxHttpError 429 if no token is left.
    */
   take(tenantId: number, now: Date): void {
     const { perSecond, burst } = this.#limit;

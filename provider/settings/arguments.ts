@@ -7,16 +7,19 @@ import { describeRisks } from "./risk";
 import { canonicalizeComment, findHarmfulText, isPrintable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
-/** One reason why arguments can't be accepted, on the argument it is about. */
+/** One reason why arguments are invalid, and the argument that it concerns. */
 export interface ArgumentFailure {
   readonly property: string;
   readonly reason: string;
 }
 
-/** Arguments as they arrive from a program: any of them may be wrong, and in a preview any may be {@link UNKNOWN}. */
+/** The arguments as a program passes them. Any of them may be invalid, and in a preview any may be {@link UNKNOWN}. */
 export type RawArguments = Readonly<Record<string, unknown>>;
 
-/** Why a comment can't be accepted: it could do something where it is printed. Undefined when it can. */
+/**
+ * Returns why a comment is invalid: a program that prints it could interpret part of it as a command. Undefined if it
+ * is valid.
+ */
 export function validateComment(text: string): string | undefined {
   const harmfulText = findHarmfulText(text);
   if (harmfulText === undefined) return undefined;
@@ -56,7 +59,7 @@ export const allowDenyEntryArguments = z.strictObject({
   value: entryValue,
   entryType: z
     .enum(ENTRY_TYPES, { error: (issue) => describeExpected(issue.input, formatAllowedValues(ENTRY_TYPES)) })
-    .describe("What the value is. Inferred from it when left out.")
+    .describe("The type of the value. Inferred from it when left out.")
     .optional(),
   verdictScope: z
     .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
@@ -64,7 +67,7 @@ export const allowDenyEntryArguments = z.strictObject({
       error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
     })
     .refine(isPrintable, {
-      error: (issue) => `is ${quote(issue.input)}, which holds what is no text; take it out`,
+      error: (issue) => `is ${quote(issue.input)}, which holds something other than text; remove it`,
     })
     .min(1, `is empty; write "global" or "graymail", or leave it out for "${DEFAULT_VERDICT_SCOPE}"`)
     .describe(`Which verdicts the entry overrides. "${DEFAULT_VERDICT_SCOPE}" when left out.`)
@@ -72,7 +75,7 @@ export const allowDenyEntryArguments = z.strictObject({
   comment,
   adopt: z
     .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
-    .describe("Whether an entry that exists with other arguments is taken over and changed.")
+    .describe("Whether an entry that exists with other arguments is adopted and changed.")
     .optional(),
   acceptRisk: printableText
     .refine(isMeaningfulText, "is empty; say why the risk is accepted, or leave it out")
@@ -80,15 +83,17 @@ export const allowDenyEntryArguments = z.strictObject({
     .optional(),
 });
 
-/** By what entries are chosen, where they are listed. */
+/** The filter for listing entries. */
 export const allowDenyEntryQuery = allowDenyEntryArguments.pick({ list: true }).partial();
 
-/** Whether a text says anything: invisible characters alone don't. */
+/** Whether a text contains a letter or a digit. */
 export function isMeaningfulText(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(text);
 }
 
-/** What deleting a VIP does: write the service's lasting exclusion, or only forget the resource. */
+/**
+ * The effects of deleting a VIP: write the service's permanent exclusion, or only remove the resource from the state.
+ */
 export const ON_DELETE = ["exclude", "keep"] as const;
 
 /** The arguments of one VIP employee (reference, section VIP employees). */
@@ -99,35 +104,35 @@ export const vipEmployeeArguments = z.strictObject({
     .enum(ON_DELETE, {
       error: (issue) => `must be ${formatAllowedValues(ON_DELETE)}, not ${quote(issue.input)}`,
     })
-    .describe('What deleting does: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
+    .describe('The effect of deleting it: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
     .optional(),
 });
 
 /** The complete arguments of an allow/deny entry. */
 export type AllowDenyEntryInputs = Complete<typeof allowDenyEntryArguments, "entryType" | "verdictScope">;
 
-/** Arguments of a VIP employee after check. */
+/** The checked arguments of a VIP employee. */
 export type VipEmployeeInputs = Complete<typeof vipEmployeeArguments, never>;
 
-/** Arguments as their schema has them, of which the named ones are never left out. */
+/** The arguments of a schema, with the named ones required. */
 type Complete<Schema extends z.ZodObject, Name extends keyof z.infer<Schema>> = Readonly<
   Omit<Exact<z.infer<Schema>>, Name> & Required<Pick<Exact<z.infer<Schema>>, Name>>
 >;
 
-/** What is left out is absent, not undefined. */
+/** Optional properties are absent, never undefined. */
 type Exact<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
 export interface CheckedArguments {
-  /** The arguments without what is empty. Holds {@link UNKNOWN} where the given ones did. */
+  /** The arguments without empty ones. Contains the same {@link UNKNOWN} values as the input. */
   readonly inputs: Record<string, unknown>;
-  /** Every reason at once; empty when the arguments are good. */
+  /** All reasons at once. Empty if the arguments are valid. */
   readonly failures: readonly ArgumentFailure[];
 }
 
 /**
- * Checks the arguments of an allow/deny entry. What is left out stays out, so that state stays small.
+ * Checks the arguments of an allow/deny entry. Omitted arguments stay omitted, so that the state stays small.
  *
- * @param ownDomains the tenant's own domains, where they are known, to refuse what is risky with them.
+ * @param ownDomains the tenant's own domains, if known. They are needed to reject risky entries.
  */
 export function checkAllowDenyEntry(raw: RawArguments, ownDomains?: OwnDomains): CheckedArguments {
   const { inputs, failures } = checkEntryArguments(raw, allowDenyEntryArguments);
@@ -141,7 +146,7 @@ export function checkAllowDenyEntry(raw: RawArguments, ownDomains?: OwnDomains):
   return { inputs, failures };
 }
 
-/** Checks what the arguments of an entry are, and not what they mean. */
+/** Checks the form of an entry's arguments, but not its risks. */
 export function checkEntryArguments(
   raw: RawArguments,
   schema: z.ZodObject,
@@ -162,7 +167,7 @@ export function checkEntryArguments(
   return { inputs, failures };
 }
 
-/** The arguments of an allow/deny entry with what may be left out: the type is inferred, the scope has a default. */
+/** Completes the arguments of an allow/deny entry: the type is inferred, and the scope has a default. */
 export function completeAllowDenyEntry(inputs: RawArguments): AllowDenyEntryInputs {
   const { value } = inputs;
   const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
@@ -179,7 +184,7 @@ export function checkVipEmployee(raw: RawArguments, schema: z.ZodObject = vipEmp
   return { inputs: omitEmpty(raw), failures: validateArguments(schema, raw) };
 }
 
-/** Every reason why arguments are not what the schema says, each on its property. What is not known yet passes. */
+/** Returns every mismatch between arguments and their schema, each with its property. Unknown values pass. */
 export function validateArguments(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
   const result = schema.safeParse(omitEmpty(raw));
   if (result.success) return [];
@@ -200,7 +205,7 @@ function isUnknownAt(raw: unknown, path: readonly PropertyKey[]): boolean {
   return current === UNKNOWN;
 }
 
-/** A path as Pulumi writes one. */
+/** Formats a path in Pulumi's syntax. */
 function formatPath(path: readonly PropertyKey[]): string {
   return path
     .map((step, index) => (typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${String(step)}`))
@@ -215,13 +220,13 @@ function describeUnknownArgument(key: string, schema: z.ZodObject): string {
     : `is not an argument; write ${suggestion}`;
 }
 
-/** Leaves out what is null, undefined or an empty comment, so that they are the same as not written. */
+/** Removes null, undefined and an empty comment, so that they count as omitted. */
 export function omitEmpty(raw: RawArguments): Record<string, unknown> {
   const isPresent = ([key, value]: [string, unknown]): boolean =>
     value !== undefined &&
     value !== null &&
     !(key === "comment" && typeof value === "string" && canonicalizeComment(value) === "");
-  // Not by assignment: a key named __proto__ must stay a key.
+  // Not an assignment, because a key named `__proto__` must stay a key.
   return Object.fromEntries(Object.entries(raw).filter(isPresent));
 }
 
@@ -236,7 +241,7 @@ function describeExpected(input: unknown, expected: string): string {
     : `must be ${expected}, not ${quote(input)}`;
 }
 
-/** The values to choose from, for a message. */
+/** Formats the allowed values for a message. */
 export function formatAllowedValues(values: readonly string[]): string {
   const quoted = values.map((value) => `"${value}"`);
   return [...quoted.slice(0, -2), quoted.slice(-2).join(" or ")].join(", ");

@@ -1,39 +1,43 @@
 /**
- * Values that this package assumes where the service's reference says "not shown", and limits that the reference gives.
- * `docs/reference/assumptions.md` lists them, and those that are no values, such as which entry decides.
+ * Values that this package assumes because the service's reference says "not shown", and limits that the reference
+ * gives. `docs/reference/assumptions.md` lists them, and also assumptions that aren't values, for example about
+ * precedence.
  */
 
-/** The three kinds of allow/deny entry, by the names that go over the wire. */
+/** The three types of allow/deny entries, by their wire names. */
 export const ENTRY_TYPES = ["domain", "ip", "email_address"] as const;
 
-/** The two lists. The list is always sent on create, and always asked for when reading. */
+/** The two lists. Every create sends the list, and every read requests it. */
 export const ENTRY_LISTS = ["allow", "deny"] as const;
 
-/** The verdict scopes known today. Others are carried as they are. */
+/** The known verdict scopes. Others are passed through unchanged. */
 export const KNOWN_VERDICT_SCOPES = ["global", "graymail"] as const;
 
-/** The scope of an entry that does not say one. */
+/** The scope of an entry without one. */
 export const DEFAULT_VERDICT_SCOPE = "global";
 
-/** The largest page the two settings lists give (reference, section Limits). */
+/** The maximum page size of the two settings lists (reference, section Limits). */
 export const SETTINGS_PAGE_SIZE = 200;
 
-/** The most addresses one removal of VIPs takes (reference, section Limits). */
+/** The maximum number of addresses in one removal of VIPs (reference, section Limits). */
 export const MAX_VIP_REMOVALS = 1000;
 
-/** The most addresses one addition of VIPs takes. The reference does not say; a removal takes as many. */
+/**
+ * The maximum number of addresses in one addition of VIPs. The reference doesn't give it, so it is assumed to be the
+ * same as for a removal.
+ */
 export const MAX_VIP_ADDITIONS = 1000;
 
 /**
- * How long after a write the lists may still show the state before it, in milliseconds. What the service said to a write counts
- * for that long, and a list that contradicts it, or misses what an earlier run wrote, is read again.
+ * How long after a write the lists may still show the previous state, in milliseconds. During that time, the response
+ * to the write takes precedence. A list that contradicts it, or lacks what an earlier run wrote, is refetched.
  */
 export const LIST_LAG_MS = 3_000;
 
-/** The statuses that mean too many requests. */
+/** The statuses for too many requests. */
 export const RATE_LIMIT_STATUSES: readonly number[] = [429];
 
-/** The verdicts of a threat known today; any other is read as it is. */
+/** The known verdicts of a threat. Others are passed through unchanged. */
 export const KNOWN_VERDICTS = [
   "unknown",
   "spam",
@@ -46,16 +50,19 @@ export const KNOWN_VERDICTS = [
   "no_analysis",
 ] as const;
 
-/** The name of the parameter that tells users from groups among the top targeted entities. */
+/** The parameter that distinguishes users from groups among the top targeted entities. */
 export const ENTITY_TYPE_PARAMETER = "entity_type";
 
-/** The largest page of the threat list (reference, section Limits). How a page size is asked for is not shown. */
+/**
+ * The maximum page size of the threat list (reference, section Limits). The reference doesn't show how to request a
+ * page size.
+ */
 export const THREAT_PAGE_SIZE = 100;
 
-/** What an entry's value is. */
+/** The type of an entry's value. */
 export type EntryType = (typeof ENTRY_TYPES)[number];
 /** The allow list or the deny list. */
 export type List = (typeof ENTRY_LISTS)[number];
 
-/** A verdict scope: the known ones complete in an editor, any other is accepted. */
+/** A verdict scope. Editors complete the known ones, and any other is accepted. */
 export type VerdictScope = (typeof KNOWN_VERDICT_SCOPES)[number] | (string & {});

@@ -18,7 +18,7 @@ export function isSameComment(one: string | undefined, other: string | undefined
   return one === other || toComparisonText(one) === toComparisonText(other);
 }
 
-/** Whether two texts of a keyed list are equivalent. White space in comments may differ. */
+/** Whether two texts of an encoded list are equivalent. White space in comments may differ. */
 export function isSameListText(one: string, other: string): boolean {
   return one === other || toComparisonText(one) === toComparisonText(other);
 }

@@ -1,6 +1,6 @@
 import { SAMPLE_SIZE, SMALL_SAMPLE_SIZE, type TenantIdentity } from "./identity-hash";
 
-/* How the samples of two readings are compared. What follows from it is decided in tenant-identity.ts alone. */
+/* Compares the samples of two readings. Only tenant-identity.ts draws conclusions from the result. */
 
 /** Compares the VIPs of two readings. Undefined if VIPs were not read on one side, or neither side has any. */
 export function compareVips(

@@ -16,7 +16,7 @@ import { canonicalizeComment, percentEncodeUnprintable, sanitizeLine } from "./t
  */
 export type EncodedList = Readonly<Record<string, string>>;
 
-/** One entry of a keyed list, with each value in canonical form. No text is empty. */
+/** One entry of an encoded list, with each value in canonical form. No text is empty. */
 export interface ListedEntry extends Omit<AllowDenyEntryInputs, "adopt"> {
   readonly unknown?: UnknownFields;
 }
@@ -24,7 +24,7 @@ export interface ListedEntry extends Omit<AllowDenyEntryInputs, "adopt"> {
 /** Fields that this release doesn't know, by their names between brackets. */
 export type UnknownFields = Readonly<Record<string, string>>;
 
-/** One member of a keyed VIP list, with each value in canonical form. */
+/** One member of an encoded VIP list, with each value in canonical form. */
 export interface ListedVip extends Omit<VipEmployeeInputs, "onDelete"> {
   readonly unknown?: UnknownFields;
 }
@@ -69,7 +69,9 @@ export function encodeEntryKey(entry: {
   return escapeKeyPart(value) + (qualifiers.length === 0 ? "" : ` (${qualifiers.join(", ")})`);
 }
 
-/** Returns what identifies an entry apart from its id. A service may hold a value once per list and scope. */
+/**
+ * Returns the properties that identify an entry apart from its id. A service may hold a value once per list and scope.
+ */
 export function buildEntryDeclarationKey(entry: {
   readonly list: string;
   readonly value: string;

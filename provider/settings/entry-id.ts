@@ -33,7 +33,7 @@ function classifyPart(part: string): PartKind {
   return isUnique ? "unique" : "unclear";
 }
 
-/** Returns the average share of the most frequent character in each position. */
+/** Returns the average frequency of the most common character in each position. */
 function computeCommonShare(parts: readonly string[]): number {
   const length = Math.max(...parts.map((part) => part.length));
   const padded = parts.map((part) => part.padStart(length, "0"));

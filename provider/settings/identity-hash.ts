@@ -2,7 +2,10 @@ import * as crypto from "node:crypto";
 import { canonicalizeMailbox } from "./entry-value";
 import type { RowHistory } from "./row-history";
 
-/* What is kept of a reading of a tenant: hashes, which are stored in journals and states. How they are made never changes. */
+/*
+ * The stored form of a tenant's reading: hashes, which journals and stack states contain. The hash functions must never
+ * change.
+ */
 
 /** The fields of an allow/deny entry that identify it. */
 export interface IdentifyingEntry {

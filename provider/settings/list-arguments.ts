@@ -36,7 +36,7 @@ import { describeRisks } from "./risk";
 import { canonicalizeComment, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
-/** What every list takes beside its content. */
+/** The arguments that all lists share, in addition to their content. */
 export interface ListOptions extends RemovalLimits {
   readonly mode?: ListMode;
   readonly ignore?: readonly string[];
@@ -70,9 +70,11 @@ const wholeNumberSchema = z
   .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
 
 const listOptions = {
-  ignore: patternsSchema.describe("What is never touched, whatever the mode, unless it is declared.").optional(),
+  ignore: patternsSchema
+    .describe("Entries that are never touched, whatever the mode, unless they are declared.")
+    .optional(),
   protect: patternsSchema
-    .describe("What must be declared: each pattern by at least one, and none that it names may go.")
+    .describe("Entries that must be declared: each pattern by at least one, and none that it names may be removed.")
     .optional(),
   maxRemovals: wholeNumberSchema.describe("The most that one run may remove.").optional(),
   maxRemovalFraction: z
@@ -86,7 +88,7 @@ const listOptions = {
     .optional(),
 };
 
-/** The content of a list is read element by element, so that every mistake is told at its place. */
+/** The content of a list is parsed element by element, so that every mistake is reported with its place. */
 const contentSchema = z.unknown().optional();
 
 /** The arguments of a whole allow/deny list (reference, section Allow/deny list). */
@@ -97,13 +99,13 @@ export const allowDenyListArguments = z.strictObject({
       error: (issue) => `must be ${formatAllowedValues(LIST_MODES)}, not ${quote(issue.input)}`,
     })
     .describe(
-      "What becomes of the rest: additive leaves it alone, exclusive-allows removes allow entries that are not declared, exclusive removes all that is not declared.",
+      "The handling of undeclared entries: additive leaves them, exclusive-allows removes undeclared allow entries, exclusive removes all of them.",
     )
     .optional(),
   ...listOptions,
   adopt: z
     .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
-    .describe("Whether entries that exist with other arguments are taken over and changed.")
+    .describe("Whether entries that exist with other arguments are adopted and changed.")
     .optional(),
 });
 
@@ -115,66 +117,69 @@ export const vipListArguments = z.strictObject({
       error: ({ input }) =>
         explainVipMode(input) ?? `must be ${formatAllowedValues(VIP_LIST_MODES)}, not ${quote(input)}`,
     })
-    .describe("What becomes of the rest: additive leaves it alone, exclusive removes what is not declared.")
+    .describe("The handling of undeclared VIPs: additive leaves them, exclusive removes them.")
     .optional(),
   ...listOptions,
   onDelete: z
     .enum(ON_DELETE, {
       error: (issue) => `must be "exclude" or "keep", not ${quote(issue.input)}`,
     })
-    .describe('What removing does: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
+    .describe('The effect of removing it: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
     .optional(),
 });
 
-/** What a kind of list is, for all that lists have in common. */
+/** The properties of a kind of list, for code that handles all kinds. */
 export interface ListKind {
   /** The argument that holds the content. */
   readonly property: string;
-  /** What one and several of it are called. */
+  /** The singular and plural noun for its items. */
   readonly noun: readonly [one: string, many: string];
   readonly schema: z.ZodObject;
-  /** Whether a map is the keyed list already, in the form that almost all have; for others each element is read. */
+  /** Whether a map is already an encoded list in the most common form. Otherwise each element is parsed. */
   readonly isEncoded: (contentSchema: Readonly<Record<string, unknown>>) => boolean;
-  /** Reads one element: of an array, or of a map with its key. */
+  /** Parses one element of an array, or of a map with its key. */
   readonly parseElement: (raw: unknown, key: string | undefined) => ParsedListElement;
-  /** What a pattern is held against. */
+  /** Returns the target that patterns are matched against. */
   readonly getPatternTarget: (key: string, text: string) => PatternTarget;
-  /** What one of it is called in a plan. */
+  /** The kind of its items in a plan. */
   readonly subjectKind: "entry" | "vip";
-  /** What a text says of a key, as a plan tells it; undefined for what is not there. */
+  /** Decodes the text of a key to the state that a plan shows. Undefined if there is no text. */
   readonly decodeState: (key: string, text: string | undefined) => EntryState | undefined;
-  /** How a person would call it: "deny evil.example". */
+  /** Formats an item for people: "deny evil.example". */
   readonly describe: (key: string, text: string) => string;
-  /** A key as a person may write it, in the form in which the state holds it; undefined for what names nothing. */
+  /** Converts a key as a person writes it to the form in the state. Undefined if it is invalid. */
   readonly normalizeKey: (key: string) => string | undefined;
-  /** A key, for messages. */
+  /** An example key for messages. */
   readonly exampleKey: string;
-  /** What two of one key, or of keys that exclude each other, share. */
+  /** Returns the subject of a key. Keys with the same subject are duplicates or exclude each other. */
   readonly getSubject: (key: string) => string;
-  /** What is wrong with two of one subject, if anything is; `first` and `second` are told with their places. */
+  /**
+   * Describes the conflict between two elements with the same subject. Undefined if there is none. The caller adds the
+   * place of the second element.
+   */
   readonly describeClash: (first: LocatedElement, second: LocatedElement) => string | undefined;
-  /** Why one is refused as long as nobody accepts its risk, if there is any. */
+  /** Returns why an item is rejected until somebody accepts its risk. Undefined if it has none. */
   readonly describeRisk?: (key: string, text: string, ownDomains: OwnDomains) => string | undefined;
 }
 
-/** An element that was read: its key and text, nothing yet, or what is wrong with it. */
+/** A parsed element: its key and text, unknown, or its failures. */
 export type ParsedListElement =
   | {
       readonly key: string;
       readonly text: string | typeof UNKNOWN;
-      /** The text without what is not known yet, such as a comment. */
+      /** The text without unknown parts, such as a comment. */
       readonly knownText?: string;
       readonly sourceText: string;
     }
   | typeof UNKNOWN
   | readonly ArgumentFailure[];
 
-/** What is declared, and where. */
+/** A declared element, and where it is declared. */
 export interface LocatedElement {
   readonly key: string;
   readonly text: string | typeof UNKNOWN;
   readonly location: string;
-  /** The value as it was written. */
+  /** The original text of the value. */
   readonly sourceText: string;
 }
 
@@ -258,7 +263,7 @@ function parseElementObject(raw: RawArguments, mapKey?: string): ParsedListEleme
   const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE } = inputs;
   if ([list, value, verdictScope, inputs["entryType"]].includes(UNKNOWN)) return UNKNOWN;
   const parsed = parseEntryValue(value as string);
-  // It was checked just now.
+  // The arguments were already checked.
   if (!parsed.ok) return UNKNOWN;
   const key = encodeEntryKey({
     ...parsed.value,
@@ -269,12 +274,12 @@ function parseElementObject(raw: RawArguments, mapKey?: string): ParsedListEleme
   const knownInputs = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
   const text = encodeEntry({ list: list as string, ...knownInputs });
   if (Object.keys(knownInputs).length === Object.keys(inputs).length) return { key, text, sourceText };
-  // Without the reason, it could seem that nobody accepts the risk.
+  // Without the reason, the risk would seem unaccepted.
   const isRiskKnown = inputs["acceptRisk"] !== UNKNOWN;
   return { key, text: UNKNOWN, ...(isRiskKnown ? { knownText: text } : {}), sourceText };
 }
 
-/** What is wrong with a value that stands under a key which names another one: one of the two is a slip. */
+/** Describes a value that contradicts its key. One of the two is a typing error. Undefined if they agree. */
 function describeKeyMismatch(
   key: string | undefined,
   value: unknown,
@@ -288,7 +293,7 @@ function describeKeyMismatch(
   return `is ${quote(value)}, but its key names ${quote(key)}; one of the two is a slip`;
 }
 
-/** An element as almost all are, read without a check that is made to explain every mistake. */
+/** Parses the most common form of an element, without the slower check that explains every mistake. */
 function parsePlainElement(raw: RawArguments): ParsedListElement | undefined {
   const { list, value, comment, ...rest } = raw;
   if (typeof value !== "string" || (list !== "allow" && list !== "deny")) return undefined;
@@ -354,7 +359,7 @@ export const VIP_LIST_KIND: ListKind = {
     `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`,
 };
 
-/** A member whose element is a text: a mailbox, or what a keyed list says of one. */
+/** Parses a member that is declared as text: a mailbox, or the text of an encoded list. */
 function parseMemberText(raw: string, key: string | undefined): RawArguments | readonly ArgumentFailure[] {
   if (key === undefined) return { email: raw };
   if (isUnmanaged(raw)) {

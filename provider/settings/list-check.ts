@@ -18,8 +18,8 @@ import { UNKNOWN } from "./unknown";
 const MAX_FAILURES = 100;
 
 /**
- * Checks the arguments of a whole list and converts its content to the keyed form. This is a pure function: it finds removals by comparing
- * with the previous arguments, updated by any refresh since then.
+ * Checks the arguments of a whole list and converts its content to the encoded form. This is a pure function: it finds
+ * removals by comparing with the previous arguments, updated by any refresh since then.
  *
  * @param previous the checked arguments of the previous run, if any.
  * @param ownDomains the tenant's own domains, if known. They are needed to find risky entries.
@@ -59,8 +59,8 @@ export function checkList(
 }
 
 /**
- * Returns the content of a list in its keyed form. Undefined if it has mistakes or unknown values; {@link checkList} then reports the
- * reasons.
+ * Returns the content of a list in its encoded form. Undefined if it has mistakes or unknown values; {@link checkList}
+ * then reports the reasons.
  */
 export function encodeListContent(kind: ListKind, content: unknown): EncodedList | undefined {
   const { keyed, failures } = parseContent(kind, content);

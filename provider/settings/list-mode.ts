@@ -1,14 +1,14 @@
 import type { List } from "./assumptions";
 
 /**
- * `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares
- * are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
+ * `"additive"`: adds declared entries and leaves all others alone. `"exclusive-allows"`: also removes undeclared allow
+ * entries, but no deny entries. `"exclusive"`: removes all undeclared entries.
  */
 export const LIST_MODES = ["additive", "exclusive-allows", "exclusive"] as const;
 
 export type ListMode = (typeof LIST_MODES)[number];
 
-/** `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there. */
+/** `"additive"`: adds declared VIPs and leaves all others alone. `"exclusive"`: removes all undeclared VIPs. */
 export const VIP_LIST_MODES = ["additive", "exclusive"] as const satisfies readonly ListMode[];
 
 export type VipListMode = (typeof VIP_LIST_MODES)[number];
@@ -21,26 +21,26 @@ const PRUNED_LISTS = {
 } as const satisfies Readonly<Record<ListMode, readonly (List | undefined)[]>>;
 
 /**
- * Whether a list in this mode removes an entry or a VIP that nobody declares. No other code compares modes.
+ * Whether a list in this mode removes an undeclared entry or VIP. No other code compares modes.
  *
- * @param mode as a program or a file has it; one that is missing or unknown prunes nothing.
+ * @param mode from a program or a file. A missing or unknown mode prunes nothing.
  * @param list the list that the entry is on; undefined for a VIP.
  */
 export function canPrune(mode: unknown, list: string | undefined): boolean {
   return getPrunedLists(mode).includes(list);
 }
 
-/** Whether a list in this mode removes anything that nobody declares. */
+/** Whether a list in this mode removes anything undeclared. */
 export function canPruneAny(mode: unknown): boolean {
   return getPrunedLists(mode).length > 0;
 }
 
-/** Whether one mode removes less of what nobody declares than another. */
+/** Whether one mode prunes less than another. */
 export function isLooserMode(mode: unknown, otherMode: unknown): boolean {
   return getPrunedLists(mode).length < getPrunedLists(otherMode).length;
 }
 
-/** Why a VIP list can't have a mode that an allow/deny list has; undefined for any other value. */
+/** Explains why a VIP list can't have a mode that an allow/deny list can have. Undefined for any other value. */
 export function explainVipMode(mode: unknown): string | undefined {
   const isIn = (modes: readonly string[]): boolean => modes.some((candidate) => candidate === mode);
   if (!isIn(LIST_MODES) || isIn(VIP_LIST_MODES)) return undefined;

@@ -9,7 +9,7 @@ export interface DomainName {
   readonly suffix: string;
   /** The name with look-alike characters replaced by the ASCII letters that they resemble. */
   readonly appearance: string;
-  /** The same as `looks`, without hyphens. */
+  /** Like `appearance`, without hyphens. */
   readonly bareAppearance: string;
 }
 
@@ -70,7 +70,7 @@ function isOneEditAway(one: DomainName, ownName: DomainName): boolean {
     return false;
   const isWord =
     one.bareAppearance.length === ownName.bareAppearance.length && shortest < MIN_LENGTHS.oneSubstitutionAway;
-  // Many four-letter words differ in one letter, so a different suffix rules out suspicion.
+  // Many four-letter words differ in one letter, so a different suffix means no suspicion.
   if (isWord && one.suffix !== ownName.suffix) return false;
   return isOneEdit(one.bareAppearance, ownName.bareAppearance);
 }

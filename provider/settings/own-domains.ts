@@ -76,7 +76,7 @@ export function parseOwnDomains(text: string): Parsed<readonly string[]> {
     const parsed = parseEntryValue(item);
     if (!parsed.ok) return buildParseFailure(`holds a mistake: ${parsed.reason}`);
     const { entryType, canonical } = parsed.value;
-    if (entryType !== "domain") return buildParseFailure(`holds ${quote(item)}, which is no domain`);
+    if (entryType !== "domain") return buildParseFailure(`holds ${quote(item)}, which isn't a domain`);
     if (isPublicSuffix(canonical)) {
       return buildParseFailure(`holds ${quote(item)}, below which everybody can have a domain; write your own in full`);
     }

@@ -30,7 +30,7 @@ export function parseListPattern(text: string): Parsed<Pattern> {
   if (valueText === "") return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
   const matchesRange = valueText.includes("/") ? createRangeMatcher(valueText) : undefined;
   if (valueText.includes("/") && matchesRange === undefined) {
-    return { ok: false, reason: `${quote(text)} is no range of IP addresses; write it as 192.0.2.0/24` };
+    return { ok: false, reason: `${quote(text)} isn't a range of IP addresses; write it as 192.0.2.0/24` };
   }
   const matchesValue = matchesRange ?? createValueGlob(valueText);
   const matches = (target: PatternTarget): boolean =>

@@ -33,11 +33,12 @@ export interface Removals {
 }
 
 /**
- * Checks whether a run removes too much. By default, it may remove at most 30 % of a list, or fewer than 10 items. It may never empty the
- * list. The program can set other limits.
+ * Checks whether a run removes too much. By default, it may remove at most 30 % of a list, or fewer than 10 items. It
+ * may never empty the list. The program can set other limits.
  *
  * @param previousConfirmation the `confirmRemovals` of the previous run, which was valid for that run only.
- * @returns the reason to block the run, in plain words for a person under pressure. Undefined if the run may continue.
+ * @returns the reason to block the run, in simple language for a person under pressure. Undefined if the run may
+ * continue.
  */
 export function validateRemovals(
   removals: Removals,

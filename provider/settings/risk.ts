@@ -9,7 +9,7 @@ import { quote } from "./text";
 /** A description of one kind of risky entry, for people and for tools. */
 export interface RiskKind {
   readonly title: string;
-  /** A sentence that explains why the entry is refused. */
+  /** A sentence that explains why the entry is rejected. */
   readonly why: string;
 }
 
@@ -85,7 +85,7 @@ export function risksOf({ list, value, entryType }: RiskSubject, ownDomains: Own
   return imitatedDomain === undefined ? risks : [...risks, { code: "allow-look-alike", ownDomain: imitatedDomain }];
 }
 
-/** Returns why an entry is refused until a person accepts its risk. Undefined if it has no risk. */
+/** Returns why an entry is rejected until a person accepts its risk. Undefined if it has no risk. */
 export function describeRisks(entry: RiskSubject, ownDomains: OwnDomains = NO_OWN_DOMAINS): string | undefined {
   const risks = risksOf(entry, ownDomains);
   if (risks.length === 0) return undefined;

@@ -109,7 +109,7 @@ export function countForeignRows(current: RowHistory, earlier: RowHistory): numb
   const smallest = decodeNumbers(current.smallest).map((hash, index) => [hash, seconds[index] ?? Number.NaN]);
   const bound = known.at(-1) ?? -1;
   const decided = [...oldest, ...smallest].filter((row) => isOld(row) && (row[0] ?? MAX_HASH) < bound);
-  // The earlier reading has none of the hashes below its bound but these, however full its bit set is.
+  // Below this bound, the earlier reading has only these hashes, however full its bit set is.
   const knownHashes = new Set(known);
   if (decided.length > 0) return decided.some(([hash = 0]) => knownHashes.has(hash)) ? 0 : old.length;
   const missedCount = old.filter(([hash = 0]) => !hasBit(bits, hash)).length;

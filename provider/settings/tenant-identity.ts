@@ -45,7 +45,7 @@ export class IdentityBuilder {
   #entries = 0;
   #areVipsRead = false;
 
-  /** @param earlier what is looked for among all rows. Default: nothing. */
+  /** @param earlier the identity to look for among all rows. Default: none. */
   constructor(earlier?: TenantIdentity) {
     this.#wanted = new Set(earlier === undefined ? [] : listHashes(earlier));
   }
@@ -83,8 +83,8 @@ export class IdentityBuilder {
   }
 
   /**
-   * Reduces an identity to what is still held of it, as far as it was looked for. Unlike a sample of the present rows, this doesn't depend on
-   * what was added since.
+   * Reduces an identity to the hashes that the added rows contain. Only hashes passed to the constructor are looked
+   * for. Unlike a sample of the present rows, the result doesn't depend on rows added since.
    */
   retain({ unique, counted, people, ...identity }: TenantIdentity): TenantIdentity {
     const retain = (hashes: readonly string[]): readonly string[] => hashes.filter((hash) => this.#held.has(hash));
@@ -97,7 +97,7 @@ export class IdentityBuilder {
   }
 
   /**
-   * @param baseUrl of the service.
+   * @param baseUrl the service's address.
    * @param serviceTimeMs the service's clock when the reading began, if known.
    */
   build(baseUrl: string, serviceTimeMs?: number): TenantIdentity {
@@ -158,7 +158,7 @@ export function isEmptyIdentity({ entries, people = [] }: TenantIdentity): boole
   return entries + people.length === 0;
 }
 
-/** Whether nothing of a reading can be found again, as where the service gives no dates. */
+/** Whether a reading has nothing that a later reading can match, for example because the service gives no dates. */
 export function identifiesNone(identity: TenantIdentity): boolean {
   return listHashes(identity).length === 0;
 }
@@ -168,7 +168,7 @@ export function pickVipIdentity({ address, people = [] }: TenantIdentity): Tenan
   return { address, entries: 0, unique: [], counted: [], numbers: [], dates: 0, people };
 }
 
-/** Whether two readings belong to the same tenant, judged from these two alone. */
+/** Whether two readings belong to the same tenant, without considering any others. */
 export function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolean {
   return findSameTenants(new Map([one, other].entries())).length > 0;
 }
@@ -201,9 +201,11 @@ export function isStillTenant(current: TenantIdentity, earlier: TenantIdentity):
 }
 
 /**
- * Returns whether a reading is of the tenant of an earlier one; undefined if one of them doesn't identify a tenant.
+ * Returns whether a reading belongs to the tenant of an earlier one. Undefined if one of them doesn't identify a
+ * tenant.
  *
- * @param retain reduces the earlier reading to what the tenant still holds: rows added since may have displaced it from the samples.
+ * @param retain reduces the earlier reading to what the tenant still holds, because rows added since may have displaced
+ * these hashes from the samples.
  */
 export function isTenantOfReading(
   current: TenantIdentity,
@@ -247,7 +249,7 @@ export function describeOtherTenantProof(current: TenantIdentity, earlier: Tenan
   return `${earlierText}, and now holds ${countText}`;
 }
 
-/** Removes from an identity what only the current reading of a comparison needs. */
+/** Removes the parts of an identity that only the current reading of a comparison needs. */
 export function compactIdentity({ history, ...identity }: TenantIdentity): TenantIdentity {
   return {
     ...identity,
@@ -292,7 +294,10 @@ function compareIdentities(one: TenantIdentity, other: TenantIdentity): "same" |
   return people === "some" || Math.min(one.dates, other.dates) >= MIN_DATES ? "same" : "equal";
 }
 
-/** Whether the service numbers the entries of all tenants together. In that case, no third tenant has any of these ids. */
+/**
+ * Whether the service uses one number sequence for the entries of all tenants. In that case, no third tenant has any of
+ * these ids.
+ */
 function areNumberedTogether<T>(readings: ReadonlyMap<T, TenantIdentity>, first: T, second: T): boolean {
   const one = readings.get(first);
   const numbers = one?.numbers ?? [];

@@ -25,7 +25,7 @@ export function parseTerm(text: string, today: string): Term {
   if (Number.isNaN(time) || formatUtcDay(time) !== text) {
     return {
       ok: false,
-      reason: `${quote(text)} is no term; write days as 30d, weeks as 6w, or a day as 2026-12-31`,
+      reason: `${quote(text)} isn't a valid term; write days as 30d, weeks as 6w, or a day as 2026-12-31`,
     };
   }
   if (text < today) return { ok: false, reason: `${text} is past` };

@@ -31,7 +31,7 @@ export function excerptSentences(text: string, limit: number): string {
 }
 
 function shorten(text: string, limit: number): string {
-  // A cut inside a surrogate pair would leave half a character.
+  // A cut inside a surrogate pair would leave a lone surrogate.
   return text.length > limit ? `${text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
 }
 
@@ -63,14 +63,17 @@ const HARMFUL_PATTERN = new RegExp(
 );
 
 /**
- * Makes text from outside safe to print on one line. It escapes control, format and line-breaking characters and half surrogate pairs. It
- * also escapes text that the engine or a build pipeline would treat as a command.
+ * Makes text from outside safe to print on one line. It escapes control, format and line-breaking characters and lone
+ * surrogates. It also escapes text that the engine or a build pipeline would treat as a command.
  */
 export function sanitizeLine(text: string): string {
   return text.replace(UNPRINTABLE_PATTERN, escapeCharacter);
 }
 
-/** Percent-encodes the characters that {@link sanitizeLine} escapes, so that the text can be decoded. Half a surrogate pair is lost. */
+/**
+ * Percent-encodes the characters that {@link sanitizeLine} escapes, so that the text can be decoded. Lone surrogates
+ * are lost.
+ */
 export function percentEncodeUnprintable(text: string): string {
   return text.toWellFormed().replace(UNPRINTABLE_PATTERN, encodeURIComponent);
 }

@@ -6,23 +6,24 @@ export interface BatchMember<Answer> {
   readonly item: string;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
-  /** The deadlines of its callers; undefined for a caller without one. */
+  /** The deadlines of its callers. Undefined for a caller without one. */
   readonly deadlines: readonly (Deadline | undefined)[];
 }
 
 export interface BatcherOptions<Answer> {
-  /** What is asked for twice is asked for once: the same key is the same thing. */
+  /** Returns the key of an item. Items with the same key are sent once. */
   readonly getKey: (item: string) => string;
-  /** The most members of a batch. */
+  /** The maximum number of members in a batch. */
   readonly maxSize: number;
-  /** Sends a batch and settles its members; if it throws, the remaining members are rejected. */
+  /** Sends a batch and settles its members. If it throws, the remaining members are rejected. */
   readonly send: (batch: ReadonlyMap<string, BatchMember<Answer>>) => Promise<void>;
   readonly scheduleBatch: ScheduleBatch;
 }
 
 /**
- * Collects concurrent requests and sends them in as few batches as possible. While batches are in flight, new requests collect
- * for the next ones. A batch leaves out expired requests; a batch in flight is abandoned when all its members have expired.
+ * Collects concurrent requests and sends them in as few batches as possible. While batches are in flight, new requests
+ * collect for the next ones. A batch omits expired requests. A batch in flight is abandoned when all its members have
+ * expired.
  */
 export class Batcher<Answer> {
   readonly #options: BatcherOptions<Answer>;
@@ -34,7 +35,7 @@ export class Batcher<Answer> {
     this.#options = options;
   }
 
-  /** The answer for what is asked, out of the batch that it goes in. */
+  /** Adds an item to the next batch. Returns the answer for it. */
   submit(item: string): Promise<Answer> {
     const key = this.#options.getKey(item);
     const waitingMember = this.#waitingMembers.get(key) ?? createMember<Answer>(item);
@@ -72,12 +73,12 @@ export class Batcher<Answer> {
   }
 }
 
-/** Whether any caller of the request still has time. */
+/** Whether any caller of the request has not reached its deadline. */
 export function hasActiveCaller({ deadlines }: Pick<BatchMember<never>, "deadlines">): boolean {
   return deadlines.some((deadline) => deadline?.isExpired() !== true);
 }
 
-/** The bound of what is sent for several: as long as one of them wants it. */
+/** Combines the deadlines of several members. The result expires when all of them have expired. */
 function combineDeadlines(members: readonly Pick<BatchMember<never>, "deadlines">[]): Deadline | undefined {
   const deadlines = members.flatMap((member) => member.deadlines);
   if (deadlines.every((deadline) => deadline === undefined)) return undefined;

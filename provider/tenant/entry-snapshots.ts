@@ -18,9 +18,9 @@ import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 /** The snapshots of the allow list and the deny list. */
 export class EntrySnapshots {
   readonly #snapshots: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
-  /** The ids that were removed. */
+  /** The ids of removed entries. */
   readonly #removedIds = new Set<string>();
-  /** The latest readings that show no row on both lists; own writes don't change that. */
+  /** The latest reads in which no row is on both lists. Own writes don't change that. */
   #disjointLists: readonly Rows<AllowDenyEntryRow>[] = [];
 
   constructor(
@@ -50,7 +50,7 @@ export class EntrySnapshots {
     return this.getAllCached(id)[0];
   }
 
-  /** The row of an id as each list shows it: on both, one of them lags. */
+  /** Returns the rows of an id from both lists. If both show it, one of them is stale. */
   getAllCached(id: string): readonly AllowDenyEntryRow[] {
     return this.#getBoth().flatMap((snapshot) => snapshot.getCached(id) ?? []);
   }
@@ -115,8 +115,8 @@ export class EntrySnapshots {
   }
 
   /**
-   * Refetches lists that show one row on both, since an earlier run may have moved it and one of the two lags. They still show it if
-   * that outlasts the lag budget.
+   * Refetches lists that both show the same row, because an earlier run may have moved it and one of the two may be
+   * stale. Returns lists with the overlap if it persists longer than lists can lag.
    */
   async #resolveOverlap(readLists: readonly Rows<AllowDenyEntryRow>[]): Promise<readonly Rows<AllowDenyEntryRow>[]> {
     let lists = readLists;
@@ -158,7 +158,7 @@ export class EntrySnapshots {
     return this.#removedIds.has(id);
   }
 
-  /** Records that the service doesn't know an entry. Later readings show whether it is gone. */
+  /** Records that the service doesn't know an entry. Later reads show whether it is gone. */
   forget(id: string): void {
     for (const list of ENTRY_LISTS) this.#snapshots[list].forget(id);
   }
@@ -170,7 +170,7 @@ export class EntrySnapshots {
 
 type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
 
-/** Whether a list shows an entry as it was written. */
+/** Whether a list shows an entry as written. */
 function isSameEntry(listed: AllowDenyEntryRow | undefined, written: AllowDenyEntryRow): boolean {
   return listed !== undefined && isSameRow(ENTRY_FIELD_DEFINITIONS, listed, written);
 }

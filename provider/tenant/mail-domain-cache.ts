@@ -2,7 +2,7 @@ import type { SettingsClient, VipEmployeeRow } from "../client";
 import { collectMailDomains, type MailDomains } from "../settings/mail-domains";
 import type { Snapshot } from "./snapshot";
 
-/** So many VIPs are enough to see whose mailboxes a tenant has. */
+/** The number of VIPs that is enough to determine the tenant's mail domains. */
 const SAMPLE_SIZE = 100;
 
 export class MailDomainCache {
@@ -15,7 +15,7 @@ export class MailDomainCache {
     this.#vips = vips;
   }
 
-  /** Reads the people from the VIP snapshot if one exists or is about to be read, otherwise from one page. */
+  /** Reads the mail domains from the VIP snapshot if one exists or is about to be read, otherwise from one page. */
   async read({ isRead }: { readonly isRead: boolean }): Promise<MailDomains> {
     if (isRead) await this.#vips.getRows();
     const cached = this.getCached();
@@ -27,7 +27,7 @@ export class MailDomainCache {
     );
   }
 
-  /** Returns the people of the latest VIP snapshot, if there is one. Sends no request. */
+  /** Returns the mail domains of the latest VIP snapshot, if there is one. Sends no request. */
   getCached(): MailDomains | undefined {
     const rows = this.#vips.getLatestRows();
     if (rows === undefined) return undefined;

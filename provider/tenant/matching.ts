@@ -84,12 +84,12 @@ export function selectEffectiveRow(rows: readonly VipEmployeeRow[], email: strin
   return rows.toSorted((one, other) => getRank(one) - getRank(other)).at(-1);
 }
 
-/** Whether a VIP was added or edited by a person; otherwise only automatic detection lists it. */
+/** Whether a VIP was added or edited by a person. Otherwise only automatic detection lists it. */
 export function isStoredRow(row: VipEmployeeRow): boolean {
   return Boolean(row.added_by || row.comment);
 }
 
-/** Whether a row comes from automatic detection alone; false if the service marks it otherwise. */
+/** Whether a row comes from automatic detection alone. False if the service marks it otherwise. */
 export function isAutoDetected(row: VipEmployeeRow): boolean {
   return !isStoredRow(row) && row.source !== "manual";
 }

@@ -1,11 +1,11 @@
-/** Tracks writes and removals in progress, so others can wait for them. */
+/** Tracks writes and removals in progress, so that others can wait for them. */
 export class OngoingWrites {
-  /** The last write of each entry that is under way, by id. */
+  /** The last write in progress of each entry, by id. */
   readonly #writesById = new Map<string, Promise<unknown>>();
-  /** What is being removed right now, by id or mailbox: who asks for it is told when that is done. */
+  /** The removals in progress, by id or mailbox. */
   readonly #removals = new Map<string, Promise<unknown>>();
 
-  /** Serializes writes to one entry, since the second depends on the result of the first. */
+  /** Serializes writes to one entry, because the second depends on the result of the first. */
   async runInSequence<T>(id: string, write: () => Promise<T>): Promise<T> {
     const previousWrite = this.#writesById.get(id);
     const currentWrite = previousWrite === undefined ? write() : previousWrite.then(write, write);
@@ -17,7 +17,7 @@ export class OngoingWrites {
     }
   }
 
-  /** Removes something, and has it noted until it is known what came of it. */
+  /** Runs a removal, and tracks it until it settles. */
   async trackRemoval<T>(key: string, removeNow: () => Promise<T>): Promise<T> {
     const removal = removeNow().finally(() => this.#removals.delete(key));
     this.#removals.set(key, removal);

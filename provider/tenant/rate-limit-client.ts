@@ -1,17 +1,24 @@
 import { connect, type Socket } from "node:net";
 import type { Permits } from "../client";
 
-/** The environment variables that hold the permit socket and its token, set by the rollout that started this process. */
+/**
+ * The environment variables for the socket of the rate-limit server and the secret to access it. The rollout that
+ * started this process sets them.
+ */
 export const RATE_LIMIT_SOCKET_VARIABLE = "EMAIL_SECURITY_PERMITS";
 export const RATE_LIMIT_SECRET_VARIABLE = "EMAIL_SECURITY_PERMITS_TOKEN";
 
 /*
- * The line protocol. The client first sends a JSON array of the token and the service's address. Then `t` requests a permit and
- * `r <ms>` reports a refusal by the service. The server answers each `t` with `g <ms>`, a permit and the time it was granted,
- * or `n <reason>`, a denial with its reason as JSON. Answers come in any order, since permits are interchangeable.
+ * The line protocol. The client first sends a JSON array of the secret and the service's address. Then `t` requests a
+ * rate-limit token, and `r <ms>` reports that the service rejected a request because of its rate limit. The server
+ * answers each `t` with `g <ms>`, a token and the time it was issued, or `n <reason>`, a denial with its reason as
+ * JSON. Answers come in any order, since tokens are interchangeable.
  */
 
-/** Permits older than this, in milliseconds, are requested again: the process was suspended in between. */
+/**
+ * The maximum age of a token in milliseconds. An older one is requested again, because the process was suspended in
+ * between.
+ */
 export const STALE_TOKEN_MS = 250;
 
 /** The maximum line length for both sides, in characters. */
@@ -21,11 +28,13 @@ export const MAX_LINE_LENGTH = 8_192;
 const connections = new Map<string, RateLimitClient>();
 
 /**
- * Returns the permits of the rollout that started this process. Undefined outside a rollout: requests then need no permit.
+ * Returns the rate limiter of the rollout that started this process. Undefined outside a rollout, where requests need
+ * no token.
  *
- * Once the rollout has ended, or if the tenant is a different one, {@link Permits.take} fails immediately and permanently.
+ * Once the rollout has ended, or if the tenant is a different one, {@link Permits.take} fails immediately and
+ * permanently.
  *
- * @param baseUrl the service address that the permits are for.
+ * @param baseUrl the service address to which the tokens apply.
  */
 export function getRateLimiter(environment: NodeJS.ProcessEnv, baseUrl: string): Permits | undefined {
   const server = environment[RATE_LIMIT_SOCKET_VARIABLE];
@@ -37,7 +46,7 @@ export function getRateLimiter(environment: NodeJS.ProcessEnv, baseUrl: string):
   return tokens;
 }
 
-/** Closes this process's permit connections for the token in the environment. */
+/** Closes this process's rate-limit connections for the secret in the environment. */
 export function closeRateLimiters(environment: NodeJS.ProcessEnv): void {
   const secret = environment[RATE_LIMIT_SECRET_VARIABLE] ?? "";
   for (const [key, tokens] of connections) {
@@ -53,7 +62,7 @@ export function getMachineTimeMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
-/** Calls back for each whole line; a line that is too long ends the connection. */
+/** Calls back for each complete line. A line that is too long ends the connection. */
 export function onLines(socket: Socket, onLine: (line: string) => void): void {
   let incompleteLine = "";
   socket.setEncoding("utf8");
@@ -65,7 +74,7 @@ export function onLines(socket: Socket, onLine: (line: string) => void): void {
   });
 }
 
-/** Writes a line; lines of the same turn go out together. */
+/** Writes a line. Lines of the same event-loop turn are sent together. */
 export function writeLine(socket: Socket, line: string): void {
   if (socket.writableCorked === 0) {
     socket.cork();
@@ -112,7 +121,7 @@ class RateLimitClient implements Permits {
     const socket = connect(this.#server);
     this.#socket = socket;
     onLines(socket, (line) => this.#handleLine(line, socket));
-    // What went wrong is told by the close that comes after it.
+    // The following `close` event handles the error.
     socket.on("error", () => {});
     socket.on("close", () => this.#rejectAll());
     socket.unref();
@@ -120,7 +129,7 @@ class RateLimitClient implements Permits {
     return socket;
   }
 
-  /** Only who waits for an answer keeps the process from ending. */
+  /** Keeps the process alive only while a caller waits for an answer. */
   #requestToken(socket: Socket): void {
     socket.ref();
     writeLine(socket, "t");

@@ -2,10 +2,10 @@ import type { Rows } from "./rows";
 import type { Snapshot } from "./snapshot";
 
 /**
- * Reads a result, and refetches the lists until it is no longer doubtful, or the lists can't lag behind earlier runs any more.
- * All callers share the delays and the readings, which the process makes once.
+ * Reads a result, and refetches the lists until it is no longer doubtful, or the lists can't lag behind earlier runs
+ * any more. All callers share the delays and the reads.
  *
- * @param isDoubtful whether a write that the lists don't show yet could be why the result is as it is.
+ * @param isDoubtful whether a write that the lists don't show yet could explain the result.
  */
 export async function readConfirmed<T>(
   tenant: { refetchIfLagging(list: "entries" | "vips"): Promise<boolean> },
@@ -21,10 +21,10 @@ export async function readConfirmed<T>(
 
 /** How to confirm that a row is missing, or differs from the state. */
 export interface ConfirmOptions<Row> {
-  /** Whether a state or a person says that the row exists, so a list without it may lag. Default: true. */
+  /** Whether the state or the user says that the row exists, so that a list without it may be stale. Default: true. */
   readonly isExpected?: boolean;
   /**
-   * Whether a row matches the state. If not, the list may still show it as it was before the last write. Default: every row
+   * Whether a row matches the state. If not, the list may still show the row before the last write. Default: every row
    * matches.
    */
   readonly matchesState?: (row: Row) => boolean;

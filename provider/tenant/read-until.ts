@@ -1,12 +1,12 @@
 import { LIST_LAG_MS } from "../settings/assumptions";
 import { realSleep, type Sleep } from "./time";
 
-/** The delay before the first refetch of a list, in milliseconds; it doubles each time. */
+/** The delay before the first refetch of a list, in milliseconds. It doubles each time. */
 export const INITIAL_BACKOFF_MS = 100;
 
 /**
- * Reads until the result is as expected, since the service's lists may lag behind its own answers. The first reading is
- * immediate; later ones back off.
+ * Reads until the result is as expected, because the service's lists may lag behind its responses. The first read is
+ * immediate. Later ones back off.
  *
  * @param sleep waits for a number of milliseconds. Default: the process's own timers.
  * @returns the last result, which may still be unexpected after {@link LIST_LAG_MS}.

@@ -1,14 +1,14 @@
 /**
- * A lock that admits either writes or readings of whole lists, any number of either at a time. Own writes between two pages
- * would shift them, and the reading would restart again and again. A waiting reading precedes writes that are requested after
- * it.
+ * A lock that admits either writes or reads of whole lists, any number of either at a time. Own writes between two
+ * pages would shift them, and the read would restart again and again. A waiting read precedes writes that are requested
+ * after it.
  */
 export class ReadWriteLock {
   #writes = 0;
   #reads = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Runs a write, after the readings that were requested before it. */
+  /** Runs a write, after the reads that were requested before it. */
   async write<T>(work: () => Promise<T>): Promise<T> {
     while (this.#reads > 0) await this.#waitForChange();
     this.#writes += 1;
@@ -20,7 +20,7 @@ export class ReadWriteLock {
     }
   }
 
-  /** Runs a reading, after the writes that began before it. */
+  /** Runs a read, after the writes that began before it. */
   async read<T>(work: () => Promise<T>): Promise<T> {
     this.#reads += 1;
     try {

@@ -1,14 +1,14 @@
 /**
- * The rows of one list by their key, and by a second name that several rows may share. A row's name takes longer to work out
- * than all else here, and whoever compares whole lists asks for none: they are worked out when the first is asked for.
+ * The rows of one list by key, and by a second name that several rows may share. Names are expensive to compute, and
+ * comparing whole lists doesn't need them. They are therefore computed on first use.
  */
 export class Rows<Row> {
   readonly #getName: ((row: Row) => string) | undefined;
   readonly #byKey = new Map<string, Row>();
-  /** The keys of each name, in the order their rows came in; almost all names have one. */
+  /** The keys of each name, in the order in which their rows were added. Almost all names have one key. */
   #byName: Map<string, string | Set<string>> | undefined;
 
-  /** @param getName Without it no row has a name. */
+  /** @param getName returns the name of a row. Default: rows have no names. */
   constructor(getName?: (row: Row) => string) {
     this.#getName = getName;
   }
@@ -17,17 +17,17 @@ export class Rows<Row> {
     return this.#byKey.get(key);
   }
 
-  /** The rows of that name, in the order they came in. */
+  /** Returns the rows with a name, in the order in which they were added. */
   getByName(getName: string): readonly Row[] {
     return this.#getKeys(getName).flatMap((key) => this.#byKey.get(key) ?? []);
   }
 
-  /** All rows, in the order their keys came in. */
+  /** Returns all rows, in the order in which their keys were added. */
   getAll(): Row[] {
     return [...this.#byKey.values()];
   }
 
-  /** Whether both have a row of the same key. */
+  /** Whether both contain a row with the same key. */
   hasKeyOf(other: Rows<Row>): boolean {
     const [smaller, larger] = this.#byKey.size < other.#byKey.size ? [this, other] : [other, this];
     for (const key of smaller.#byKey.keys()) if (larger.#byKey.has(key)) return true;
@@ -35,7 +35,7 @@ export class Rows<Row> {
   }
 
   set(key: string, row: Row): void {
-    // Of rows of one name, one that is written anew comes last: the order of the keys no longer tells that.
+    // A rewritten row comes last among those with its name, so the order of keys no longer matches.
     if (this.#byKey.has(key)) this.#unindexName(key, this.#getKeysByName());
     this.#byKey.set(key, row);
     if (this.#byName !== undefined) this.#indexName(key, row, this.#byName);
@@ -46,7 +46,7 @@ export class Rows<Row> {
     this.#byKey.delete(key);
   }
 
-  /** Takes out all rows of that name. */
+  /** Deletes all rows with a name. */
   deleteByName(getName: string): void {
     for (const key of this.#getKeys(getName)) this.delete(key);
   }

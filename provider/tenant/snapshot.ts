@@ -7,23 +7,23 @@ import { realSleep, type Sleep } from "./time";
 
 export interface SnapshotOptions<Row> {
   readonly read: () => Promise<ListReading<Row>>;
-  /** Returns the key of a row; undefined for a row that has none and is left out. */
+  /** Returns the key of a row. Undefined for a row without one, which is omitted. */
   readonly getKey: (row: Row) => string | undefined;
-  /** Returns the secondary name of a row; several rows may share one. Default: no names. */
+  /** Returns the secondary name of a row. Several rows may share one. Default: no names. */
   readonly getName?: (row: Row) => string;
-  /** The current time in milliseconds; only differences matter. */
+  /** The current time in milliseconds. Only differences matter. */
   readonly now: () => number;
   /** Waits for a number of milliseconds. Default: the process's own timers. */
   readonly sleep?: Sleep;
-  /** Whether a reading shows a row as it was written. Default: it holds a row of that key. */
+  /** Whether a read shows a row as written. Default: it contains a row with that key. */
   readonly isShown?: (row: Row, getRows: Rows<Row>) => boolean;
-  /** Lays a written row over a later reading that does not show it yet. Default: sets it by its key. */
+  /** Applies a written row to a later read that doesn't show it yet. Default: sets it by its key. */
   readonly overlay?: (row: Row, getRows: Rows<Row>) => void;
-  /** Begins a reading once those who ask at the same time have asked. Default: in the next turn of the event loop. */
+  /** Schedules a read, so that concurrent callers can join it. Default: in the next turn of the event loop. */
   readonly scheduleRead?: (start: () => void) => void;
 }
 
-/** The rows of a list from one reading. */
+/** The rows of a list from one read. */
 export interface ListReading<Row> {
   readonly rows: readonly Row[];
   /** Whether a single response held all rows. If not, another writer's change may have shifted a row out of the pages. */
@@ -35,30 +35,30 @@ const MAX_IDLE_MS = 5_000;
 /** A snapshot expires this long after it was read, even if calls continue. */
 const MAX_AGE_MS = 60_000;
 
-/** A write by this process that no later reading has shown yet. */
+/** A write by this process that no later read has shown yet. */
 interface PendingWrite<Row> {
   readonly isShown: (getRows: Rows<Row>) => boolean;
   readonly overlay: (getRows: Rows<Row>) => void;
-  /** From then on the service's list counts, whatever it shows. */
+  /** The time from which the service's list counts, whatever it shows. */
   readonly untilMs: number;
 }
 
 /**
- * A cached list of the tenant: one full reading, shared by all callers until it expires, and updated with this process's own
- * writes.
+ * A cached list of the tenant: one full read, shared by all callers until it expires, and updated with this process's
+ * own writes.
  *
- * Concurrent callers share one reading. A write during a reading is applied to its result, because the reading may have missed
- * it. The service's list may lag behind its own answers. A write is therefore also applied to later readings, until one shows
- * it or {@link LIST_LAG_MS} has passed.
+ * Concurrent callers share one read. A write during a read is applied to its result, because the read may have missed
+ * it. The service's list may lag behind its responses. A write is therefore also applied to later reads, until one
+ * shows it or {@link LIST_LAG_MS} has passed.
  */
 export class Snapshot<Row> {
   readonly #options: SnapshotOptions<Row>;
   #latest: SnapshotRead<Row> | undefined;
   #lastUsedAt = 0;
   #currentRead: OngoingRead<Row> | undefined;
-  /** By key, or by name for a removal by name; oldest first. */
+  /** By key, or by name for a removal by name. Oldest first. */
   readonly #pendingWrites = new Map<string, PendingWrite<Row>>();
-  /** How long the list may still hide a write from before this process. */
+  /** How long the list may still lack a write from before this process started, in milliseconds. */
   #remainingLagMs = LIST_LAG_MS;
   #nextPauseMs = INITIAL_BACKOFF_MS;
   #pausedRead: Promise<void> | undefined;
@@ -67,24 +67,24 @@ export class Snapshot<Row> {
     this.#options = options;
   }
 
-  /** Returns the rows by key, from the snapshot if it is fresh, otherwise from a new reading. */
+  /** Returns the rows by key, from the snapshot if it is fresh, otherwise from a new read. */
   async getRows(): Promise<Rows<Row>> {
     return (await this.#getShared()).rows;
   }
 
-  /** Returns the rows of a reading that begins after this call. All callers that arrive during one reading share the next. */
+  /** Returns the rows of a read that begins after this call. All callers that arrive during one read share the next. */
   async refetch(): Promise<Rows<Row>> {
-    // One that has begun before this call may be older than what the caller wants to see.
+    // A read that began before this call may be too old for the caller.
     if (this.#currentRead?.hasStarted) await this.#currentRead.result.catch(() => undefined);
     return (await this.#startOrJoinRead()).rows;
   }
 
   /**
-   * Returns the shared rows, or those of a second reading if a row is missing that another writer may have shifted out of the
-   * pages. A row missing from the result is gone: two readings lack it, or one single-page reading.
+   * Returns the shared rows, or those of a second read if a row is missing that another writer may have shifted out of
+   * the pages. A row missing from the result is gone: two reads lack it, or one single-page read.
    *
-   * The previous reading counts as the second if it was in use when the shared one was requested. All callers with missing rows
-   * therefore cost at most one more reading.
+   * The previous read counts as the second if it was in use when the shared one was requested. All callers with missing
+   * rows therefore cost at most one more read.
    *
    * @param isMissing whether the rows lack what the caller looks for.
    */
@@ -98,10 +98,11 @@ export class Snapshot<Row> {
   }
 
   /**
-   * Refetches the list with backoff while it may still hide a write that was made before this process started. Concurrent
-   * callers share the delay and the reading.
+   * Refetches the list with backoff while it may still lack a write that was made before this process started.
+   * Concurrent callers share the delay and the read.
    *
-   * @returns whether it was read again. False once a reading began {@link LIST_LAG_MS} after the one before the first delay.
+   * @returns whether it was refetched. False once a read began {@link LIST_LAG_MS} after the one before the first
+   * delay.
    */
   async refetchIfLagging(): Promise<boolean> {
     if (this.#remainingLagMs <= 0) return false;
@@ -112,22 +113,22 @@ export class Snapshot<Row> {
     return true;
   }
 
-  /** Returns the rows of the latest reading with own writes since, if there is one. Sends no request. */
+  /** Returns the rows of the latest read, updated with own writes, if there is one. Sends no request. */
   getLatestRows(): Rows<Row> | undefined {
     return this.#latest?.rows;
   }
 
-  /** One row of them. */
+  /** Returns a row of the latest read by key, like {@link getLatestRows}. */
   getCached(getKey: string): Row | undefined {
     return this.#latest?.rows.get(getKey);
   }
 
-  /** The same for all rows of a name. */
+  /** Returns the rows of the latest read by name, like {@link getLatestRows}. */
   getCachedByName(getName: string): readonly Row[] {
     return this.#latest?.rows.getByName(getName) ?? [];
   }
 
-  /** Applies an own write to the readings: the row as the service answered. */
+  /** Applies an own write to the reads: the row from the service's response. */
   put(row: Row): void {
     const getKey = this.#options.getKey(row);
     if (getKey === undefined) return;
@@ -139,7 +140,7 @@ export class Snapshot<Row> {
     });
   }
 
-  /** Lays an own removal over the readings. */
+  /** Applies an own removal to the reads. */
   drop(getKey: string): void {
     this.remove(getKey);
     this.#addPendingWrite(getKey, {
@@ -148,7 +149,7 @@ export class Snapshot<Row> {
     });
   }
 
-  /** The same for a removal of all that has a name. */
+  /** Applies an own removal of all rows with a name to the reads. */
   dropByName(getName: string): void {
     this.#applyToReads((getRows) => getRows.deleteByName(getName));
     this.#addPendingWrite(getPendingNameKey(getName), {
@@ -158,8 +159,8 @@ export class Snapshot<Row> {
   }
 
   /**
-   * Takes a row out that the service doesn't know. That is its answer to one request, so the row counts as gone only once a
-   * later reading misses it too.
+   * Removes a row that the service doesn't know. Only one response says so. The row therefore counts as gone only once
+   * a later read lacks it too.
    */
   forget(getKey: string): void {
     this.remove(getKey);
@@ -167,13 +168,13 @@ export class Snapshot<Row> {
     if (this.#currentRead?.hasStarted) this.#currentRead.isAsRead = false;
   }
 
-  /** Takes a row out. Later readings count as they are. */
+  /** Removes a row from the snapshot. Later reads may show it again. */
   remove(getKey: string): void {
     this.#pendingWrites.delete(getKey);
     this.#applyToReads((getRows) => getRows.delete(getKey));
   }
 
-  /** What has this name may be there again: later readings count as they are. */
+  /** Discards a removal by name, because rows with this name may exist again. Later reads count unchanged. */
   clearRemoval(getName: string): void {
     this.#pendingWrites.delete(getPendingNameKey(getName));
   }
@@ -185,7 +186,8 @@ export class Snapshot<Row> {
     await sleep(pauseMs);
     await this.refetch();
     this.#nextPauseMs *= 2;
-    // A long list takes a while to read: then fewer readings are enough. Of a page, a busy machine doesn't change their number.
+    // A long list takes a while to read, so fewer reads are enough. For a single page, the read time doesn't count: a
+    // busy machine must not change the number of reads.
     const spentMs = this.#latest?.isSinglePage ? 0 : (this.#latest?.startedAt ?? startedAt) - startedAt;
     this.#remainingLagMs -= Math.max(pauseMs, spentMs);
   }
@@ -196,7 +198,7 @@ export class Snapshot<Row> {
       if (untilMs > now) break;
       this.#pendingWrites.delete(oldestKey);
     }
-    // The last write of a key counts, and stands where the newest ones do.
+    // The last write of a key wins, and moves to the end because the map is ordered by age.
     this.#pendingWrites.delete(getKey);
     this.#pendingWrites.set(getKey, { ...write, untilMs: now + LIST_LAG_MS });
   }
@@ -204,7 +206,7 @@ export class Snapshot<Row> {
   #applyToReads(write: (getRows: Rows<Row>) => void): void {
     if (this.#latest !== undefined) write(this.#latest.rows);
     if (this.#latest?.previousRows !== undefined) write(this.#latest.previousRows);
-    // One that has yet to begin shows it, or is overlaid.
+    // A read that has not begun yet shows the write, or applies it as pending.
     if (this.#currentRead?.hasStarted) this.#currentRead.writes.push(write);
   }
 
@@ -221,7 +223,7 @@ export class Snapshot<Row> {
     return isYoung ? this.#latest : undefined;
   }
 
-  /** The reading under way, or a new one. */
+  /** Returns the result of the read in progress, or of a new one. */
   #startOrJoinRead(): Promise<SnapshotRead<Row>> {
     this.#currentRead ??= this.#startRead();
     return this.#currentRead.result;
@@ -237,7 +239,7 @@ export class Snapshot<Row> {
       .then(() => {
         currentRead.hasStarted = true;
         const pending = new Map(this.#pendingWrites);
-        // It is read for all who share it, however short the time of the first of them is.
+        // The read serves all its callers, so the first one's deadline doesn't apply.
         return runInDeadlineContext(undefined, () => this.#read(previousRows, currentRead, pending));
       })
       .finally(() => {
@@ -281,30 +283,30 @@ export class Snapshot<Row> {
 
 interface SnapshotRead<Row> {
   readonly rows: Rows<Row>;
-  /** The previous reading, if it was still in use when this one was requested. */
+  /** The previous read, if it was still in use when this one was requested. */
   readonly previousRows: Rows<Row> | undefined;
   readonly isSinglePage: boolean;
-  /** Whether no row was taken out since that the service doesn't know. */
+  /** Whether no row unknown to the service was removed since the read. */
   isAsRead: boolean;
   readonly startedAt: number;
-  /** When the previous reading ended. */
+  /** When the read ended. */
   readonly readAt: number;
 }
 
 interface OngoingRead<Row> {
   readonly result: Promise<SnapshotRead<Row>>;
-  /** The own writes meanwhile, in their order. */
+  /** The own writes during the read, in order. */
   readonly writes: ((getRows: Rows<Row>) => void)[];
   hasStarted: boolean;
   isAsRead: boolean;
 }
 
-/** Apart from the keys, which may be any text. */
+/** The prefix keeps names apart from keys, which may be any text. */
 function getPendingNameKey(getName: string): string {
   return `\u0000name ${getName}`;
 }
 
-/** Reads a list, and notes whether one response held all of it. */
+/** Reads a list, and records whether one response contained all of it. */
 export async function readListRows<Row>(
   readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
 ): Promise<ListReading<Row>> {

@@ -36,21 +36,21 @@ import type { CreatedEntry, Deletion } from "./write-results";
 
 export interface TenantCacheOptions {
   readonly client: SettingsClient;
-  /** The current time in milliseconds; only differences matter. Default: the process's own monotonic clock. */
+  /** The current time in milliseconds. Only differences matter. Default: the process's own monotonic clock. */
   readonly now?: () => number;
-  /** Waits between two readings of a lagging list. Default: the process's own timers. */
+  /** Waits between two reads of a list that may lag. Default: the process's own timers. */
   readonly sleep?: Sleep;
   /** Default: {@link scheduleBatch}. */
   readonly scheduleBatch?: ScheduleBatch;
 }
 
 /**
- * A tenant with its snapshots. All resources of a stack share this object, so one operation needs ⌈N/200⌉ requests per list,
- * however many resources read it. Own writes keep the snapshots current. Concurrent additions and removals of VIPs share
- * requests too.
+ * A tenant with its snapshots. All resources of a stack share this object, so one operation needs ⌈N/200⌉ requests per
+ * list, however many resources read it. Own writes keep the snapshots current. Concurrent additions and removals of
+ * VIPs share requests too.
  *
- * The client applies the rate limit and retries safe requests. Writes that aren't safe to retry blindly are first looked up in
- * the list ({@link resolveOutcome}).
+ * The client applies the rate limit and retries safe requests. Before other writes are retried, their outcome is looked
+ * up in the list ({@link resolveOutcome}).
  */
 export class TenantCache {
   readonly #client: SettingsClient;
@@ -109,9 +109,9 @@ export class TenantCache {
   }
 
   /**
-   * Finds an entry and confirms that it is missing. One reading may miss an entry that another writer's change shifted out of
-   * the pages, or that the lagging list doesn't show yet. So the lists are refetched until they show it, by id if it is known.
-   * Undefined means that the entry is gone. Concurrent callers share these readings.
+   * Finds an entry and confirms that it is missing. One read may miss an entry that another writer's change shifted out
+   * of the pages, or that the stale list doesn't show yet. The lists are therefore refetched until they show it, by id
+   * if it is known. Undefined means that the entry is gone. Concurrent callers share these reads.
    */
   findEntryConfirmed(
     query: EntryQuery,
@@ -120,7 +120,7 @@ export class TenantCache {
     return this.#entries.findConfirmed(query, options);
   }
 
-  /** Finds all entries of a value like {@link findEntriesByValue}. Refetches until the lists show one that a state says exists. */
+  /** Finds all entries of a value. Refetches until the lists show one that the state expects. */
   findEntriesConfirmed(
     query: EntryQuery,
     isNamed: (row: AllowDenyEntryRow) => boolean,
@@ -160,8 +160,8 @@ export class TenantCache {
   }
 
   /**
-   * Adds an entry. If the outcome is unknown, an entry that exists now is returned as one that existed before: somebody else
-   * may have created it, so the caller must compare it.
+   * Adds an entry. If the outcome is unknown and the entry exists now, it is returned as one that existed before.
+   * Somebody else may have created it, so the caller must compare it.
    */
   async createEntry(entry: NewEntry & { readonly verdict_scope: string }): Promise<CreatedEntry> {
     const { list, entry_type: entryType, value, verdict_scope: verdictScope } = entry;
@@ -185,7 +185,7 @@ export class TenantCache {
   }
 
   /**
-   * Changes an entry. The answer may describe a different entry, so compare it.
+   * Changes an entry. The response may describe a different entry, so compare it.
    *
    * @throws {NotFoundError} if the entry does not exist.
    */
@@ -206,8 +206,8 @@ export class TenantCache {
   /**
    * Removes an entry by id, whether or not the lists show it.
    *
-   * @param isMeant called with the current entry, as each list shows it, once no other write of it is in progress. False keeps
-   * the entry and returns "changed".
+   * @param isMeant called with the current entry, as each list shows it, once no other write of it is in progress. If
+   * it returns false, the entry stays and the result is "changed".
    */
   async deleteEntry(id: string, isMeant: (row: AllowDenyEntryRow) => boolean = () => true): Promise<Deletion> {
     return await this.#writes.runInSequence(id, async () => {
@@ -224,7 +224,7 @@ export class TenantCache {
         return deleted ? "deleted" : "refused";
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
-        // An earlier attempt may have removed it without an answer.
+        // An earlier attempt may have removed it although its response was lost.
         if (error.outcomeUnknown) this.#entries.drop(id);
         else this.#entries.forget(id);
         return error.outcomeUnknown ? "deleted" : "gone";
@@ -257,19 +257,19 @@ export class TenantCache {
   }
 
   /**
-   * Returns whose mailboxes the tenant has, from the VIP snapshot if one exists or is about to be read, otherwise from one
+   * Returns the tenant's mail domains, from the VIP snapshot if one exists or is about to be read, otherwise from one
    * page.
    */
   readMailDomains(options: { readonly isRead: boolean }): Promise<MailDomains> {
     return this.#mailDomainCache.read(options);
   }
 
-  /** Returns the people of the latest VIP snapshot, if there is one. Sends no request. */
+  /** Returns the mail domains of the latest VIP snapshot, if there is one. Sends no request. */
   getCachedMailDomains(): MailDomains | undefined {
     return this.#mailDomainCache.getCached();
   }
 
-  /** Returns what identifies the tenant, from the snapshot of a list. For entries, adds the VIP snapshot if there is one. */
+  /** Returns the tenant's identity, from the snapshot of a list. For entries, adds the VIP snapshot if there is one. */
   async readIdentity(list: "entries" | "vips"): Promise<TenantIdentity> {
     if (list === "entries") return this.#buildIdentity(await this.readAllEntries());
     await this.#vips.getRows();
@@ -277,8 +277,8 @@ export class TenantCache {
   }
 
   /**
-   * Returns what identifies the tenant from the latest snapshots with own writes; undefined if the entries were not read. Sends
-   * no request.
+   * Returns the tenant's identity from the latest snapshots with own writes. Undefined if the entries were not read.
+   * Sends no request.
    */
   getCachedIdentity(): TenantIdentity | undefined {
     const rows = this.#entries.getLatestRows();
@@ -315,12 +315,12 @@ export class TenantCache {
     return list === "vips" ? await this.#vips.refetchIfLagging() : await this.#entries.refetchIfLagging();
   }
 
-  /** Returns all rows of a mailbox from the snapshot: it may occur in several spellings. */
+  /** Returns all rows of a mailbox from the snapshot. It may occur in several spellings. */
   async readVipRows(email: string): Promise<readonly VipEmployeeRow[]> {
     return (await this.#vips.getRows()).getByName(canonicalizeMailbox(email));
   }
 
-  /** Returns all VIPs from the snapshot, one row per mailbox; rows without a mailbox are left out. */
+  /** Returns all VIPs from the snapshot, one row per mailbox. Omits rows without a mailbox. */
   async readAllVips(): Promise<readonly VipEmployeeRow[]> {
     const rows = await this.#vips.getRows();
     const mailboxes = new Set(rows.getAll().map(({ email = "" }) => canonicalizeMailbox(email)));
@@ -328,12 +328,13 @@ export class TenantCache {
   }
 
   /**
-   * Marks a mailbox as VIP, batched with concurrent additions that have the same comment. The result describes this mailbox
-   * alone.
+   * Marks a mailbox as VIP, batched with concurrent additions that have the same comment. The result describes this
+   * mailbox alone.
    *
-   * The snapshot stays unchanged: refetch to see the effect. The answer may name another mailbox if this one is an alias of it.
+   * The snapshot stays unchanged: refetch to see the effect. The response may name another mailbox if this one is an
+   * alias of it.
    *
-   * @throws {NotInOrganizationError} if the mailbox does not belong to the organization; nothing was written for it.
+   * @throws {NotInOrganizationError} if the mailbox does not belong to the organization. Nothing was written for it.
    */
   async addVip(email: string, comment: string | undefined): Promise<AddVipResult> {
     const result = await this.#vipBatches.add(canonicalizeMailbox(email), comment);
@@ -342,7 +343,7 @@ export class TenantCache {
   }
 
   /**
-   * Edits the comment of the effective row, under the address that the service lists.
+   * Edits the comment of the effective row, at the address that the service lists.
    *
    * @throws {NotFoundError} if no row is stored for the mailbox.
    */
@@ -373,7 +374,10 @@ export class TenantCache {
     });
   }
 
-  /** Returns all entries of a value, on both lists and of every scope, from the snapshot; those of the preferred list first. */
+  /**
+   * Returns all entries of a value from the snapshot, on both lists and of every scope. Those of the preferred list
+   * come first.
+   */
   async findEntriesByValue(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
     return await this.#entries.findByValue(query, (snapshot) => snapshot.getRows());
   }
@@ -384,8 +388,8 @@ export class TenantCache {
   }
 
   /**
-   * Serializes work on an entry's value: two callers that look for the same value must not both add it. The work must not
-   * request another turn itself.
+   * Serializes work on an entry's value, because two callers that look for the same value must not both add it. The
+   * work must not call this method itself.
    */
   async runExclusive<T>(
     { entryType, value }: Pick<EntryQuery, "entryType" | "value">,

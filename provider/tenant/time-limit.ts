@@ -2,10 +2,10 @@ import { type Deadline, runInDeadlineContext } from "../client/deadline";
 import { EmailSecurityError } from "../settings/email-security-error";
 import type { TenantCache } from "./tenant-cache";
 
-/** The maximum of a timer, in milliseconds; a longer one would fire immediately. */
+/** The maximum duration of a timer, in milliseconds. A longer one would fire immediately. */
 const MAX_MS = 2 ** 31 - 1;
 
-/** The methods that ask for nothing, and so need no time; what is done in turn is bounded by itself. */
+/** The methods that send no request and need no time limit. In `runExclusive`, the work itself is limited. */
 const UNBOUNDED_METHODS: ReadonlySet<string | symbol> = new Set<keyof TenantCache>([
   "getCachedEntry",
   "getCachedMailDomains",
@@ -13,7 +13,7 @@ const UNBOUNDED_METHODS: ReadonlySet<string | symbol> = new Set<keyof TenantCach
   "runExclusive",
 ]);
 
-/** An operation exceeded its time limit; the message says what may have been done. `ERR_CUSTOM_TIMEOUT` */
+/** An operation exceeded its time limit. The message says what may have been done. `ERR_CUSTOM_TIMEOUT` */
 export class OperationTimeoutError extends EmailSecurityError {
   constructor(message: string) {
     super("ERR_CUSTOM_TIMEOUT", message);
@@ -21,8 +21,8 @@ export class OperationTimeoutError extends EmailSecurityError {
 }
 
 /**
- * The time limit of one operation, from construction on. When it expires, whatever the operation waits for fails with a
- * {@link OperationTimeoutError}. Shared work, such as a reading, continues for other callers.
+ * The time limit of one operation, from construction on. When it expires, whatever the operation waits for fails with
+ * an {@link OperationTimeoutError}. Shared work, such as a read, continues for other callers.
  */
 export class TimeLimit {
   readonly #description: string;
@@ -30,7 +30,7 @@ export class TimeLimit {
   readonly #timer: NodeJS.Timeout;
   #isExpired = false;
 
-  /** @param of the option that sets the time and the resource, as it reads in the middle of a sentence. */
+  /** @param of the option that sets the time and the resource, for the middle of a sentence. */
   constructor({ seconds, of }: { readonly seconds: number; readonly of: string }) {
     this.#description = `the ${seconds} s of ${of} were over`;
     this.#timer = setTimeout(
@@ -42,7 +42,10 @@ export class TimeLimit {
     );
   }
 
-  /** The tenant as the operation sees it: the same readings and batches as all others. */
+  /**
+   * Wraps the tenant so that its methods respect the time limit. Reads and batches are still shared with other
+   * operations.
+   */
   wrapTenant(limitTenant: TenantCache): TenantCache {
     return new Proxy(limitTenant, {
       get: (target, name) => {
@@ -55,7 +58,7 @@ export class TimeLimit {
     });
   }
 
-  /** Waits for what is done within the bound, at most until the time is over. */
+  /** Runs work until it settles or the time limit expires. */
   async run<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
     const sentRequests = new Set<string>();
     if (this.#isExpired) throw this.#buildError(sentRequests);
@@ -75,7 +78,7 @@ export class TimeLimit {
     }
   }
 
-  /** Ends the time limit when the operation is done. */
+  /** Stops the timer when the operation is done. */
   clear(): void {
     clearTimeout(this.#timer);
   }

@@ -8,7 +8,10 @@ export type Sleep = (ms: number) => Promise<unknown>;
 /** Starts work after concurrent callers have joined. */
 export type ScheduleBatch = (begin: () => void) => void;
 
-/** How long calls are gathered after the first: the engine's parallel ones arrive over several event-loop turns. */
+/**
+ * How long to collect calls after the first, in milliseconds. The engine's parallel calls arrive over several
+ * event-loop turns.
+ */
 const BATCH_WINDOW_MS = 15;
 
 /** Begins {@link BATCH_WINDOW_MS} later. */

@@ -7,10 +7,12 @@ import type { ReadWriteLock } from "./read-write-lock";
 import { resolveOutcome } from "./resolve-outcome";
 import type { ScheduleBatch } from "./time";
 
-/** The maximum number of rounds of an addition; each leaves out the addresses that the service refused in the round before. */
+/**
+ * The maximum number of rounds of an addition. Each omits the addresses that the service rejected in the round before.
+ */
 const MAX_ROUNDS = 5;
 
-/** The maximum number of extra requests to find a refused address that the service doesn't name. */
+/** The maximum number of extra requests to find a rejected address that the service doesn't name. */
 const MAX_HALVINGS = 24;
 
 export interface VipBatchesOptions {
@@ -29,7 +31,7 @@ export interface VipBatchesOptions {
  */
 export class VipBatches {
   readonly #options: VipBatchesOptions;
-  /** By comment, exactly as it is sent; none is a group of its own. */
+  /** By comment, exactly as sent. Additions without a comment have their own batcher. */
   readonly #additionBatchers = new Map<string | undefined, Batcher<AddVipResult>>();
   readonly #removalBatcher: Batcher<void>;
 
@@ -43,7 +45,7 @@ export class VipBatches {
     });
   }
 
-  /** @throws {NotInOrganizationError} which names this mailbox alone, if it does not belong to the organization. */
+  /** @throws {NotInOrganizationError} that names only this mailbox, if it doesn't belong to the organization. */
   async add(email: string, comment: string | undefined): Promise<AddVipResult> {
     const batcher = this.#additionBatchers.get(comment) ?? this.#createAdditionBatcher(comment);
     return await batcher.submit(email);
@@ -65,9 +67,9 @@ export class VipBatches {
   }
 
   /**
-   * An addition succeeds or fails as a whole: each refused member is rejected, and the rest is sent again. If the service names
-   * all refused addresses at once, they cost one more request. If it names none (a plain 400), the batch is halved, within
-   * limits, until the refused one is alone.
+   * Sends additions. A request succeeds or fails as a whole: each rejected member is removed, and the rest is sent
+   * again. If the service names all rejected addresses at once, they cost one more request. If it names none (a plain
+   * 400), the batch is halved, within limits, until the rejected one is alone.
    */
   async #sendAdditions(
     batch: Batch<AddVipResult>,
@@ -102,8 +104,8 @@ export class VipBatches {
   }
 
   /**
-   * Resolves each member with the answer for its own mailbox. The answer may name the primary mailbox of a requested alias.
-   * Unnamed members are then sent again one by one to find out whose mailbox it is.
+   * Resolves each member with the answer for its own mailbox. The response may name the primary mailbox of a requested
+   * alias. Unnamed members are then sent again one by one, to find out which mailbox belongs to which member.
    */
   async #resolveAdded(batch: Batch<AddVipResult>, result: AddVipResult, comment: string | undefined): Promise<void> {
     const unresolved = resolveNamed(batch, result);
@@ -128,13 +130,13 @@ export class VipBatches {
         ];
         resolve({ added, already_vip: alreadyVips, not_in_org: [] });
       } catch {
-        // Whose they are can't be told: none of them is left out.
+        // The owner of each mailbox is unknown, so the answer includes all of them.
         resolve(otherMailboxes);
       }
     }
   }
 
-  /** One half that fails is no reason not to send the other. */
+  /** Sends half of a batch. A failure rejects its members and doesn't prevent sending the other half. */
   async #sendHalf(
     half: Batch<AddVipResult>,
     comment: string | undefined,
@@ -161,7 +163,7 @@ export class VipBatches {
     for (const member of remainingMembers.values()) member.resolve();
   }
 
-  /** Tells those who are on the list, or off it, that they are, and takes them out of the batch. */
+  /** Resolves the members whose addition or removal the list already shows, and removes them from the batch. */
   async #resolveCompleted<Answer>(
     batch: Map<string, BatchMember<Answer>>,
     isListed: boolean,
@@ -191,7 +193,7 @@ function getEmails(batch: Batch<never>): string[] {
   return [...batch.values()].filter(hasActiveCaller).map(({ item }) => item);
 }
 
-/** Tells each member that the answer names what it says of its own mailbox; returns the others. */
+/** Resolves each member that the response names with the part about its own mailbox. Returns the others. */
 function resolveNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<AddVipResult> {
   const added = groupByMailbox(result.added);
   const alreadyVips = groupByMailbox(result.already_vip);
@@ -209,7 +211,7 @@ function resolveNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<A
   return unresolved;
 }
 
-/** The mailboxes that an answer names and nobody asked for. */
+/** Returns the mailboxes in a response that no member requested. */
 function findUnrequestedMailboxes(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResult {
   const isOther = (address: string) => !batch.has(canonicalizeMailbox(address));
   return {
@@ -219,7 +221,7 @@ function findUnrequestedMailboxes(result: AddVipResult, batch: Batch<AddVipResul
   };
 }
 
-/** Tells those whom a refusal names, and takes them out of the batch; answers how many they were. */
+/** Rejects the members that an error names, and removes them from the batch. Returns their number. */
 function rejectOutsiders(batch: Map<string, BatchMember<AddVipResult>>, refusal: NotInOrganizationError): number {
   let count = 0;
   for (const [mailbox, addresses] of groupByMailbox(refusal.addresses)) {
@@ -232,14 +234,14 @@ function rejectOutsiders(batch: Map<string, BatchMember<AddVipResult>>, refusal:
   return count;
 }
 
-/** The refusal as it would have been for one address alone. */
+/** Builds the error for one address alone. */
 function narrowRefusal(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
   if (refusal.addresses.length === addresses.length) return refusal;
   const { request, status } = refusal;
   return buildNotInOrganizationError(addresses, { request, ...(status === undefined ? {} : { status }) });
 }
 
-/** The addresses, as the service wrote them, by canonical mailbox. */
+/** Groups the addresses, in the service's spelling, by canonical mailbox. */
 function groupByMailbox(addresses: readonly string[]): Map<string, string[]> {
   return new Map(addresses.map((address) => [canonicalizeMailbox(address), [address]]));
 }

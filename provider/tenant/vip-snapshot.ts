@@ -36,7 +36,7 @@ export async function refetchListedVips(
 /**
  * Returns the row of a VIP after its comment was edited.
  *
- * @param storedRow the stored row has no directory fields, and may leave out what it does not know.
+ * @param storedRow the stored row, without directory fields and possibly without unknown ones.
  */
 export function applyVipEdit(
   previousRow: VipEmployeeRow | undefined,
@@ -52,12 +52,12 @@ export function applyVipEdit(
   };
 }
 
-/** A mailbox's row is known by more than its mailbox, and an edit's answer may leave that out. */
+/** Compares by mailbox, because a row's key has further parts that the response to an edit may lack. */
 function isVipVisible({ email = "", comment }: VipEmployeeRow, rows: Rows<VipEmployeeRow>): boolean {
   return rows.getByName(canonicalizeMailbox(email)).some((row) => row.comment === comment);
 }
 
-/** The list's own row with the comment as it was written, since only the list has all fields. */
+/** Applies a written comment to the list's row, because only the list has all fields. */
 function overlayVip(writtenRow: VipEmployeeRow, rows: Rows<VipEmployeeRow>): void {
   const listedRow = findEffectiveVip(rows, writtenRow.email ?? "");
   const row = listedRow === undefined ? writtenRow : { ...listedRow, comment: writtenRow.comment };

@@ -1,10 +1,13 @@
 import type { AllowDenyEntryRow } from "../client";
 
-/** The answer to a create, and whether the entry is new to the lists. */
+/** The response to a create, and whether the entry is new to the lists. */
 export interface CreatedEntry {
   readonly row: AllowDenyEntryRow;
   readonly isNew: boolean;
 }
 
-/** The outcome of a deletion: `gone` if the service doesn't know the entry, `refused` if it answers that it did not delete it. */
+/**
+ * The outcome of a deletion: `gone` if the service doesn't know the entry, `refused` if it responds that it did not
+ * delete it.
+ */
 export type Deletion = "deleted" | "gone" | "refused" | "changed";

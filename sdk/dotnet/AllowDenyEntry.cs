@@ -14,7 +14,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     /// One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
     /// 
     /// ## Example Usage
-    /// ### A look-alike of the own domain is denied
+    /// ### Deny a look-alike domain
     /// ```csharp
     /// using System.Collections.Generic;
     /// using System.Linq;
@@ -37,25 +37,25 @@ namespace PulumiEmailSecurity.EmailSecurity
     public partial class AllowDenyEntry : global::Pulumi.CustomResource
     {
         /// <summary>
-        /// Why the risk of the entry is accepted; undefined when nobody accepted any.
+        /// The reason for accepting the entry's risk; undefined if there is none.
         /// </summary>
         [Output("acceptRisk")]
         public Output<string?> AcceptRisk { get; private set; } = null!;
 
         /// <summary>
-        /// The comment as it stands; undefined when there is none.
+        /// The actual comment; undefined if there is none.
         /// </summary>
         [Output("comment")]
         public Output<string?> Comment { get; private set; } = null!;
 
         /// <summary>
-        /// When the entry was made, as the service tells it.
+        /// The creation time of the entry, as the service reports it.
         /// </summary>
         [Output("createdAt")]
         public Output<string?> CreatedAt { get; private set; } = null!;
 
         /// <summary>
-        /// Who made the entry, as the service tells it.
+        /// The creator of the entry, as the service reports it.
         /// </summary>
         [Output("createdBy")]
         public Output<string?> CreatedBy { get; private set; } = null!;
@@ -67,19 +67,19 @@ namespace PulumiEmailSecurity.EmailSecurity
         public Output<string> EntryId { get; private set; } = null!;
 
         /// <summary>
-        /// What the value is.
+        /// The type of the value.
         /// </summary>
         [Output("entryType")]
         public Output<string> EntryType { get; private set; } = null!;
 
         /// <summary>
-        /// The list as it stands.
+        /// The actual list.
         /// </summary>
         [Output("list")]
         public Output<string> List { get; private set; } = null!;
 
         /// <summary>
-        /// Where it is: the service's host, and the explicit provider's name where there is one.
+        /// The tenant: the service's host, and the name of the explicit provider, if any.
         /// </summary>
         [Output("tenant")]
         public Output<string?> Tenant { get; private set; } = null!;
@@ -91,7 +91,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         public Output<string> Value { get; private set; } = null!;
 
         /// <summary>
-        /// The verdict scope as it stands.
+        /// The actual verdict scope.
         /// </summary>
         [Output("verdictScope")]
         public Output<string> VerdictScope { get; private set; } = null!;
@@ -143,31 +143,31 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class AllowDenyEntryArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows in the preview and stands in the stack's state, and is never sent to the service.
+        /// The reason to accept an entry that would be refused as risky: `"the fair's mail comes from there; until May"`. It appears in the preview and in the stack's state, and is never sent to the service.
         /// </summary>
         [Input("acceptRisk")]
         public Input<string>? AcceptRisk { get; set; }
 
         /// <summary>
-        /// Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+        /// Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
         /// </summary>
         [Input("adopt")]
         public Input<bool>? Adopt { get; set; }
 
         /// <summary>
-        /// Why the entry is here. An empty comment is the same as none.
+        /// The reason for the entry. An empty comment is the same as none.
         /// </summary>
         [Input("comment")]
         public Input<string>? Comment { get; set; }
 
         /// <summary>
-        /// What the value is. Inferred from it when left out.
+        /// The type of the value. Default: inferred from the value.
         /// </summary>
         [Input("entryType")]
         public Input<PulumiEmailSecurity.EmailSecurity.EntryType>? EntryType { get; set; }
 
         /// <summary>
-        /// Which of the two lists. Changing it moves the entry in place.
+        /// The list. Changing it moves the entry in place.
         /// </summary>
         [Input("list", required: true)]
         public Input<PulumiEmailSecurity.EmailSecurity.EntryList> List { get; set; } = null!;
@@ -179,7 +179,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         public Input<string> Value { get; set; } = null!;
 
         /// <summary>
-        /// Which verdicts the entry overrides. Default: `"global"`.
+        /// The verdicts that the entry overrides. Default: `"global"`.
         /// </summary>
         [Input("verdictScope")]
         public InputUnion<string, PulumiEmailSecurity.EmailSecurity.VerdictScope>? VerdictScope { get; set; }

@@ -8,7 +8,7 @@ using Pulumi;
 namespace PulumiEmailSecurity.EmailSecurity
 {
     /// <summary>
-    /// Whom threats are counted for: users or groups.
+    /// The entities whose threats are counted: users or groups.
     /// </summary>
     [EnumType]
     public readonly struct EntityType : IEquatable<EntityType>
@@ -70,7 +70,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     }
 
     /// <summary>
-    /// What an entry's value is.
+    /// The type of an entry's value.
     /// </summary>
     [EnumType]
     public readonly struct EntryType : IEquatable<EntryType>
@@ -102,7 +102,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     }
 
     /// <summary>
-    /// `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
+    /// `"additive"`: adds declared entries and leaves all others alone. `"exclusive-allows"`: also removes undeclared allow entries, but no deny entries. `"exclusive"`: removes all undeclared entries.
     /// </summary>
     [EnumType]
     public readonly struct ListMode : IEquatable<ListMode>
@@ -134,7 +134,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     }
 
     /// <summary>
-    /// What deleting a VIP does: write the service's lasting exclusion, or only forget the resource.
+    /// The effects of deleting a VIP: write the service's permanent exclusion, or only remove the resource from the state.
     /// </summary>
     [EnumType]
     public readonly struct OnDelete : IEquatable<OnDelete>
@@ -165,7 +165,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     }
 
     /// <summary>
-    /// A verdict scope: the known ones complete in an editor, any other is accepted.
+    /// A verdict scope. Editors complete the known ones, and any other is accepted.
     /// </summary>
     [EnumType]
     public readonly struct VerdictScope : IEquatable<VerdictScope>
@@ -196,7 +196,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     }
 
     /// <summary>
-    /// `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+    /// `"additive"`: adds declared VIPs and leaves all others alone. `"exclusive"`: removes all undeclared VIPs.
     /// </summary>
     [EnumType]
     public readonly struct VipListMode : IEquatable<VipListMode>

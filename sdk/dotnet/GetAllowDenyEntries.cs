@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetAllowDenyEntries
     {
         /// <summary>
-        /// The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+        /// Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
         /// </summary>
         public static Task<GetAllowDenyEntriesResult> InvokeAsync(GetAllowDenyEntriesArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetAllowDenyEntriesResult>("email-security:index:getAllowDenyEntries", args ?? new GetAllowDenyEntriesArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+        /// Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
         /// </summary>
         public static Output<GetAllowDenyEntriesResult> Invoke(GetAllowDenyEntriesInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetAllowDenyEntriesResult>("email-security:index:getAllowDenyEntries", args ?? new GetAllowDenyEntriesInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+        /// Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
         /// </summary>
         public static Output<GetAllowDenyEntriesResult> Invoke(GetAllowDenyEntriesInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetAllowDenyEntriesResult>("email-security:index:getAllowDenyEntries", args ?? new GetAllowDenyEntriesInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetAllowDenyEntriesArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
+        /// The list: `"allow"` or `"deny"`. Default: both, the allow list first.
         /// </summary>
         [Input("list")]
         public PulumiEmailSecurity.EmailSecurity.EntryList? List { get; set; }
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetAllowDenyEntriesInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
+        /// The list: `"allow"` or `"deny"`. Default: both, the allow list first.
         /// </summary>
         [Input("list")]
         public Input<PulumiEmailSecurity.EmailSecurity.EntryList>? List { get; set; }

@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetHighlightedThreats
     {
         /// <summary>
-        /// Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+        /// Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
         /// </summary>
         public static Task<GetHighlightedThreatsResult> InvokeAsync(GetHighlightedThreatsArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetHighlightedThreatsResult>("email-security:index:getHighlightedThreats", args ?? new GetHighlightedThreatsArgs(), options.WithDefaults());
 
         /// <summary>
-        /// Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+        /// Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
         /// </summary>
         public static Output<GetHighlightedThreatsResult> Invoke(GetHighlightedThreatsInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetHighlightedThreatsResult>("email-security:index:getHighlightedThreats", args ?? new GetHighlightedThreatsInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+        /// Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
         /// </summary>
         public static Output<GetHighlightedThreatsResult> Invoke(GetHighlightedThreatsInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetHighlightedThreatsResult>("email-security:index:getHighlightedThreats", args ?? new GetHighlightedThreatsInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetHighlightedThreatsArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public int? Days { get; set; }
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetHighlightedThreatsInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public Input<int>? Days { get; set; }

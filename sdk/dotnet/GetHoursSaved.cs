@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetHoursSaved
     {
         /// <summary>
-        /// The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+        /// Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
         /// </summary>
         public static Task<GetHoursSavedResult> InvokeAsync(GetHoursSavedArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetHoursSavedResult>("email-security:index:getHoursSaved", args ?? new GetHoursSavedArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+        /// Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
         /// </summary>
         public static Output<GetHoursSavedResult> Invoke(GetHoursSavedInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetHoursSavedResult>("email-security:index:getHoursSaved", args ?? new GetHoursSavedInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+        /// Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
         /// </summary>
         public static Output<GetHoursSavedResult> Invoke(GetHoursSavedInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetHoursSavedResult>("email-security:index:getHoursSaved", args ?? new GetHoursSavedInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetHoursSavedArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public int? Days { get; set; }
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetHoursSavedInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public Input<int>? Days { get; set; }
@@ -65,7 +65,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetHoursSavedResult
     {
         /// <summary>
-        /// The estimated hours that were saved in the period.
+        /// The estimated hours saved in the period.
         /// </summary>
         public readonly double HoursSaved;
 

@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetMeanTimeToAnalyze
     {
         /// <summary>
-        /// The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+        /// Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
         /// </summary>
         public static Task<GetMeanTimeToAnalyzeResult> InvokeAsync(GetMeanTimeToAnalyzeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetMeanTimeToAnalyzeResult>("email-security:index:getMeanTimeToAnalyze", args ?? new GetMeanTimeToAnalyzeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+        /// Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
         /// </summary>
         public static Output<GetMeanTimeToAnalyzeResult> Invoke(GetMeanTimeToAnalyzeInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetMeanTimeToAnalyzeResult>("email-security:index:getMeanTimeToAnalyze", args ?? new GetMeanTimeToAnalyzeInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+        /// Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
         /// </summary>
         public static Output<GetMeanTimeToAnalyzeResult> Invoke(GetMeanTimeToAnalyzeInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetMeanTimeToAnalyzeResult>("email-security:index:getMeanTimeToAnalyze", args ?? new GetMeanTimeToAnalyzeInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetMeanTimeToAnalyzeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public int? Days { get; set; }
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetMeanTimeToAnalyzeInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public Input<int>? Days { get; set; }
@@ -65,7 +65,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetMeanTimeToAnalyzeResult
     {
         /// <summary>
-        /// The mean time to analyze a report; undefined where the service says there is none.
+        /// The mean time to analyze a report; undefined if the service reports none.
         /// </summary>
         public readonly double? Seconds;
 

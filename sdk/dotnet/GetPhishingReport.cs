@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetPhishingReport
     {
         /// <summary>
-        /// One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+        /// Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
         /// </summary>
         public static Task<GetPhishingReportResult> InvokeAsync(GetPhishingReportArgs args, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetPhishingReportResult>("email-security:index:getPhishingReport", args ?? new GetPhishingReportArgs(), options.WithDefaults());
 
         /// <summary>
-        /// One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+        /// Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
         /// </summary>
         public static Output<GetPhishingReportResult> Invoke(GetPhishingReportInvokeArgs args, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetPhishingReportResult>("email-security:index:getPhishingReport", args ?? new GetPhishingReportInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+        /// Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
         /// </summary>
         public static Output<GetPhishingReportResult> Invoke(GetPhishingReportInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetPhishingReportResult>("email-security:index:getPhishingReport", args ?? new GetPhishingReportInvokeArgs(), options.WithDefaults());

@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetPhishingReports
     {
         /// <summary>
-        /// What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+        /// Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
         /// </summary>
         public static Task<GetPhishingReportsResult> InvokeAsync(GetPhishingReportsArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetPhishingReportsResult>("email-security:index:getPhishingReports", args ?? new GetPhishingReportsArgs(), options.WithDefaults());
 
         /// <summary>
-        /// What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+        /// Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
         /// </summary>
         public static Output<GetPhishingReportsResult> Invoke(GetPhishingReportsInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetPhishingReportsResult>("email-security:index:getPhishingReports", args ?? new GetPhishingReportsInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+        /// Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
         /// </summary>
         public static Output<GetPhishingReportsResult> Invoke(GetPhishingReportsInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetPhishingReportsResult>("email-security:index:getPhishingReports", args ?? new GetPhishingReportsInvokeArgs(), options.WithDefaults());
@@ -35,13 +35,13 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetPhishingReportsArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// How many reports at most, the newest as the service orders them. Default: all of the window.
+        /// The maximum number of reports, in the order of the service. Default: all in the window.
         /// </summary>
         [Input("limit")]
         public int? Limit { get; set; }
 
         /// <summary>
-        /// How far to look back, in minutes. Default: thirty days.
+        /// The look-back window in minutes. Default: thirty days.
         /// </summary>
         [Input("minutesAgo")]
         public int? MinutesAgo { get; set; }
@@ -55,13 +55,13 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetPhishingReportsInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// How many reports at most, the newest as the service orders them. Default: all of the window.
+        /// The maximum number of reports, in the order of the service. Default: all in the window.
         /// </summary>
         [Input("limit")]
         public Input<int>? Limit { get; set; }
 
         /// <summary>
-        /// How far to look back, in minutes. Default: thirty days.
+        /// The look-back window in minutes. Default: thirty days.
         /// </summary>
         [Input("minutesAgo")]
         public Input<int>? MinutesAgo { get; set; }

@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetPhishingReportsByReportInternetMessageId
     {
         /// <summary>
-        /// The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+        /// Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
         /// </summary>
         public static Task<GetPhishingReportsByReportInternetMessageIdResult> InvokeAsync(GetPhishingReportsByReportInternetMessageIdArgs args, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetPhishingReportsByReportInternetMessageIdResult>("email-security:index:getPhishingReportsByReportInternetMessageId", args ?? new GetPhishingReportsByReportInternetMessageIdArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+        /// Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
         /// </summary>
         public static Output<GetPhishingReportsByReportInternetMessageIdResult> Invoke(GetPhishingReportsByReportInternetMessageIdInvokeArgs args, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetPhishingReportsByReportInternetMessageIdResult>("email-security:index:getPhishingReportsByReportInternetMessageId", args ?? new GetPhishingReportsByReportInternetMessageIdInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+        /// Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
         /// </summary>
         public static Output<GetPhishingReportsByReportInternetMessageIdResult> Invoke(GetPhishingReportsByReportInternetMessageIdInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetPhishingReportsByReportInternetMessageIdResult>("email-security:index:getPhishingReportsByReportInternetMessageId", args ?? new GetPhishingReportsByReportInternetMessageIdInvokeArgs(), options.WithDefaults());

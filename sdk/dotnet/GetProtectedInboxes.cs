@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetProtectedInboxes
     {
         /// <summary>
-        /// How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+        /// Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
         /// </summary>
         public static Task<GetProtectedInboxesResult> InvokeAsync(GetProtectedInboxesArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetProtectedInboxesResult>("email-security:index:getProtectedInboxes", args ?? new GetProtectedInboxesArgs(), options.WithDefaults());
 
         /// <summary>
-        /// How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+        /// Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
         /// </summary>
         public static Output<GetProtectedInboxesResult> Invoke(GetProtectedInboxesInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetProtectedInboxesResult>("email-security:index:getProtectedInboxes", args ?? new GetProtectedInboxesInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+        /// Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
         /// </summary>
         public static Output<GetProtectedInboxesResult> Invoke(GetProtectedInboxesInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetProtectedInboxesResult>("email-security:index:getProtectedInboxes", args ?? new GetProtectedInboxesInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetProtectedInboxesArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public int? Days { get; set; }
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetProtectedInboxesInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public Input<int>? Days { get; set; }
@@ -65,7 +65,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetProtectedInboxesResult
     {
         /// <summary>
-        /// How many inboxes received mail in the period.
+        /// The number of inboxes that received mail in the period.
         /// </summary>
         public readonly int ProtectedInboxes;
 

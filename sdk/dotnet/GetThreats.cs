@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetThreats
     {
         /// <summary>
-        /// The tenant's detected threats of the last time, by `GET /api/v1/threats`.
+        /// Returns the tenant's recently detected threats: `GET /api/v1/threats`.
         /// </summary>
         public static Task<GetThreatsResult> InvokeAsync(GetThreatsArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetThreatsResult>("email-security:index:getThreats", args ?? new GetThreatsArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The tenant's detected threats of the last time, by `GET /api/v1/threats`.
+        /// Returns the tenant's recently detected threats: `GET /api/v1/threats`.
         /// </summary>
         public static Output<GetThreatsResult> Invoke(GetThreatsInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetThreatsResult>("email-security:index:getThreats", args ?? new GetThreatsInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The tenant's detected threats of the last time, by `GET /api/v1/threats`.
+        /// Returns the tenant's recently detected threats: `GET /api/v1/threats`.
         /// </summary>
         public static Output<GetThreatsResult> Invoke(GetThreatsInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetThreatsResult>("email-security:index:getThreats", args ?? new GetThreatsInvokeArgs(), options.WithDefaults());
@@ -35,13 +35,13 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetThreatsArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// How many threats at most, the newest as the service orders them. Default: all of the window.
+        /// The maximum number of threats, in the order of the service. Default: all in the window.
         /// </summary>
         [Input("limit")]
         public int? Limit { get; set; }
 
         /// <summary>
-        /// How far to look back, in minutes. Default: one week.
+        /// The look-back window in minutes. Default: one week.
         /// </summary>
         [Input("minutesAgo")]
         public int? MinutesAgo { get; set; }
@@ -55,13 +55,13 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetThreatsInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// How many threats at most, the newest as the service orders them. Default: all of the window.
+        /// The maximum number of threats, in the order of the service. Default: all in the window.
         /// </summary>
         [Input("limit")]
         public Input<int>? Limit { get; set; }
 
         /// <summary>
-        /// How far to look back, in minutes. Default: one week.
+        /// The look-back window in minutes. Default: one week.
         /// </summary>
         [Input("minutesAgo")]
         public Input<int>? MinutesAgo { get; set; }

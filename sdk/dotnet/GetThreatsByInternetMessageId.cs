@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetThreatsByInternetMessageId
     {
         /// <summary>
-        /// The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+        /// Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
         /// </summary>
         public static Task<GetThreatsByInternetMessageIdResult> InvokeAsync(GetThreatsByInternetMessageIdArgs args, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetThreatsByInternetMessageIdResult>("email-security:index:getThreatsByInternetMessageId", args ?? new GetThreatsByInternetMessageIdArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+        /// Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
         /// </summary>
         public static Output<GetThreatsByInternetMessageIdResult> Invoke(GetThreatsByInternetMessageIdInvokeArgs args, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetThreatsByInternetMessageIdResult>("email-security:index:getThreatsByInternetMessageId", args ?? new GetThreatsByInternetMessageIdInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+        /// Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
         /// </summary>
         public static Output<GetThreatsByInternetMessageIdResult> Invoke(GetThreatsByInternetMessageIdInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetThreatsByInternetMessageIdResult>("email-security:index:getThreatsByInternetMessageId", args ?? new GetThreatsByInternetMessageIdInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetThreatsByInternetMessageIdArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The Internet Message ID, as it stands in the mail: `&lt;…@…&gt;`.
+        /// The Internet Message ID as in the message: `&lt;…@…&gt;`.
         /// </summary>
         [Input("internetMessageId", required: true)]
         public string InternetMessageId { get; set; } = null!;
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetThreatsByInternetMessageIdInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The Internet Message ID, as it stands in the mail: `&lt;…@…&gt;`.
+        /// The Internet Message ID as in the message: `&lt;…@…&gt;`.
         /// </summary>
         [Input("internetMessageId", required: true)]
         public Input<string> InternetMessageId { get; set; } = null!;

@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetThreatsOverTime
     {
         /// <summary>
-        /// How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+        /// Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
         /// </summary>
         public static Task<GetThreatsOverTimeResult> InvokeAsync(GetThreatsOverTimeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetThreatsOverTimeResult>("email-security:index:getThreatsOverTime", args ?? new GetThreatsOverTimeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+        /// Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
         /// </summary>
         public static Output<GetThreatsOverTimeResult> Invoke(GetThreatsOverTimeInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetThreatsOverTimeResult>("email-security:index:getThreatsOverTime", args ?? new GetThreatsOverTimeInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+        /// Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
         /// </summary>
         public static Output<GetThreatsOverTimeResult> Invoke(GetThreatsOverTimeInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetThreatsOverTimeResult>("email-security:index:getThreatsOverTime", args ?? new GetThreatsOverTimeInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetThreatsOverTimeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public int? Days { get; set; }
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetThreatsOverTimeInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public Input<int>? Days { get; set; }

@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetTopTargetedEntities
     {
         /// <summary>
-        /// The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+        /// Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
         /// </summary>
         public static Task<GetTopTargetedEntitiesResult> InvokeAsync(GetTopTargetedEntitiesArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetTopTargetedEntitiesResult>("email-security:index:getTopTargetedEntities", args ?? new GetTopTargetedEntitiesArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+        /// Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
         /// </summary>
         public static Output<GetTopTargetedEntitiesResult> Invoke(GetTopTargetedEntitiesInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetTopTargetedEntitiesResult>("email-security:index:getTopTargetedEntities", args ?? new GetTopTargetedEntitiesInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+        /// Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
         /// </summary>
         public static Output<GetTopTargetedEntitiesResult> Invoke(GetTopTargetedEntitiesInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetTopTargetedEntitiesResult>("email-security:index:getTopTargetedEntities", args ?? new GetTopTargetedEntitiesInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetTopTargetedEntitiesArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public int? Days { get; set; }
@@ -55,7 +55,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetTopTargetedEntitiesInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public Input<int>? Days { get; set; }
@@ -77,7 +77,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetTopTargetedEntitiesResult
     {
         /// <summary>
-        /// At most 5, the most targeted first. The service names them, and gives no mailbox.
+        /// At most 5, the most targeted first. The service returns names, but no mailboxes.
         /// </summary>
         public readonly ImmutableArray<Outputs.TargetedEntity> Entities;
 

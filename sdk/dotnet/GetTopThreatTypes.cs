@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetTopThreatTypes
     {
         /// <summary>
-        /// The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+        /// Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
         /// </summary>
         public static Task<GetTopThreatTypesResult> InvokeAsync(GetTopThreatTypesArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetTopThreatTypesResult>("email-security:index:getTopThreatTypes", args ?? new GetTopThreatTypesArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+        /// Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
         /// </summary>
         public static Output<GetTopThreatTypesResult> Invoke(GetTopThreatTypesInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetTopThreatTypesResult>("email-security:index:getTopThreatTypes", args ?? new GetTopThreatTypesInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+        /// Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
         /// </summary>
         public static Output<GetTopThreatTypesResult> Invoke(GetTopThreatTypesInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetTopThreatTypesResult>("email-security:index:getTopThreatTypes", args ?? new GetTopThreatTypesInvokeArgs(), options.WithDefaults());
@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetTopThreatTypesArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public int? Days { get; set; }
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetTopThreatTypesInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The period, in days. Default: the service's own, 7 where its reference shows one.
+        /// The period, in days. Default of the service: 7 where its reference shows one.
         /// </summary>
         [Input("days")]
         public Input<int>? Days { get; set; }

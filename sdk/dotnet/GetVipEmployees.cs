@@ -13,19 +13,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public static class GetVipEmployees
     {
         /// <summary>
-        /// The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`.
+        /// Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`.
         /// </summary>
         public static Task<GetVipEmployeesResult> InvokeAsync(InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetVipEmployeesResult>("email-security:index:getVipEmployees", InvokeArgs.Empty, options.WithDefaults());
 
         /// <summary>
-        /// The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`.
+        /// Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`.
         /// </summary>
         public static Output<GetVipEmployeesResult> Invoke(InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetVipEmployeesResult>("email-security:index:getVipEmployees", InvokeArgs.Empty, options.WithDefaults());
 
         /// <summary>
-        /// The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`.
+        /// Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`.
         /// </summary>
         public static Output<GetVipEmployeesResult> Invoke(InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetVipEmployeesResult>("email-security:index:getVipEmployees", InvokeArgs.Empty, options.WithDefaults());

@@ -11,9 +11,9 @@ using Pulumi;
 namespace PulumiEmailSecurity.EmailSecurity
 {
     /// <summary>
-    /// A tenant, given as the `provider` option of resources, so that one program can manage several.
+    /// A tenant, passed as the `provider` option of resources, so that one program can manage several.
     /// 
-    /// Its configuration is its own: neither the environment nor the stack's configuration reaches it.
+    /// It uses only its own configuration, and ignores the environment and the stack's configuration.
     /// </summary>
     [EmailSecurityResourceType("pulumi:providers:email-security")]
     public partial class Provider : global::Pulumi.ProviderResource
@@ -47,7 +47,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class ProviderArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// Accept plain `http://` for an address that is not loopback. Default: false.
+        /// Whether to allow plain `http://` for an address that isn't loopback. Default: false.
         /// </summary>
         [Input("allowInsecureHttp", json: true)]
         public Input<bool>? AllowInsecureHttp { get; set; }
@@ -56,7 +56,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         private Input<string>? _apiKey;
 
         /// <summary>
-        /// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+        /// The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
         /// </summary>
         public Input<string>? ApiKey
         {
@@ -78,7 +78,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         private InputList<string>? _ownDomains;
 
         /// <summary>
-        /// The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+        /// The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
         /// </summary>
         public InputList<string> OwnDomains
         {
@@ -87,7 +87,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         }
 
         /// <summary>
-        /// How long one request may take, in milliseconds. Default: 30,000.
+        /// The timeout of one request in milliseconds. Default: 30,000.
         /// </summary>
         [Input("timeoutMs", json: true)]
         public Input<int>? TimeoutMs { get; set; }

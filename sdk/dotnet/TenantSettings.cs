@@ -11,10 +11,10 @@ using Pulumi;
 namespace PulumiEmailSecurity.EmailSecurity
 {
     /// <summary>
-    /// All that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its file, line and column, in previews too, and then nothing is registered.
+    /// All declarations of a tenant's settings files: an `AllowDenyList` and a `VipList`. A mistake in the files is reported with its file, line and column, in previews too, and nothing is registered.
     /// 
     /// ## Example Usage
-    /// ### What a settings file declares
+    /// ### Declare a settings file
     /// ```csharp
     /// using System.Collections.Generic;
     /// using System.Linq;
@@ -63,13 +63,13 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class TenantSettingsArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// The tenant's settings file, relative to the program's folder. What it includes is relative to that file.
+        /// The tenant's settings file, relative to the program's directory. Its includes are relative to the file itself.
         /// </summary>
         [Input("file", required: true)]
         public Input<string> File { get; set; } = null!;
 
         /// <summary>
-        /// The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+        /// The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
         /// </summary>
         [Input("today")]
         public Input<string>? Today { get; set; }

@@ -14,7 +14,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     /// One VIP employee of the tenant (reference, section "VIP employees").
     /// 
     /// ## Example Usage
-    /// ### Who releases payments is a VIP
+    /// ### Make a payment approver a VIP
     /// ```csharp
     /// using System.Collections.Generic;
     /// using System.Linq;
@@ -36,19 +36,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public partial class VipEmployee : global::Pulumi.CustomResource
     {
         /// <summary>
-        /// Who added it, as the service tells it.
+        /// Who added the VIP, according to the service.
         /// </summary>
         [Output("addedBy")]
         public Output<string?> AddedBy { get; private set; } = null!;
 
         /// <summary>
-        /// The comment as it stands; undefined when there is none.
+        /// The actual comment. Undefined if there is none.
         /// </summary>
         [Output("comment")]
         public Output<string?> Comment { get; private set; } = null!;
 
         /// <summary>
-        /// When it was added, as the service tells it.
+        /// When the VIP was added, according to the service.
         /// </summary>
         [Output("dateAdded")]
         public Output<string?> DateAdded { get; private set; } = null!;
@@ -84,7 +84,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         public Output<string?> Source { get; private set; } = null!;
 
         /// <summary>
-        /// Where it is: the service's host, and the explicit provider's name where there is one.
+        /// The tenant: the service's host, and the name of the explicit provider if there is one.
         /// </summary>
         [Output("tenant")]
         public Output<string?> Tenant { get; private set; } = null!;
@@ -136,19 +136,19 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class VipEmployeeArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// Why this person is a VIP. An empty comment is the same as none.
+        /// Why this person is a VIP. An empty comment counts as none.
         /// </summary>
         [Input("comment")]
         public Input<string>? Comment { get; set; }
 
         /// <summary>
-        /// The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+        /// The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
         /// </summary>
         [Input("email", required: true)]
         public Input<string> Email { get; set; } = null!;
 
         /// <summary>
-        /// What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+        /// The effect of deleting the resource. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state.
         /// </summary>
         [Input("onDelete")]
         public Input<PulumiEmailSecurity.EmailSecurity.OnDelete>? OnDelete { get; set; }

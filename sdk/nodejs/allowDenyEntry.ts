@@ -11,7 +11,7 @@ import * as utilities from "./utilities";
  * One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
  *
  * ## Example Usage
- * ### A look-alike of the own domain is denied
+ * ### Deny a look-alike domain
  *
  * ```typescript
  * import * as pulumi from "@pulumi/pulumi";
@@ -52,19 +52,19 @@ export class AllowDenyEntry extends pulumi.CustomResource {
     }
 
     /**
-     * Why the risk of the entry is accepted; undefined when nobody accepted any.
+     * The reason for accepting the entry's risk; undefined if there is none.
      */
     declare public readonly acceptRisk: pulumi.Output<string | undefined>;
     /**
-     * The comment as it stands; undefined when there is none.
+     * The actual comment; undefined if there is none.
      */
     declare public readonly comment: pulumi.Output<string | undefined>;
     /**
-     * When the entry was made, as the service tells it.
+     * The creation time of the entry, as the service reports it.
      */
     declare public /*out*/ readonly createdAt: pulumi.Output<string | undefined>;
     /**
-     * Who made the entry, as the service tells it.
+     * The creator of the entry, as the service reports it.
      */
     declare public /*out*/ readonly createdBy: pulumi.Output<string | undefined>;
     /**
@@ -72,15 +72,15 @@ export class AllowDenyEntry extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly entryId: pulumi.Output<string>;
     /**
-     * What the value is.
+     * The type of the value.
      */
     declare public readonly entryType: pulumi.Output<string>;
     /**
-     * The list as it stands.
+     * The actual list.
      */
     declare public readonly list: pulumi.Output<string>;
     /**
-     * Where it is: the service's host, and the explicit provider's name where there is one.
+     * The tenant: the service's host, and the name of the explicit provider, if any.
      */
     declare public /*out*/ readonly tenant: pulumi.Output<string | undefined>;
     /**
@@ -88,7 +88,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
      */
     declare public readonly value: pulumi.Output<string>;
     /**
-     * The verdict scope as it stands.
+     * The actual verdict scope.
      */
     declare public readonly verdictScope: pulumi.Output<string>;
 
@@ -148,23 +148,23 @@ export class AllowDenyEntry extends pulumi.CustomResource {
  */
 export interface AllowDenyEntryArgs {
     /**
-     * Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows in the preview and stands in the stack's state, and is never sent to the service.
+     * The reason to accept an entry that would be refused as risky: `"the fair's mail comes from there; until May"`. It appears in the preview and in the stack's state, and is never sent to the service.
      */
     acceptRisk?: pulumi.Input<string | undefined>;
     /**
-     * Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+     * Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
      */
     adopt?: pulumi.Input<boolean | undefined>;
     /**
-     * Why the entry is here. An empty comment is the same as none.
+     * The reason for the entry. An empty comment is the same as none.
      */
     comment?: pulumi.Input<string | undefined>;
     /**
-     * What the value is. Inferred from it when left out.
+     * The type of the value. Default: inferred from the value.
      */
     entryType?: pulumi.Input<enums.EntryType | undefined>;
     /**
-     * Which of the two lists. Changing it moves the entry in place.
+     * The list. Changing it moves the entry in place.
      */
     list: pulumi.Input<enums.EntryList>;
     /**
@@ -172,7 +172,7 @@ export interface AllowDenyEntryArgs {
      */
     value: pulumi.Input<string>;
     /**
-     * Which verdicts the entry overrides. Default: `"global"`.
+     * The verdicts that the entry overrides. Default: `"global"`.
      */
     verdictScope?: pulumi.Input<string | enums.VerdictScope | undefined>;
 }

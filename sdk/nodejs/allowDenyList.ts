@@ -8,10 +8,10 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for more than some tens of entries.
+ * A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Use it for more than a few dozen entries.
  *
  * ## Example Usage
- * ### What one team adds, beside what others do
+ * ### Entries of one team in a shared list
  *
  * ```typescript
  * import * as pulumi from "@pulumi/pulumi";
@@ -52,15 +52,15 @@ export class AllowDenyList extends pulumi.CustomResource {
     }
 
     /**
-     * The entries as they stand, by value: `{ "evil.example": "deny: INC-7" }`. A scope that is not the default stands behind the value, `"mail.example (graymail)"`; what a refresh found undeclared says `(unmanaged)`.
+     * The actual entries by value: `{ "evil.example": "deny: INC-7" }`. A scope other than the default follows the value, `"mail.example (graymail)"`. Undeclared entries that a refresh found are marked `(unmanaged)`.
      */
     declare public readonly entries: pulumi.Output<{[key: string]: string}>;
     /**
-     * The mode as it stands.
+     * The mode of the last run.
      */
     declare public readonly mode: pulumi.Output<string | undefined>;
     /**
-     * Where it is: the service's host, and the explicit provider's name where there is one.
+     * The tenant: the service's host, and the name of the explicit provider, if any.
      */
     declare public /*out*/ readonly tenant: pulumi.Output<string | undefined>;
 
@@ -108,35 +108,35 @@ export class AllowDenyList extends pulumi.CustomResource {
  */
 export interface AllowDenyListArgs {
     /**
-     * Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
+     * Whether to adopt existing entries of the same values with other arguments, and change them to these. Default: false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
      */
     adopt?: pulumi.Input<boolean | undefined>;
     /**
-     * The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+     * The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
      */
     confirmRemovals?: pulumi.Input<number | undefined>;
     /**
-     * The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
+     * The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. An accepted risk follows the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope other than the default follows the value, `{ "mail.example (graymail)": "deny" }`.
      */
     entries: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
      */
     ignore?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**
-     * The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+     * The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
      */
     maxRemovalFraction?: pulumi.Input<number | undefined>;
     /**
-     * The most that one run may remove. Where it is given, it holds instead of the defaults.
+     * The maximum number of removals in one run. Replaces the default limits.
      */
     maxRemovals?: pulumi.Input<number | undefined>;
     /**
-     * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+     * `"additive"` (default): adds what is declared, removes what this list no longer declares, and leaves the rest alone. `"exclusive-allows"`: a refresh shows allow entries that nobody declares, and the next `up` removes them; undeclared deny entries are left alone. `"exclusive"`: a refresh shows all undeclared entries of the tenant, and the next `up` removes them.
      */
     mode?: pulumi.Input<enums.ListMode | undefined>;
     /**
-     * Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+     * Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
      */
     protect?: pulumi.Input<pulumi.Input<string>[] | undefined>;
 }

@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+ * Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
  */
 export function getAllowDenyEntries(args?: GetAllowDenyEntriesArgs, opts?: pulumi.InvokeOptions): Promise<GetAllowDenyEntriesResult> {
     args = args || {};
@@ -24,13 +24,13 @@ export function getAllowDenyEntries(args?: GetAllowDenyEntriesArgs, opts?: pulum
  */
 export interface GetAllowDenyEntriesArgs {
     /**
-     * Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
+     * The list: `"allow"` or `"deny"`. Default: both, the allow list first.
      */
     list?: enums.EntryList;
 }
 
 /**
- * What getAllowDenyEntries answers.
+ * The result of getAllowDenyEntries.
  */
 export interface GetAllowDenyEntriesResult {
     /**
@@ -39,7 +39,7 @@ export interface GetAllowDenyEntriesResult {
     readonly entries: outputs.AllowDenyEntryRow[];
 }
 /**
- * The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+ * Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
  */
 export function getAllowDenyEntriesOutput(args?: GetAllowDenyEntriesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetAllowDenyEntriesResult> {
     args = args || {};
@@ -55,7 +55,7 @@ export function getAllowDenyEntriesOutput(args?: GetAllowDenyEntriesOutputArgs, 
  */
 export interface GetAllowDenyEntriesOutputArgs {
     /**
-     * Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
+     * The list: `"allow"` or `"deny"`. Default: both, the allow list first.
      */
     list?: pulumi.Input<enums.EntryList | undefined>;
 }

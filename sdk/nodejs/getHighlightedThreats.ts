@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+ * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
  */
 export function getHighlightedThreats(args?: GetHighlightedThreatsArgs, opts?: pulumi.InvokeOptions): Promise<GetHighlightedThreatsResult> {
     args = args || {};
@@ -24,13 +24,13 @@ export function getHighlightedThreats(args?: GetHighlightedThreatsArgs, opts?: p
  */
 export interface GetHighlightedThreatsArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: number;
 }
 
 /**
- * What getHighlightedThreats answers.
+ * The result of getHighlightedThreats.
  */
 export interface GetHighlightedThreatsResult {
     /**
@@ -39,7 +39,7 @@ export interface GetHighlightedThreatsResult {
     readonly threats: outputs.Threat[];
 }
 /**
- * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+ * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
  */
 export function getHighlightedThreatsOutput(args?: GetHighlightedThreatsOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetHighlightedThreatsResult> {
     args = args || {};
@@ -55,7 +55,7 @@ export function getHighlightedThreatsOutput(args?: GetHighlightedThreatsOutputAr
  */
 export interface GetHighlightedThreatsOutputArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: pulumi.Input<number | undefined>;
 }

@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as utilities from "./utilities";
 
 /**
- * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+ * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
  */
 export function getHoursSaved(args?: GetHoursSavedArgs, opts?: pulumi.InvokeOptions): Promise<GetHoursSavedResult> {
     args = args || {};
@@ -21,22 +21,22 @@ export function getHoursSaved(args?: GetHoursSavedArgs, opts?: pulumi.InvokeOpti
  */
 export interface GetHoursSavedArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: number;
 }
 
 /**
- * What getHoursSaved answers.
+ * The result of getHoursSaved.
  */
 export interface GetHoursSavedResult {
     /**
-     * The estimated hours that were saved in the period.
+     * The estimated hours saved in the period.
      */
     readonly hoursSaved: number;
 }
 /**
- * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+ * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
  */
 export function getHoursSavedOutput(args?: GetHoursSavedOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetHoursSavedResult> {
     args = args || {};
@@ -52,7 +52,7 @@ export function getHoursSavedOutput(args?: GetHoursSavedOutputArgs, opts?: pulum
  */
 export interface GetHoursSavedOutputArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: pulumi.Input<number | undefined>;
 }

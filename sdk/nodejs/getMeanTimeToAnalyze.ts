@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as utilities from "./utilities";
 
 /**
- * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+ * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
  */
 export function getMeanTimeToAnalyze(args?: GetMeanTimeToAnalyzeArgs, opts?: pulumi.InvokeOptions): Promise<GetMeanTimeToAnalyzeResult> {
     args = args || {};
@@ -21,22 +21,22 @@ export function getMeanTimeToAnalyze(args?: GetMeanTimeToAnalyzeArgs, opts?: pul
  */
 export interface GetMeanTimeToAnalyzeArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: number;
 }
 
 /**
- * What getMeanTimeToAnalyze answers.
+ * The result of getMeanTimeToAnalyze.
  */
 export interface GetMeanTimeToAnalyzeResult {
     /**
-     * The mean time to analyze a report; undefined where the service says there is none.
+     * The mean time to analyze a report; undefined if the service reports none.
      */
     readonly seconds?: number;
 }
 /**
- * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+ * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
  */
 export function getMeanTimeToAnalyzeOutput(args?: GetMeanTimeToAnalyzeOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetMeanTimeToAnalyzeResult> {
     args = args || {};
@@ -52,7 +52,7 @@ export function getMeanTimeToAnalyzeOutput(args?: GetMeanTimeToAnalyzeOutputArgs
  */
 export interface GetMeanTimeToAnalyzeOutputArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: pulumi.Input<number | undefined>;
 }

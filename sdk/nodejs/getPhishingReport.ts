@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as utilities from "./utilities";
 
 /**
- * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+ * Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
  */
 export function getPhishingReport(args: GetPhishingReportArgs, opts?: pulumi.InvokeOptions): Promise<GetPhishingReportResult> {
     utilities.assertKnownNames("getPhishingReport", args, ["id"]);
@@ -26,7 +26,7 @@ export interface GetPhishingReportArgs {
 }
 
 /**
- * What getPhishingReport answers: the report with its recipients and content.
+ * The result of getPhishingReport: the report with its recipients and content.
  */
 export interface GetPhishingReportResult {
     readonly bcc: string[];
@@ -51,7 +51,7 @@ export interface GetPhishingReportResult {
     readonly verdict?: string;
 }
 /**
- * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+ * Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
  */
 export function getPhishingReportOutput(args: GetPhishingReportOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetPhishingReportResult> {
     utilities.assertKnownNames("getPhishingReport", args, ["id"]);

@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+ * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
  */
 export function getPhishingReports(args?: GetPhishingReportsArgs, opts?: pulumi.InvokeOptions): Promise<GetPhishingReportsResult> {
     args = args || {};
@@ -25,17 +25,17 @@ export function getPhishingReports(args?: GetPhishingReportsArgs, opts?: pulumi.
  */
 export interface GetPhishingReportsArgs {
     /**
-     * How many reports at most, the newest as the service orders them. Default: all of the window.
+     * The maximum number of reports, in the order of the service. Default: all in the window.
      */
     limit?: number;
     /**
-     * How far to look back, in minutes. Default: thirty days.
+     * The look-back window in minutes. Default: thirty days.
      */
     minutesAgo?: number;
 }
 
 /**
- * What the functions about lists of phishing reports answer.
+ * The result of the functions about lists of phishing reports.
  */
 export interface GetPhishingReportsResult {
     /**
@@ -44,7 +44,7 @@ export interface GetPhishingReportsResult {
     readonly reports: outputs.PhishingReport[];
 }
 /**
- * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+ * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
  */
 export function getPhishingReportsOutput(args?: GetPhishingReportsOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetPhishingReportsResult> {
     args = args || {};
@@ -61,11 +61,11 @@ export function getPhishingReportsOutput(args?: GetPhishingReportsOutputArgs, op
  */
 export interface GetPhishingReportsOutputArgs {
     /**
-     * How many reports at most, the newest as the service orders them. Default: all of the window.
+     * The maximum number of reports, in the order of the service. Default: all in the window.
      */
     limit?: pulumi.Input<number | undefined>;
     /**
-     * How far to look back, in minutes. Default: thirty days.
+     * The look-back window in minutes. Default: thirty days.
      */
     minutesAgo?: pulumi.Input<number | undefined>;
 }

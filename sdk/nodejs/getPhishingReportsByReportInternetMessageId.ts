@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+ * Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
  */
 export function getPhishingReportsByReportInternetMessageId(args: GetPhishingReportsByReportInternetMessageIdArgs, opts?: pulumi.InvokeOptions): Promise<GetPhishingReportsByReportInternetMessageIdResult> {
     utilities.assertKnownNames("getPhishingReportsByReportInternetMessageId", args, ["internetMessageId"]);
@@ -29,7 +29,7 @@ export interface GetPhishingReportsByReportInternetMessageIdArgs {
 }
 
 /**
- * What the functions about lists of phishing reports answer.
+ * The result of the functions about lists of phishing reports.
  */
 export interface GetPhishingReportsByReportInternetMessageIdResult {
     /**
@@ -38,7 +38,7 @@ export interface GetPhishingReportsByReportInternetMessageIdResult {
     readonly reports: outputs.PhishingReport[];
 }
 /**
- * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+ * Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
  */
 export function getPhishingReportsByReportInternetMessageIdOutput(args: GetPhishingReportsByReportInternetMessageIdOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetPhishingReportsByReportInternetMessageIdResult> {
     utilities.assertKnownNames("getPhishingReportsByReportInternetMessageId", args, ["internetMessageId"]);

@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as utilities from "./utilities";
 
 /**
- * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+ * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
  */
 export function getProtectedInboxes(args?: GetProtectedInboxesArgs, opts?: pulumi.InvokeOptions): Promise<GetProtectedInboxesResult> {
     args = args || {};
@@ -21,22 +21,22 @@ export function getProtectedInboxes(args?: GetProtectedInboxesArgs, opts?: pulum
  */
 export interface GetProtectedInboxesArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: number;
 }
 
 /**
- * What getProtectedInboxes answers.
+ * The result of getProtectedInboxes.
  */
 export interface GetProtectedInboxesResult {
     /**
-     * How many inboxes received mail in the period.
+     * The number of inboxes that received mail in the period.
      */
     readonly protectedInboxes: number;
 }
 /**
- * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+ * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
  */
 export function getProtectedInboxesOutput(args?: GetProtectedInboxesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetProtectedInboxesResult> {
     args = args || {};
@@ -52,7 +52,7 @@ export function getProtectedInboxesOutput(args?: GetProtectedInboxesOutputArgs, 
  */
 export interface GetProtectedInboxesOutputArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: pulumi.Input<number | undefined>;
 }

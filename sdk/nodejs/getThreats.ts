@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * The tenant's detected threats of the last time, by `GET /api/v1/threats`.
+ * Returns the tenant's recently detected threats: `GET /api/v1/threats`.
  */
 export function getThreats(args?: GetThreatsArgs, opts?: pulumi.InvokeOptions): Promise<GetThreatsResult> {
     args = args || {};
@@ -25,17 +25,17 @@ export function getThreats(args?: GetThreatsArgs, opts?: pulumi.InvokeOptions): 
  */
 export interface GetThreatsArgs {
     /**
-     * How many threats at most, the newest as the service orders them. Default: all of the window.
+     * The maximum number of threats, in the order of the service. Default: all in the window.
      */
     limit?: number;
     /**
-     * How far to look back, in minutes. Default: one week.
+     * The look-back window in minutes. Default: one week.
      */
     minutesAgo?: number;
 }
 
 /**
- * What the functions about threats answer.
+ * The result of the functions about threats.
  */
 export interface GetThreatsResult {
     /**
@@ -44,7 +44,7 @@ export interface GetThreatsResult {
     readonly threats: outputs.Threat[];
 }
 /**
- * The tenant's detected threats of the last time, by `GET /api/v1/threats`.
+ * Returns the tenant's recently detected threats: `GET /api/v1/threats`.
  */
 export function getThreatsOutput(args?: GetThreatsOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetThreatsResult> {
     args = args || {};
@@ -61,11 +61,11 @@ export function getThreatsOutput(args?: GetThreatsOutputArgs, opts?: pulumi.Invo
  */
 export interface GetThreatsOutputArgs {
     /**
-     * How many threats at most, the newest as the service orders them. Default: all of the window.
+     * The maximum number of threats, in the order of the service. Default: all in the window.
      */
     limit?: pulumi.Input<number | undefined>;
     /**
-     * How far to look back, in minutes. Default: one week.
+     * The look-back window in minutes. Default: one week.
      */
     minutesAgo?: pulumi.Input<number | undefined>;
 }

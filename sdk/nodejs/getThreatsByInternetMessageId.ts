@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+ * Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
  */
 export function getThreatsByInternetMessageId(args: GetThreatsByInternetMessageIdArgs, opts?: pulumi.InvokeOptions): Promise<GetThreatsByInternetMessageIdResult> {
     utilities.assertKnownNames("getThreatsByInternetMessageId", args, ["internetMessageId"]);
@@ -23,13 +23,13 @@ export function getThreatsByInternetMessageId(args: GetThreatsByInternetMessageI
  */
 export interface GetThreatsByInternetMessageIdArgs {
     /**
-     * The Internet Message ID, as it stands in the mail: `<…@…>`.
+     * The Internet Message ID as in the message: `<…@…>`.
      */
     internetMessageId: string;
 }
 
 /**
- * What the functions about threats answer.
+ * The result of the functions about threats.
  */
 export interface GetThreatsByInternetMessageIdResult {
     /**
@@ -38,7 +38,7 @@ export interface GetThreatsByInternetMessageIdResult {
     readonly threats: outputs.Threat[];
 }
 /**
- * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+ * Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
  */
 export function getThreatsByInternetMessageIdOutput(args: GetThreatsByInternetMessageIdOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetThreatsByInternetMessageIdResult> {
     utilities.assertKnownNames("getThreatsByInternetMessageId", args, ["internetMessageId"]);
@@ -53,7 +53,7 @@ export function getThreatsByInternetMessageIdOutput(args: GetThreatsByInternetMe
  */
 export interface GetThreatsByInternetMessageIdOutputArgs {
     /**
-     * The Internet Message ID, as it stands in the mail: `<…@…>`.
+     * The Internet Message ID as in the message: `<…@…>`.
      */
     internetMessageId: pulumi.Input<string>;
 }

@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+ * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
  */
 export function getThreatsOverTime(args?: GetThreatsOverTimeArgs, opts?: pulumi.InvokeOptions): Promise<GetThreatsOverTimeResult> {
     args = args || {};
@@ -24,13 +24,13 @@ export function getThreatsOverTime(args?: GetThreatsOverTimeArgs, opts?: pulumi.
  */
 export interface GetThreatsOverTimeArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: number;
 }
 
 /**
- * What getThreatsOverTime answers.
+ * The result of getThreatsOverTime.
  */
 export interface GetThreatsOverTimeResult {
     /**
@@ -39,7 +39,7 @@ export interface GetThreatsOverTimeResult {
     readonly days: outputs.ThreatsOnDay[];
 }
 /**
- * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+ * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
  */
 export function getThreatsOverTimeOutput(args?: GetThreatsOverTimeOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetThreatsOverTimeResult> {
     args = args || {};
@@ -55,7 +55,7 @@ export function getThreatsOverTimeOutput(args?: GetThreatsOverTimeOutputArgs, op
  */
 export interface GetThreatsOverTimeOutputArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: pulumi.Input<number | undefined>;
 }

@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+ * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
  */
 export function getTopTargetedEntities(args?: GetTopTargetedEntitiesArgs, opts?: pulumi.InvokeOptions): Promise<GetTopTargetedEntitiesResult> {
     args = args || {};
@@ -25,7 +25,7 @@ export function getTopTargetedEntities(args?: GetTopTargetedEntitiesArgs, opts?:
  */
 export interface GetTopTargetedEntitiesArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: number;
     /**
@@ -35,16 +35,16 @@ export interface GetTopTargetedEntitiesArgs {
 }
 
 /**
- * What getTopTargetedEntities answers.
+ * The result of getTopTargetedEntities.
  */
 export interface GetTopTargetedEntitiesResult {
     /**
-     * At most 5, the most targeted first. The service names them, and gives no mailbox.
+     * At most 5, the most targeted first. The service returns names, but no mailboxes.
      */
     readonly entities: outputs.TargetedEntity[];
 }
 /**
- * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+ * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
  */
 export function getTopTargetedEntitiesOutput(args?: GetTopTargetedEntitiesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetTopTargetedEntitiesResult> {
     args = args || {};
@@ -61,7 +61,7 @@ export function getTopTargetedEntitiesOutput(args?: GetTopTargetedEntitiesOutput
  */
 export interface GetTopTargetedEntitiesOutputArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: pulumi.Input<number | undefined>;
     /**

@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+ * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
  */
 export function getTopThreatTypes(args?: GetTopThreatTypesArgs, opts?: pulumi.InvokeOptions): Promise<GetTopThreatTypesResult> {
     args = args || {};
@@ -24,13 +24,13 @@ export function getTopThreatTypes(args?: GetTopThreatTypesArgs, opts?: pulumi.In
  */
 export interface GetTopThreatTypesArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: number;
 }
 
 /**
- * What getTopThreatTypes answers.
+ * The result of getTopThreatTypes.
  */
 export interface GetTopThreatTypesResult {
     /**
@@ -39,7 +39,7 @@ export interface GetTopThreatTypesResult {
     readonly types: outputs.ThreatTypeCount[];
 }
 /**
- * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+ * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
  */
 export function getTopThreatTypesOutput(args?: GetTopThreatTypesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetTopThreatTypesResult> {
     args = args || {};
@@ -55,7 +55,7 @@ export function getTopThreatTypesOutput(args?: GetTopThreatTypesOutputArgs, opts
  */
 export interface GetTopThreatTypesOutputArgs {
     /**
-     * The period, in days. Default: the service's own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      */
     days?: pulumi.Input<number | undefined>;
 }

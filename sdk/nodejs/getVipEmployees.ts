@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`.
+ * Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`.
  */
 export function getVipEmployees(opts?: pulumi.InvokeOptions): Promise<GetVipEmployeesResult> {
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
@@ -17,7 +17,7 @@ export function getVipEmployees(opts?: pulumi.InvokeOptions): Promise<GetVipEmpl
 }
 
 /**
- * What getVipEmployees answers.
+ * The result of getVipEmployees.
  */
 export interface GetVipEmployeesResult {
     /**
@@ -26,7 +26,7 @@ export interface GetVipEmployeesResult {
     readonly vipEmployees: outputs.VipEmployeeRow[];
 }
 /**
- * The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`.
+ * Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`.
  */
 export function getVipEmployeesOutput(opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetVipEmployeesResult> {
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});

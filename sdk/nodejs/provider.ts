@@ -5,9 +5,9 @@ import * as pulumi from "@pulumi/pulumi";
 import * as utilities from "./utilities";
 
 /**
- * A tenant, given as the `provider` option of resources, so that one program can manage several.
+ * A tenant, passed as the `provider` option of resources, so that one program can manage several.
  *
- * Its configuration is its own: neither the environment nor the stack's configuration reaches it.
+ * It uses only its own configuration, and ignores the environment and the stack's configuration.
  */
 export class Provider extends pulumi.ProviderResource {
     /** @internal */
@@ -58,11 +58,11 @@ export class Provider extends pulumi.ProviderResource {
  */
 export interface ProviderArgs {
     /**
-     * Accept plain `http://` for an address that is not loopback. Default: false.
+     * Whether to allow plain `http://` for an address that isn't loopback. Default: false.
      */
     allowInsecureHttp?: pulumi.Input<boolean | undefined>;
     /**
-     * The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+     * The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
      */
     apiKey?: pulumi.Input<string | undefined>;
     /**
@@ -70,11 +70,11 @@ export interface ProviderArgs {
      */
     baseUrl?: pulumi.Input<string | undefined>;
     /**
-     * The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+     * The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
      */
     ownDomains?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**
-     * How long one request may take, in milliseconds. Default: 30,000.
+     * The timeout of one request in milliseconds. Default: 30,000.
      */
     timeoutMs?: pulumi.Input<number | undefined>;
 }

@@ -5,10 +5,10 @@ import * as pulumi from "@pulumi/pulumi";
 import * as utilities from "./utilities";
 
 /**
- * All that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its file, line and column, in previews too, and then nothing is registered.
+ * All declarations of a tenant's settings files: an `AllowDenyList` and a `VipList`. A mistake in the files is reported with its file, line and column, in previews too, and nothing is registered.
  *
  * ## Example Usage
- * ### What a settings file declares
+ * ### Declare a settings file
  *
  * ```typescript
  * import * as pulumi from "@pulumi/pulumi";
@@ -67,11 +67,11 @@ export class TenantSettings extends pulumi.ComponentResource {
  */
 export interface TenantSettingsArgs {
     /**
-     * The tenant's settings file, relative to the program's folder. What it includes is relative to that file.
+     * The tenant's settings file, relative to the program's directory. Its includes are relative to the file itself.
      */
     file: pulumi.Input<string>;
     /**
-     * The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+     * The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
      */
     today?: pulumi.Input<string | undefined>;
 }

@@ -11,7 +11,7 @@ import * as utilities from "./utilities";
  * One VIP employee of the tenant (reference, section "VIP employees").
  *
  * ## Example Usage
- * ### Who releases payments is a VIP
+ * ### Make a payment approver a VIP
  *
  * ```typescript
  * import * as pulumi from "@pulumi/pulumi";
@@ -51,15 +51,15 @@ export class VipEmployee extends pulumi.CustomResource {
     }
 
     /**
-     * Who added it, as the service tells it.
+     * Who added the VIP, according to the service.
      */
     declare public /*out*/ readonly addedBy: pulumi.Output<string | undefined>;
     /**
-     * The comment as it stands; undefined when there is none.
+     * The actual comment. Undefined if there is none.
      */
     declare public readonly comment: pulumi.Output<string | undefined>;
     /**
-     * When it was added, as the service tells it.
+     * When the VIP was added, according to the service.
      */
     declare public /*out*/ readonly dateAdded: pulumi.Output<string | undefined>;
     /**
@@ -83,7 +83,7 @@ export class VipEmployee extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly source: pulumi.Output<string | undefined>;
     /**
-     * Where it is: the service's host, and the explicit provider's name where there is one.
+     * The tenant: the service's host, and the name of the explicit provider if there is one.
      */
     declare public /*out*/ readonly tenant: pulumi.Output<string | undefined>;
 
@@ -138,15 +138,15 @@ export class VipEmployee extends pulumi.CustomResource {
  */
 export interface VipEmployeeArgs {
     /**
-     * Why this person is a VIP. An empty comment is the same as none.
+     * Why this person is a VIP. An empty comment counts as none.
      */
     comment?: pulumi.Input<string | undefined>;
     /**
-     * The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+     * The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
      */
     email: pulumi.Input<string>;
     /**
-     * What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+     * The effect of deleting the resource. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state.
      */
     onDelete?: pulumi.Input<enums.OnDelete | undefined>;
 }

@@ -11,7 +11,7 @@ import * as utilities from "./utilities";
  * A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
  *
  * ## Example Usage
- * ### Those whom detection misses, each with a comment
+ * ### VIPs that automatic detection misses
  *
  * ```typescript
  * import * as pulumi from "@pulumi/pulumi";
@@ -51,15 +51,15 @@ export class VipList extends pulumi.CustomResource {
     }
 
     /**
-     * The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`.
+     * The actual members, from mailbox to comment. Undeclared ones that a refresh found have `(unmanaged)`.
      */
     declare public readonly members: pulumi.Output<{[key: string]: string}>;
     /**
-     * The mode as it stands.
+     * The mode in effect.
      */
     declare public readonly mode: pulumi.Output<string | undefined>;
     /**
-     * Where it is: the service's host, and the explicit provider's name where there is one.
+     * The tenant: the service's host, and the name of the explicit provider if there is one.
      */
     declare public /*out*/ readonly tenant: pulumi.Output<string | undefined>;
 
@@ -107,19 +107,19 @@ export class VipList extends pulumi.CustomResource {
  */
 export interface VipListArgs {
     /**
-     * The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+     * The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
      */
     confirmRemovals?: pulumi.Input<number | undefined>;
     /**
-     * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
      */
     ignore?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**
-     * The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+     * The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
      */
     maxRemovalFraction?: pulumi.Input<number | undefined>;
     /**
-     * The most that one run may remove. Where it is given, it holds instead of the defaults.
+     * The maximum number of removals in one run. Replaces the default limits.
      */
     maxRemovals?: pulumi.Input<number | undefined>;
     /**
@@ -127,15 +127,15 @@ export interface VipListArgs {
      */
     members: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+     * `"additive"` (default): adds declared VIPs, removes VIPs that this list no longer declares, and leaves all others alone. `"exclusive"`: only declared VIPs remain. A refresh shows undeclared ones, and the next `up` removes them.
      */
     mode?: pulumi.Input<enums.VipListMode | undefined>;
     /**
-     * What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
+     * The effect of removing a member or deleting the list. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state. Not allowed in exclusive mode.
      */
     onDelete?: pulumi.Input<enums.OnDelete | undefined>;
     /**
-     * Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+     * Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
      */
     protect?: pulumi.Input<pulumi.Input<string>[] | undefined>;
 }

@@ -11,28 +11,34 @@ import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js
 
 const TENANTS = 300;
 const ENTRIES = 500;
-/** Of these, each tenant declares so many in its own file, and the others in a baseline that all include. */
+/**
+ * The number of entries that each tenant declares in its own file. The rest are in a baseline that all tenants include.
+ */
 const OWN = 20;
 export const CONCURRENCY = 16;
 const RUNS = 3;
-/** What is measured is to take at most so many times as long as the reading. */
+/** The workload may take at most this many times as long as reading the lists. */
 const LIMIT = 1.2;
 
-/** What is measured. */
+/** A workload over a fleet. */
 export interface Measured {
-  /** Whether it reads the VIPs too, and not the entries alone. */
+  /** Whether the workload reads the VIPs too, or only the entries. */
   readonly readsVips: boolean;
-  /** Answers how many tenants it has come through with. */
+  /** Runs the workload and returns the number of tenants processed. */
   readonly work: (fleet: BenchFleet) => Promise<number>;
 }
 
-/** Who is read. */
+/** The fleet that a workload reads. */
 export interface BenchFleet {
   readonly targets: Targets["targets"];
   readonly reach: RequestContext;
 }
 
-/** What is done over a fleet beside the reading of its lists alone, in turns. @param name of what is measured. */
+/**
+ * Alternates between a workload over a fleet and reading only the fleet's lists, and returns a report that compares the
+ * two.
+ * @param name the name of the workload in the report
+ */
 export async function besideReadings(name: string, { readsVips, work: measured }: Measured): Promise<string> {
   await using service = await Service.start({ tenants: TENANTS, entries: ENTRIES });
   const folder = mkdtempSync(join(tmpdir(), "email-security-bench-fleet-"));
@@ -53,7 +59,7 @@ export async function besideReadings(name: string, { readsVips, work: measured }
     const ways = { "reading the lists alone": reading, [name]: measured };
     const seconds = new Map<string, number[]>();
     const processor = new Map<string, number[]>();
-    // The first turn only warms up.
+    // The first turn is only a warm-up.
     for (let run = 0; run <= RUNS; run++) {
       for (const [way, work] of Object.entries(ways)) {
         const startedAt = performance.now();
@@ -83,7 +89,10 @@ export async function besideReadings(name: string, { readsVips, work: measured }
   }
 }
 
-/** Reads the lists of all, and does nothing with them. @returns how many rows they are. */
+/**
+ * Reads the lists of all tenants and discards them.
+ * @returns the number of rows read
+ */
 export async function readLists(
   { targets, reach }: BenchFleet,
   concurrency: number,

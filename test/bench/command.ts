@@ -5,23 +5,23 @@ import { type Peaks, watchPeaks } from "#bench/memory";
 export interface CommandOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Whether the peak memory of its processes is watched, which costs a little time. Default false. */
+  /** Whether to watch the peak memory of the command's processes, which costs a little time. Default: false. */
   readonly memory?: boolean;
 }
 
-/** A command that has succeeded. */
+/** The result of a successful command. */
 export interface Finished {
-  /** From its start to the end of its output. */
+  /** The time from the command's start to the end of its output. */
   readonly seconds: number;
-  /** What it printed on standard output. */
+  /** The command's standard output. */
   readonly output: string;
-  /** Undefined where it wasn't watched or can't be. */
+  /** Undefined if memory wasn't watched or can't be. */
   readonly peaks: Peaks | undefined;
 }
 
 const running = new AbortController();
 
-/** Interrupts what runs, and lets nothing more be started. */
+/** Interrupts the running command and prevents new ones from starting. */
 export function stopCommands(): void {
   running.abort();
 }
@@ -30,7 +30,7 @@ export function areCommandsStopped(): boolean {
   return running.signal.aborted;
 }
 
-/** Runs a command to its end. Throws with the last of what it printed unless it succeeds. */
+/** Runs a command to completion. Throws with the end of its output unless it succeeds. */
 export async function run(command: string, args: readonly string[], options: CommandOptions): Promise<Finished> {
   running.signal.throwIfAborted();
   const startedAt = performance.now();
@@ -39,7 +39,8 @@ export async function run(command: string, args: readonly string[], options: Com
     env: options.env,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // At which the engine ends its own processes. Its folder may go only when it has ended itself.
+  // On SIGINT, the engine stops its child processes. The project's directory may be deleted only after the engine has
+  // exited.
   const interrupt = (): void => void child.kill("SIGINT");
   running.signal.addEventListener("abort", interrupt);
   const watch = options.memory ? watchPeaks(child.pid) : undefined;

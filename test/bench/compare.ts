@@ -3,32 +3,32 @@ import type { Observation } from "#bench/observation";
 import { type Row, rowsOf, sameOf } from "#bench/rows";
 import { table, whole } from "#bench/table";
 
-/** What a bench has measured, as `--save` writes it and `--compare` reads it. */
+/** The measurements of a bench, as `--save` writes them and `--compare` reads them. */
 export interface Kept {
   readonly facts: MachineFacts;
   readonly observations: readonly Observation[];
 }
 
-/** A bench beside an earlier one. */
+/** The comparison of a bench with an earlier one. */
 export interface Comparison {
   readonly text: string;
-  /** What became slower or larger by more than the noise. */
+  /** The results that became slower or larger by more than the noise. */
   readonly worse: readonly string[];
-  /** Whose times are among that: measured once more, they may turn out to be none. */
+  /** The peers whose times are in `worse`. A second measurement may clear them. */
   readonly slower: ReadonlySet<string>;
 }
 
 /**
- * By how much a time may differ where the runs of both do not overlap: there are few of them. Memory and start-up times
- * differ by more.
+ * The tolerated relative differences, which apply even where the runs of both benches don't overlap, because there are
+ * few runs. Memory and start-up times vary more than other times.
  */
 const NOISE = { seconds: 0.1, peak: 0.15, start: 0.2 } as const;
 
 /**
- * Each row beside the same of an earlier bench. A time is worse where the fastest run is slower than the slowest was, and
- * the median by more than a tenth; both as so many times their floor of the same bench, where there is one, for the machine
- * may be slower by itself: the fastest beside the floor's slowest, since a floor has its noise too. Requests and bytes of
- * state are the same, or worse.
+ * Compares each row with the same row of an earlier bench. A time is worse if the fastest run is slower than the
+ * slowest earlier run and the median is more than a tenth slower. Both are relative to the floor of the same bench, if
+ * there is one, because the machine itself may have become slower. The fastest run is relative to the floor's slowest,
+ * because the floor has noise too. Requests must not increase at all, and bytes of state by at most 1 %.
  */
 export function compared(before: Kept, now: Kept, floorOf: FloorOf): Comparison {
   const earlier = rowsOf(before.observations);
@@ -60,7 +60,7 @@ interface Difference {
   readonly isWorse: boolean;
 }
 
-/** Names the peer that a peer's times are beside. */
+/** Returns the name of the peer that serves as a peer's floor. */
 type FloorOf = (peer: string) => string;
 
 interface Placed {
@@ -90,7 +90,7 @@ function* differences(old: Placed, now: Placed): Iterable<Difference> {
   ] as const;
   for (const [what, before, after, noise] of numbers) {
     if (before === undefined || after === undefined) continue;
-    // What needs no word: as many as before.
+    // Unchanged counts aren't worth a line.
     if (before === after && noise === 0) continue;
     yield { what, was: whole(before), is: whole(after), isWorse: after > before * (1 + noise) };
   }
@@ -99,7 +99,7 @@ function* differences(old: Placed, now: Placed): Iterable<Difference> {
 type Seconds = NonNullable<Row["seconds"]>;
 
 interface Times extends Seconds {
-  /** The floor's in the same bench. */
+  /** The floor's times in the same bench. */
   readonly floor: Seconds | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What is put on the deny list, the same for every peer. */
+/** A deny-list entry, the same for every peer. */
 export interface Entry {
   readonly list: "deny";
   readonly value: string;
@@ -7,7 +7,7 @@ export interface Entry {
 
 export type Comments = "short" | "40 characters";
 
-/** As TypeScript, for a program: an array of so many entries. */
+/** Returns TypeScript source for an array of `count` entries. */
 export function entriesSource(count: number, comments: Comments = "short"): string {
   return `Array.from({ length: ${count} }, (_, index) => ({
   list: "deny" as const,
@@ -16,7 +16,7 @@ export function entriesSource(count: number, comments: Comments = "short"): stri
 }))`;
 }
 
-/** The same, here. */
+/** Returns the same entries as objects. */
 export function entries(count: number): Entry[] {
   return Array.from({ length: count }, (_, index) => ({
     list: "deny",

@@ -4,7 +4,7 @@ import { findInFleet } from "../../provider/dist/fleet/find-in-fleet.js";
 import { Matcher } from "../../provider/dist/gitops/find/matcher.js";
 import { parseQueries } from "../../provider/dist/gitops/find/parse-queries.js";
 
-/** `find` over a fleet beside the reading of all its lists alone, in turns. */
+/** Compares `find` over a fleet with reading only the fleet's lists, in alternating turns. */
 export async function findReport(): Promise<string> {
   const matcher = new Matcher(parseQueries([deniedDomain(7)]));
   return await besideReadings("find", {

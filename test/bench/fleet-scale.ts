@@ -14,28 +14,33 @@ import { resolveStateBackend } from "../../provider/dist/rollout/stack/state-bac
 import type { Database } from "../../provider/rollout/database/database.js";
 import type { Target } from "../../provider/rollout/model/target.js";
 
-/** What the stand-in's tenant is called, in whose place it puts each one's name. */
+/** The name of the stand-in's only tenant. The stand-in replaces it with each tenant's own name. */
 export const PLACEHOLDER = "placeholder";
 
-/** A domain that a tenant alone denies, by its number from 0. */
+/** Returns the domain at an index (from 0) that only one tenant denies. */
 export function ownDomain(index: number, name: string): string {
   return `own${index}-${name}.example`;
 }
 
-/** What each tenant has: of these, so many in a baseline that all include. */
+/** The number of each tenant's entries that come from a baseline that all tenants include. */
 const SHARED = 480;
 const OWN = 20;
-/** What an address' limit may be; the reading of many tenants takes at least the time of its requests by it. */
+/**
+ * Plausible rate limits of an address, in requests per second. They are a lower bound on the time to read many tenants.
+ */
 const RATES = [10, 50];
-/** How many rollouts of a kind there are in five years, and how many of them are younger than the 90 days for which all is kept. */
+/**
+ * The number of rollouts of each kind in five years, and how many of them are younger than the 90 days for which
+ * everything is kept.
+ */
 const KINDS = [
   { what: "a week's rollout that changes all", share: 1, count: 261, young: 13 },
   { what: "a night in which 1 in 100 tenants is changed", share: 0.01, count: 1_826, young: 90 },
 ];
 
 /**
- * `fleet status` and `fleet site` over fleets of these sizes, and what rollouts over them leave in the journal: measured, each
- * command as a process of its own.
+ * Measures `fleet status` and `fleet site` over fleets of these sizes, each command in its own process, and the size of
+ * the journal that rollouts over them leave.
  */
 export async function fleetScaleReport(sizes: readonly number[]): Promise<string> {
   const facts = await machineFacts(new Date().toISOString().slice(0, 10));
@@ -94,7 +99,7 @@ export async function fleetScaleReport(sizes: readonly number[]): Promise<string
   ].join("\n\n");
 }
 
-/** A bench that goes on for long tells each row when it has it. */
+/** Prints the newest row as soon as it is measured, because the bench runs for a long time. */
 function say(rows: readonly (readonly string[])[]): void {
   console.error((rows.at(-1) ?? []).join(" | "));
 }
@@ -107,7 +112,9 @@ function nameOf(index: number): string {
   return `t${String(index).padStart(5, "0")}`;
 }
 
-/** A folder with a fleet that is as its files declare. Answers the command's environment. */
+/**
+ * Creates a fleet in a directory, with actual state that matches its files. Returns the environment for the commands.
+ */
 function layOut(folder: string, tenants: number, url: string): NodeJS.ProcessEnv {
   const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
   for (const made of ["settings", ".state", ".email-security"]) mkdirSync(join(folder, made));
@@ -145,13 +152,13 @@ function settingsOf(name: string, more = ""): string {
 
 interface Cost {
   readonly seconds: number;
-  /** Of its processor, in seconds. */
+  /** CPU time, in seconds. */
   readonly processor: number;
-  /** The most that it held, in bytes. */
+  /** Peak memory, in bytes. */
   readonly memory: number;
 }
 
-/** Runs a command to its end, and looks at what it costs while it goes on, where there is a /proc. */
+/** Runs a command to completion and samples its cost while it runs, if there is a /proc. */
 async function measured(folder: string, env: NodeJS.ProcessEnv, args: readonly string[]): Promise<Cost> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [cli, ...args], {
@@ -168,20 +175,20 @@ async function measured(folder: string, env: NodeJS.ProcessEnv, args: readonly s
       .split(" ")
       .slice(11, 13)
       .map(Number);
-    // A hundred ticks a second, on every Linux that is used.
+    // Linux reports CPU time in ticks of 1/100 s on every common platform.
     processor = Math.max(processor, (user + system) / 100);
     memory = Math.max(memory, Number(/^VmHWM:\s*(\d+) kB/m.exec(read(`/proc/${child.pid}/status`))?.[1] ?? 0) * 1024);
   };
   const timer = setInterval(look, 50);
   const code = await new Promise<number | null>((done, failed) => child.once("error", failed).once("close", done));
   clearInterval(timer);
-  // A plan with changes ends with 2.
+  // A plan with changes exits with 2.
   if (code !== 0 && code !== 2)
     throw new Error(`email-security ${args.join(" ")} ended with ${code}:\n${told.slice(0, 2_000)}`);
   return { seconds: (performance.now() - startedAt) / 1_000, processor, memory };
 }
 
-/** The plan of one more deny at one tenant, as a rollout keeps it. */
+/** Returns a plan that adds one deny entry at one tenant, as a rollout stores it. */
 async function planOf(folder: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const file = join(folder, `settings/${nameOf(0)}.yaml`);
   writeFileSync(file, settingsOf(nameOf(0), "  - new.example\n"));
@@ -190,7 +197,7 @@ async function planOf(folder: string, environment: NodeJS.ProcessEnv): Promise<s
   return readFileSync(join(folder, "plan.json"), "utf8");
 }
 
-/** Writes a rollout into a journal as a run of it does, and prunes it. */
+/** Writes a rollout into a journal the way a real run does, then prunes it. */
 async function journalRow(
   folder: string,
   tenants: number,
@@ -201,7 +208,7 @@ async function journalRow(
   for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
   const database = await openSqlite(file);
   const journal = await Journal.open(database);
-  // What is measured is how large it becomes, and not the disk.
+  // The bench measures the size of the journal, not the speed of the disk.
   await database.query("PRAGMA synchronous = OFF");
   const bytes = async (): Promise<number> => {
     const [row] = await database.query(
@@ -216,7 +223,7 @@ async function journalRow(
     const full = (await bytes()) - empty;
     if (!(await pruneRollout(database, id, Date.now()))) throw new Error("it was not pruned");
     const pruned = (await bytes()) - empty;
-    // What is measured after it is told by a whole one what was brought to each tenant.
+    // The lookup needs a rollout that isn't pruned, so write another one.
     await writeRollout(journal, tenants, { folder, plan, changing: 1 });
     const looking = await lookAtYears(database, journal, count);
     const fiveYears = [count * full, young * full + (count - young) * pruned];
@@ -227,8 +234,8 @@ async function journalRow(
 }
 
 /**
- * What `fleet status` takes of the processor, in seconds, to know what so many rollouts brought to each tenant. Of the older ones the
- * tenants' rows are left out, since nobody reads them then; all are taken away again.
+ * Returns the CPU time, in seconds, that `fleet status` needs to find each tenant's last applied state among `count`
+ * rollouts. The older rollouts have no tenant rows, because nothing reads those; all copies are deleted afterwards.
  */
 async function lookAtYears(database: Database, journal: Journal, count: number): Promise<number> {
   const [record] = await journal.listRollouts();
@@ -261,7 +268,7 @@ async function lookAtYears(database: Database, journal: Journal, count: number):
   return (user + system) / 1_000_000;
 }
 
-/** Of all tenants, the first so many are changed. */
+/** Writes a rollout over all tenants that changes the first `changing` of them. Returns its ID. */
 async function writeRollout(
   journal: Journal,
   tenants: number,
@@ -330,7 +337,7 @@ function sizeOf(folder: string): number {
     .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
 }
 
-/** Empty when the process has just ended. */
+/** Returns an empty string if the process has just exited. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");

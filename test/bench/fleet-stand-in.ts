@@ -1,6 +1,7 @@
 /**
- * A stand-in of the service for more tenants than a sandbox holds well: one tenant of a sandbox answers for all of them, each page once,
- * and with each tenant's own name in it. A process of its own; it prints its address, and ends when its standard input does.
+ * A stand-in for the service that serves more tenants than a sandbox handles well. A single sandbox tenant answers for
+ * all of them: each page is fetched once, and each tenant's own name is inserted into it. It runs in its own process,
+ * prints its address, and exits when its standard input closes.
  *
  *   node test/bench/fleet-stand-in.ts '{ "shared": 480, "own": 20 }'
  */
@@ -56,7 +57,7 @@ async function pageOf(path: string): Promise<Page> {
 
 const server = createServer(async ({ url = "", method, headers }, response) => {
   if (url === "/sandbox/requests") {
-    // It is asked again after minutes, when the connection would be just about to be closed.
+    // The next request comes minutes later, when a kept-alive connection would be about to close.
     response.setHeader("connection", "close").end(JSON.stringify({ reads, writes: 0 }));
     return;
   }

@@ -3,7 +3,7 @@ import { readFleetStatus } from "../../provider/dist/fleet/status/read-fleet-sta
 
 const today = new Date().toISOString().slice(0, 10);
 
-/** `fleet status` beside the reading of all that it reads, in turns. */
+/** Compares `fleet status` with reading only the lists that it reads, in alternating turns. */
 export async function fleetReport(): Promise<string> {
   return await besideReadings("fleet status", {
     readsVips: true,

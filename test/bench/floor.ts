@@ -8,7 +8,7 @@ const CONCURRENCY = 16;
 const PAGE_SIZE = 200;
 const PATH = "/api/v1/settings/allow_deny_entries";
 
-/** A program with so many resources that do nothing. */
+/** Returns a program with `count` resources that do nothing. */
 export function nothingProgram(count: number): string {
   return `
 import * as pulumi from "@pulumi/pulumi";
@@ -33,7 +33,10 @@ for (let index = 0; index < ${count}; index++) new Nothing("nothing-" + index);
 `;
 }
 
-/** The engine with a dynamic resource that does nothing, as Pulumi's documentation shows one, and then the requests alone. */
+/**
+ * The time of the engine with one dynamic resource that does nothing, as in Pulumi's documentation, plus the time of
+ * the HTTP requests alone.
+ */
 export const floor: Peer = {
   name: "floor",
   title: "the floor",
@@ -71,7 +74,7 @@ export const floor: Peer = {
   },
 };
 
-/** Of both lists: an empty one is a page too. */
+/** Counts the pages of both lists. The empty allow list is one page too. */
 function pagesOf(count: number): number {
   return Math.ceil(count / PAGE_SIZE) + 1;
 }
@@ -97,7 +100,7 @@ async function ask(dispatcher: Agent, url: string, method: "GET" | "POST", body?
   if (answer.statusCode >= 300) throw new Error(`${method} ${url} was answered ${answer.statusCode}`);
 }
 
-/** Does all, 16 at a time, and tells the seconds. */
+/** Processes all items, 16 at a time, and returns the seconds that it took. */
 async function timed<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<number> {
   const startedAt = performance.now();
   const waiting = items.values();

@@ -5,22 +5,22 @@ import { compile, type TopLevelSpec } from "vega-lite";
 
 /** A point of a graph. */
 export interface Point {
-  /** Which line it is of. */
+  /** The line that the point belongs to. */
   readonly line: string;
   readonly x: number;
   readonly y: number;
-  /** Whether it was reckoned: such a line is dashed. */
+  /** Whether the value is simulated rather than measured. Such lines are dashed. */
   readonly isSimulated?: boolean;
 }
 
 export interface Axes {
   readonly x: string;
   readonly y: string;
-  /** `log` where sizes lie far apart. */
+  /** Use `log` if sizes differ by orders of magnitude. */
   readonly scale: "linear" | "log";
 }
 
-/** Writes a graph that the docs show, as an SVG that can be read on light and dark pages. */
+/** Writes a graph for the docs, as an SVG that is readable on light and dark pages. */
 export async function writeGraph(name: string, points: readonly Point[], axes: Axes): Promise<void> {
   const file = new URL(`../../docs/public/${name}.svg`, import.meta.url);
   await writeFile(fileURLToPath(file), `${await svgOf(points, axes)}\n`);
@@ -41,7 +41,7 @@ async function svgOf(points: readonly Point[], { x, y, scale: type }: Axes): Pro
       color: { field: "line", type: "nominal", title: null, sort: null },
       strokeDash: { field: "isSimulated", type: "nominal", legend: null },
     },
-    // Else a long name is cut off.
+    // With a limit, Vega truncates long names.
     config: { font: "sans-serif", legend: { labelLimit: 0 } },
   };
   return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();

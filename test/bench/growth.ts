@@ -6,17 +6,17 @@ import { counted } from "#bench/operations";
 import { PulumiProject } from "#bench/pulumi-project";
 import { Service } from "#bench/service";
 
-/** A comment, an entry less, an entry more. */
+/** Changes a comment, removes an entry and adds an entry. */
 const THREE_CHANGES = `
 entries[0]!.comment = "Confirmed";
 entries.splice(1, 1);
 entries.push({ list: "deny", value: "bad-new.example", comment: "INC-new" });
 `;
 
-/** How the cost of one list grows with its entries, and the memory it takes. */
+/** Measures how the time and memory of one list grow with its number of entries. */
 export const growth: Peer = growthOf("growth", "one `AllowDenyList`, as it grows", "dynamic");
 
-/** The same by the native plugin. */
+/** The same with the native plugin. */
 export const nativeGrowth: Peer = growthOf(
   "native-growth",
   "one `AllowDenyList`, native plugin, as it grows",

@@ -4,19 +4,19 @@ import { cacheFolder } from "pulumi-email-security/engine";
 import type { Observation } from "#bench/observation";
 
 interface Content {
-  /** The sizes and repeats that it was measured with. */
+  /** The sizes and repeats of the bench, and the commit and machine it ran on. */
   readonly settings: string;
-  /** The peers and runs that are through. */
+  /** The peers and runs that have finished. */
   readonly done: string[];
   readonly observations: Observation[];
 }
 
-/** What was measured so far, in a file of the user's cache folder, so that an interrupted bench can go on. */
+/** The measurements so far, in a file in the user's cache directory, so that an interrupted bench can resume. */
 export class Journal {
   readonly #file = join(cacheFolder(), "bench", "journal.json");
   readonly #content: Content;
 
-  /** @param resume whether to go on with what is there, when it was measured with the same settings */
+  /** @param resume whether to continue from an existing journal, if its settings are the same */
   constructor(settings: string, resume: boolean) {
     const earlier = resume && existsSync(this.#file) && (JSON.parse(readFileSync(this.#file, "utf8")) as Content);
     const isSame = earlier && earlier.settings === settings;
@@ -31,10 +31,10 @@ export class Journal {
     return this.#content.done.includes(step);
   }
 
-  /** Keeps a whole step; one that was interrupted is done again. */
+  /** Stores a finished step. An interrupted step runs again from the start. */
   keep(step: string, observations: readonly Observation[]): void {
     this.#content.observations.push(...observations);
-    // What failed is done again.
+    // A failed step runs again on resume.
     if (!observations.some(isFailure)) this.#content.done.push(step);
     mkdirSync(dirname(this.#file), { recursive: true });
     writeFileSync(this.#file, JSON.stringify(this.#content, null, 2));

@@ -4,16 +4,16 @@ import type { Peer } from "#bench/observation";
 import { measureOperations, measureState } from "#bench/operations";
 
 export interface ListProgramOptions {
-  /** Default: the dynamic resources. */
+  /** Default: the dynamic provider. */
   readonly front?: Front;
   readonly comments?: Comments;
-  /** Statements that change `entries` before they are declared. */
+  /** Statements that change `entries` before the resource is declared. */
   readonly changes?: string;
 }
 
 export function listProgram(count: number, options: ListProgramOptions = {}): string {
   const { front = "dynamic", comments = "short", changes = "" } = options;
-  // What the native resource takes is the keyed form alone.
+  // The native resource accepts only the keyed form.
   const declared =
     front === "dynamic"
       ? "entries"
@@ -27,7 +27,7 @@ new AllowDenyList("list", { ${declared} });
 `;
 }
 
-/** The whole list as one resource. */
+/** Measures the whole list as one resource. */
 export const listResource: Peer = {
   name: "list",
   title: "one `AllowDenyList`",
@@ -41,7 +41,7 @@ export const listResource: Peer = {
   },
 };
 
-/** The same by the native plugin. */
+/** The same with the native plugin. */
 export const nativeListResource: Peer = {
   name: "native-list",
   title: "one `AllowDenyList`, native plugin",

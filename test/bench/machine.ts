@@ -4,10 +4,10 @@ import { createRequire } from "node:module";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import { requireEngine } from "pulumi-email-security/engine";
 
-/** What it was measured on. */
+/** The machine and the versions that a bench ran on. */
 export interface MachineFacts {
   readonly date: string;
-  /** The commit, with a `+` where the work tree has changes beside it. */
+  /** The commit, followed by `+` if the work tree has uncommitted changes. */
   readonly commit: string;
   readonly cpu: string;
   readonly cores: number;
@@ -36,7 +36,7 @@ function commitOf(): string {
   try {
     return git("rev-parse", "--short=9", "HEAD") + (git("status", "--porcelain") === "" ? "" : "+");
   } catch {
-    // Such as an archive of the sources.
+    // There is no repository, for example in a source archive.
     return "unknown";
   }
 }

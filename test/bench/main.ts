@@ -1,22 +1,30 @@
 /**
- * `npm run bench`: what the resources cost, beside the floor under any of them and beside other ways to the same end, all
- * in one go through the real engine, against the sandbox in a process of its own.
+ * `npm run bench` measures the cost of the resources, next to the floor under all of them and next to alternatives, in
+ * one run through the real engine against the sandbox in its own process.
  *
- *   npm run bench                                    everything, some 30 minutes; writes results.md and the docs' table
- *   npm run bench -- --resume                        goes on where an interrupted bench stopped
- *   npm run bench -- --quick                         the main rows in under five minutes, only printed; `--save FILE` keeps them
- *   npm run bench -- --quick --compare FILE          says what became slower since by more than the noise, and fails by it
- *   npm run bench -- --only floor,list --runs 1      a part, only printed
+ *   npm run bench                                    everything, about 30 minutes; writes results.md and the docs'
+ *   table
+ *   npm run bench -- --resume                        resumes an interrupted bench
+ *   npm run bench -- --quick                         the main rows in under five minutes, only printed; `--save FILE`
+ *   stores them
+ *   npm run bench -- --quick --compare FILE          prints the results that became worse by more than the noise, and
+ *   fails if there are any
+ *   npm run bench -- --only floor,list --runs 1      some peers, only printed
  *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
- *   npm run bench -- fronts                          dynamic resources and the native plugin alone, some 10 minutes; writes the
- *                                                    docs' table of the two
- *   npm run bench -- find                            `find` over 300 tenants of 500 entries beside the reading of their lists alone,
+ *   npm run bench -- fronts                          only the dynamic provider and the native plugin, about 10 minutes;
+ *   writes the
+ *                                                    docs' table that compares the two
+ *   npm run bench -- find                            `find` over 300 tenants of 500 entries, compared with only reading
+ *   their lists,
  *                                                    in a minute; only printed
- *   npm run bench -- fleet                           `fleet status` over the same beside the reading of what it reads, in a minute;
- *                                                    only printed
- *   npm run bench -- fleet-scale --sizes 1000,10000  `fleet status`, `fleet site` and the journal over so many tenants, in some minutes;
- *                                                    only printed
- *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
+ *   npm run bench -- fleet                           `fleet status` over the same fleet, compared with only reading
+ *   what it reads,
+ *                                                    in a minute; only printed
+ *   npm run bench -- fleet-scale --sizes 1000,10000  `fleet status`, `fleet site` and the journal over fleets of these
+ *   sizes, in some
+ *                                                    minutes; only printed
+ *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only
+ *   printed
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -83,7 +91,7 @@ const sizes = {
 };
 const before = values.compare === undefined ? undefined : keptIn(values.compare);
 const selected = part === "fronts" ? frontPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
-// Only a whole bench, or a whole part, of the usual sizes is worth keeping.
+// The tables are written only from a complete bench, or a complete part, with the default sizes.
 const isWhole =
   !values.quick &&
   [values.only, values.runs, values.entries, values.members, values.growth].every((option) => option === undefined);
@@ -99,7 +107,7 @@ const journal = new Journal(
 );
 
 try {
-  // The fast ones take turns, so that a machine that becomes slower becomes so for all of them.
+  // The fast peers alternate, so that a machine that slows down affects all of them equally.
   for (let run = 1; run <= runs; run++) {
     for (const peer of selected) if (!peer.isSlow) await measure(peer, run);
   }
@@ -140,12 +148,15 @@ try {
   process.exitCode = 1;
 }
 
-/** A bench has few runs, and all of them may have met a slow moment: what seems slower is measured again before it is said. */
+/**
+ * Measures peers that seem slower again, up to twice, before reporting them: with few runs, all of a peer's may have
+ * hit a slow moment.
+ */
 async function comparedAgain(first: Comparison, compare: () => Comparison): Promise<Comparison> {
   let comparison = first;
   for (let again = 1; again <= 2 && comparison.slower.size > 0; again++) {
     const { slower } = comparison;
-    // What takes minutes is not measured again, nor its floor, which would only make it seem noisy.
+    // Slow peers take minutes and aren't measured again. Neither are their floors, which would only seem noisier.
     const doubted = selected.filter(({ name, isSlow }) => !isSlow && slower.has(name));
     const names = new Set(doubted.flatMap(({ name }) => [name, floorOf(name)]));
     for (const peer of selected) if (names.has(peer.name) && !peer.isSlow) await measure(peer, runs + again);
@@ -154,7 +165,7 @@ async function comparedAgain(first: Comparison, compare: () => Comparison): Prom
   return comparison;
 }
 
-/** What fails is a row of the table too, and the others go on. */
+/** A failing peer is a row of the table too; the other peers still run. */
 async function measure(peer: Peer, run: number): Promise<void> {
   const step = `${peer.name} ${run}`;
   if (journal.isDone(step)) return;
@@ -185,7 +196,7 @@ async function measure(peer: Peer, run: number): Promise<void> {
   journal.keep(step, observed);
 }
 
-/** Read before anything is measured: a mistyped name should not cost half an hour. */
+/** Reads an earlier bench. Called before any measurement, because a mistyped file name shouldn't cost half an hour. */
 function keptIn(file: string): Kept {
   const kept = JSON.parse(readFileSync(file, "utf8")) as Partial<Kept>;
   if (kept.facts !== undefined && kept.observations !== undefined) return kept as Kept;
@@ -205,7 +216,7 @@ function wholeNumber(text: string | undefined, otherwise: number): number {
   throw new Error(`${text} is no whole number above 0`);
 }
 
-/** One measurement, for a line of progress. */
+/** Formats one measurement as a progress line. */
 function describe({ operation, count, variant, seconds, requests, stateAnEntry, peakBytes }: Measured): string {
   const parts = [
     seconds !== undefined && `${seconds.toFixed(1)} s`,

@@ -1,18 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The most memory that each process of a Pulumi run held at any time (`VmHWM`), in bytes. */
+/** The peak memory of each process of a Pulumi run (`VmHWM`), in bytes. */
 export interface Peaks {
-  /** The provider of either front. */
+  /** The provider process, whether dynamic or native. */
   readonly provider: number;
-  /** The program. */
   readonly program: number;
-  /** The command itself: Pulumi's CLI is the engine. */
+  /** The command itself. In Pulumi, the CLI is the engine. */
   readonly command: number;
 }
 
 const INTERVAL_MS = 100;
 
-/** Watches a process that was started, and those under it. Undefined where there is no /proc: on another system than Linux. */
+/** Watches a process and its descendants. Returns undefined if there is no /proc, which only Linux has. */
 export function watchPeaks(started: number | undefined): { stop(): Peaks } | undefined {
   if (process.platform !== "linux" || started === undefined) return undefined;
   const peaks = { provider: 0, program: 0, command: 0 };
@@ -32,8 +31,8 @@ export function watchPeaks(started: number | undefined): { stop(): Peaks } | und
 }
 
 /**
- * Watches all processes under this one but the sandbox: the most memory that they held together (their proportional set
- * size), and the most that the coordinator of a rollout held. Undefined where there is no /proc.
+ * Watches all descendants of this process except the sandbox: their peak total memory (proportional set size) and the
+ * peak memory of a rollout's coordinator. Returns undefined if there is no /proc.
  */
 export function watchTree(): { stop(): { coordinator: number; all: number } } | undefined {
   if (process.platform !== "linux") return undefined;
@@ -58,7 +57,7 @@ export function watchTree(): { stop(): { coordinator: number; all: number } } | 
   };
 }
 
-/** Adding up costs more than looking at a mark. */
+/** Adding up all processes costs more than reading one process's high-water mark, so this interval is longer. */
 const TREE_INTERVAL_MS = 250;
 
 function roleOf(pid: number): keyof Peaks | undefined {
@@ -76,7 +75,7 @@ function withDescendants(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
-    // After the name in brackets: the state, then the parent.
+    // The name in parentheses is followed by the state, then the parent's process ID.
     const parent = Number(/\) \S (\d+) [^)]*$/.exec(read(`/proc/${name}/stat`))?.[1]);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
@@ -89,7 +88,7 @@ function withDescendants(root: number): number[] {
   return found;
 }
 
-/** Empty when the process has just ended. */
+/** Returns an empty string if the process has just exited. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");

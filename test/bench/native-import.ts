@@ -5,7 +5,7 @@ import { PulumiProject } from "#bench/pulumi-project";
 import { Service } from "#bench/service";
 import { entriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";
 
-/** Entries that are there already, brought into a stack that is new: a resource each, all in one `pulumi import`. */
+/** Measures importing existing entries into a new stack, one resource per entry, all in one `pulumi import`. */
 export const nativeImport: Peer = {
   name: "native-import",
   title: "`pulumi import --file` of an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",

@@ -4,8 +4,8 @@ import { measureOperations } from "#bench/operations";
 import { WITHOUT_CHECKPOINTS } from "#bench/single-entries";
 
 /**
- * As many dynamic resources that do nothing, as Pulumi's documentation shows one. Each is written with its provider's code and Pulumi's
- * traces, which others can do without.
+ * The same number of dynamic resources that do nothing, as in Pulumi's documentation. The state of each contains its
+ * provider's code and Pulumi's traces, which other resources can do without.
  */
 export const nothingEntries: Peer = {
   name: "nothing-entries",
@@ -17,7 +17,7 @@ export const nothingEntries: Peer = {
   },
 };
 
-/** The same, where the engine writes its state once, at the end. */
+/** The same, but the engine writes its state only once, at the end. */
 export const nothingEntriesWithoutCheckpoints: Peer = {
   name: "nothing-entries-without-checkpoints",
   title: "a dynamic resource an entry that does nothing, with `PULUMI_SKIP_CHECKPOINTS=true`",

@@ -3,8 +3,9 @@ import type { Peer } from "#bench/observation";
 import { measureOperations } from "#bench/operations";
 
 /**
- * The whole list as one dynamic resource that does nothing but keep it, as Pulumi's documentation shows one: what Pulumi's SDK, host
- * and engine take for a map of so many texts as inputs and outputs, with no request and no work of ours.
+ * The whole list as one dynamic resource that only stores it, as in Pulumi's documentation. This is the cost of
+ * Pulumi's SDK, host and engine for a map with that many strings as inputs and outputs, without any requests or work of
+ * ours.
  */
 export function nothingListProgram(count: number): string {
   return `

@@ -1,6 +1,6 @@
 import type { Requests } from "#bench/service";
 
-/** What is done; a `looking up` has nothing to do either, and refreshes first, as by `refresh: always`. */
+/** The measured operation. `looking up` has nothing to do either, but refreshes first, as with `refresh: always`. */
 export type Operation =
   | "first up"
   | "no-op up"
@@ -16,60 +16,60 @@ export type Operation =
 /** One measurement. */
 export interface Measured {
   readonly operation: Operation;
-  /** How many entries or members there were. */
+  /** The number of entries or members. */
   readonly count: number;
-  /** Such as `comments of 40 characters`. */
+  /** For example `comments of 40 characters`. */
   readonly variant?: string;
   readonly seconds?: number;
   readonly requests?: Requests;
   readonly stateAnEntry?: StateSize;
-  /** The most memory that the provider held, or the command where there is none. */
+  /** The peak memory of the provider, or of the command if there is no provider. */
   readonly peakBytes?: number;
 }
 
-/** A measurement of a peer, or why there is none. */
+/** A measurement of a peer, or the reason why it failed. */
 export type Observation = { readonly peer: string } & (Measured | { readonly failure: string });
 
-/** Bytes of a state. */
+/** The size of a state, in bytes. */
 export interface StateSize {
-  /** As it is exported, without white space. */
+  /** As exported, without white space. */
   readonly compactBytes: number;
-  /** The same without where in the program each resource was declared, which Pulumi's engine keeps. */
+  /** The same without each resource's source position and stack trace, which Pulumi's engine stores. */
   readonly withoutTraceBytes?: number;
-  /** As it lies on the disk. */
+  /** The size of the file on disk. */
   readonly fileBytes: number;
 }
 
-/** What a peer is measured with. */
+/** The sizes and callbacks that a peer is measured with. */
 export interface Bench {
-  /** Entries of what is made for thousands. */
+  /** The number of entries for resources designed for thousands of them. */
   readonly manyEntries: number;
-  /** Entries of what has a resource for each. */
+  /** The number of entries for peers with one resource per entry. */
   readonly singleEntries: number;
   readonly members: number;
-  /** Entries of the lists that show how the cost grows. */
+  /** The list sizes that show how the cost grows. */
   readonly growth: readonly number[];
-  /** Whether an earlier run has measured the state: it is the same in each. */
+  /** Whether an earlier run has measured the state, which is the same in every run. */
   readonly isStateKnown: boolean;
-  /** Keeps a measurement and tells of it. */
+  /** Stores a measurement and prints it. */
   record(measured: Measured): void;
-  /** Tells what is done now. */
+  /** Prints the current step. */
   say(what: string): void;
 }
 
-/** Somebody who is measured: a file each. */
+/** One of the measured alternatives. Each is in its own file. */
 export interface Peer {
   readonly name: string;
-  /** As the table calls it. */
+  /** The name in the table. */
   readonly title: string;
-  /** Whether it takes minutes, so that it is done once. */
+  /** Whether measuring takes minutes, so that it runs only once. */
   readonly isSlow: boolean;
-  /** The peer that its times are beside, in the same run. Default: the floor. */
+  /** The peer that this peer's times are compared with, in the same run. Default: the floor. */
   readonly floor?: string;
   measure(bench: Bench): Promise<void>;
 }
 
-/** What one entry adds to a state. */
+/** Returns how much one entry adds to a state. */
 export function stateAnEntry(ofMany: StateSize, count: number, ofOne: StateSize): StateSize {
   return {
     compactBytes: (ofMany.compactBytes - ofOne.compactBytes) / (count - 1),

@@ -2,7 +2,10 @@ import { entriesSource } from "#bench/entries";
 import type { Peer } from "#bench/observation";
 import { measureOperations } from "#bench/operations";
 
-/** As Pulumi's documentation of dynamic providers shows it, for this service: it can't read one entry, so `read` pages. */
+/**
+ * Returns a program with a dynamic provider as in Pulumi's documentation. The service can't read one entry, so `read`
+ * pages through the list.
+ */
 function program(count: number): string {
   return `
 import * as pulumi from "@pulumi/pulumi";
@@ -64,7 +67,7 @@ for (const entry of ${entriesSource(count)}) new DenyEntry(entry.value, entry);
 `;
 }
 
-/** A dynamic provider as one would write it first: all logic in the class, a resource an entry. */
+/** A dynamic provider as you would write it first: all logic in the class, one resource per entry. */
 export const obviousProvider: Peer = {
   name: "obvious",
   title: "the obvious dynamic provider",

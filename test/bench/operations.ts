@@ -5,16 +5,16 @@ import { type Requests, Service } from "#bench/service";
 
 export interface Subject {
   readonly count: number;
-  /** The text of the program that declares so many. */
+  /** Returns the source of a program that declares `count` entries. */
   program(count: number): string;
-  /** More of the environment, for the first `up`. */
+  /** Extra environment variables for the first `up`. */
   readonly environment?: Record<string, string>;
   readonly variant?: string;
 }
 
 /**
- * The first `up`, `up` with nothing to do, without and with a look first, and `refresh` of a program, on a service and a stack that
- * are new; and what an entry adds to its state.
+ * Measures the first `up`, `up` with nothing to do (without and with a refresh first), and `refresh` of a program, on a
+ * new service and a new stack; also measures how much an entry adds to its state.
  */
 export async function measureOperations(bench: Bench, subject: Subject): Promise<void> {
   const { count, program, environment, variant } = subject;
@@ -40,7 +40,7 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
   });
 }
 
-/** What one entry adds to the state of a program, without any time. */
+/** Measures how much one entry adds to a program's state, without any times. */
 export async function measureState(bench: Bench, subject: Subject): Promise<void> {
   if (bench.isStateKnown) return;
   const { count, program, variant } = subject;
@@ -58,7 +58,7 @@ async function stateOfOne({ program }: Subject): Promise<StateSize> {
   return await project.stateSize();
 }
 
-/** Does something and counts what the service was asked meanwhile. */
+/** Runs an action and counts the requests to the service meanwhile. */
 export async function counted(
   service: Service,
   work: () => Promise<Finished>,

@@ -17,7 +17,7 @@ import {
 import { terraform } from "#bench/terraform";
 import { vipList } from "#bench/vip-list";
 
-/** All of the whole bench, in the order of the table. */
+/** All peers of the whole bench, in the order of the table. */
 export const peers: readonly Peer[] = [
   floor,
   nothingList,
@@ -42,7 +42,7 @@ export const peers: readonly Peer[] = [
   planOfMany,
 ];
 
-/** Those by which a change is judged in a few minutes. */
+/** The peers of `--quick`, which judge a change in a few minutes. */
 export const quickPeers: readonly Peer[] = [
   floor,
   listResource,
@@ -57,7 +57,7 @@ export const quickPeers: readonly Peer[] = [
   planOfMany,
 ];
 
-/** Those that show the dynamic resources beside the native plugin. */
+/** The peers that compare the dynamic provider with the native plugin. */
 export const frontPeers: readonly Peer[] = [
   floor,
   listResource,
@@ -70,7 +70,7 @@ export const frontPeers: readonly Peer[] = [
   nativeStart,
 ];
 
-/** The peer that a peer's times are beside. */
+/** Returns the name of the peer that a peer's times are compared with. */
 export function floorOf(name: string): string {
   return peers.find((peer) => peer.name === name)?.floor ?? "floor";
 }

@@ -5,16 +5,16 @@ import type { Peer } from "#bench/observation";
 
 const host = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
 
-/** How long Pulumi's host of dynamic resources takes from its start until it listens; our part of it is loaded later. */
+/** The time from the start of Pulumi's dynamic provider host until it listens. It loads our code later. */
 export const dynamicStart: Peer = startOf("dynamic-start", "until the dynamic host listens", [process.execPath, host]);
 
-/** The same of the native plugin. */
+/** The same for the native plugin. */
 export const nativeStart: Peer = startOf("native-start", "until the native plugin listens", [
   process.execPath,
   "provider/dist/plugin/pulumi-resource-email-security",
 ]);
 
-/** How long a program takes from its start until it has what it declares resources with, most of which is Pulumi's own. */
+/** The time from a program's start until it has loaded the resource classes. Most of it is Pulumi's own. */
 export const programStart: Peer = startOf("program-start", "until a program has what it declares a list with", [
   process.execPath,
   "--eval",

@@ -6,9 +6,9 @@ import { type Finished, run } from "#bench/command";
 import type { StateSize } from "#bench/observation";
 
 interface RunOptions {
-  /** More of the environment. */
+  /** Extra environment variables. */
   readonly environment?: Record<string, string> | undefined;
-  /** Whether the peak memory is watched. Default false. */
+  /** Whether to watch the peak memory. Default: false. */
   readonly memory?: boolean;
 }
 
@@ -20,7 +20,7 @@ plugins:
       path: node_modules/pulumi-email-security/dist/plugin
 `;
 
-/** A Pulumi program in a temporary folder with a file backend and one stack, driven through the real CLI. */
+/** A Pulumi program in a temporary directory with a file backend and one stack, driven through the real CLI. */
 export class PulumiProject implements AsyncDisposable {
   readonly #folder: string;
   readonly #command: string;
@@ -32,7 +32,7 @@ export class PulumiProject implements AsyncDisposable {
     this.#environment = environment;
   }
 
-  /** @param program the text of its `index.ts` */
+  /** @param program the source of its `index.ts` */
   static async create(program: string, environment: Record<string, string>): Promise<PulumiProject> {
     const engine = await requireEngine();
     const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
@@ -53,7 +53,6 @@ export class PulumiProject implements AsyncDisposable {
     return project;
   }
 
-  /** Replaces the program. */
   async write(program: string): Promise<void> {
     await writeFile(join(this.#folder, "index.ts"), program);
   }
@@ -62,12 +61,12 @@ export class PulumiProject implements AsyncDisposable {
     return await this.#run(["up", "--yes", "--skip-preview"], options);
   }
 
-  /** Fails when there is something to do. */
+  /** Runs `up`, and fails if there is something to do. */
   async upWithNothingToDo(options: RunOptions = {}): Promise<Finished> {
     return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes"], options);
   }
 
-  /** The same after a look at the service, as with `refresh: always` in Pulumi.yaml. */
+  /** Runs the same `up` after a refresh, as with `refresh: always` in Pulumi.yaml. */
   async upThatLooks(options: RunOptions = {}): Promise<Finished> {
     return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes", "--refresh"], options);
   }
@@ -76,7 +75,7 @@ export class PulumiProject implements AsyncDisposable {
     return await this.#run(["refresh", "--yes", "--skip-preview"], options);
   }
 
-  /** @param file what `pulumi import --file` takes */
+  /** @param file the content of the file for `pulumi import --file` */
   async importAll(file: object, options: RunOptions = {}): Promise<Finished> {
     await writeFile(join(this.#folder, "import.json"), JSON.stringify(file));
     const quiet = ["--generate-code=false", "--protect=false"];
@@ -112,14 +111,17 @@ export class PulumiProject implements AsyncDisposable {
   }
 }
 
-/** That of a person's own `pulumi`, for whom nobody has Node.js keep what it compiled; who has set that himself has it. */
+/**
+ * Returns the environment of a user's own `pulumi`, without the Node.js compile cache that we set. A cache that the
+ * user has set is kept.
+ */
 export function plainEnvironment(engine: Engine): NodeJS.ProcessEnv {
   const { NODE_COMPILE_CACHE: _ours, ...plain } = engine.environment(withoutOwnSettings(process.env));
   const { NODE_COMPILE_CACHE: own } = process.env;
   return { ...plain, ...(own && { NODE_COMPILE_CACHE: own }) };
 }
 
-/** The user's own tenant and Pulumi account are no business of a bench. */
+/** Removes the user's own tenant and Pulumi account, which a bench must not touch. */
 function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(PULUMI_|EMAIL_SECURITY_(?!CACHE_DIR|ENGINE))/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));

@@ -1,6 +1,6 @@
 /**
- * Reads all lists of the tenants of `tenants.yaml` in the working folder, so many tenants at once, and does nothing with them: the
- * least that a rollout with nothing to do can take.
+ * Reads all lists of the tenants in `tenants.yaml` in the working directory, with the given number of tenants at once,
+ * and discards them. This is the lower bound for a rollout with nothing to do.
  *
  *   node test/bench/readings-alone.ts 2
  */

@@ -11,13 +11,13 @@ import { type Verdict, verdictsOf } from "#bench/targets";
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
-/** What has no column in the main table. */
+/** The operations that have no column in the main table. */
 const APART: readonly Operation[] = ["import", "start", "lint", "plan"];
 const FRONTS = /(<!-- bench-fronts:start -->\n)[\s\S]*?(<!-- bench-fronts:end -->)/;
 const BRIEF = /(<!-- bench-brief:start -->\n)[\s\S]*?(<!-- bench-brief:end -->)/;
 const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 
-/** Whose rows the README shows, by their number of entries. */
+/** The peers whose rows the README shows, each with its number of entries. */
 const BRIEF_PEERS: ReadonlyMap<string, number> = new Map([
   ["floor", 5_000],
   ["list", 5_000],
@@ -26,13 +26,13 @@ const BRIEF_PEERS: ReadonlyMap<string, number> = new Map([
   ["obvious", 2_000],
 ]);
 
-/** The results as Markdown. */
+/** The results, as Markdown. */
 export interface Report {
-  /** A row a peer, for the docs. */
+  /** One row per peer, for the docs. */
   readonly main: string;
-  /** The few of them that the README shows. */
+  /** The subset of rows that the README shows. */
   readonly brief: string;
-  /** How the time of a list grows, in seconds by entries. */
+  /** The time of a list by its number of entries, in seconds. */
   readonly growth: readonly Point[];
   readonly all: string;
 }
@@ -46,7 +46,7 @@ export function reportOf(observations: readonly Observation[], facts: MachineFac
   const shown = mainTable(operations.filter(({ peer, count }) => BRIEF_PEERS.get(peer) === count));
   const brief = `${shown}\n\n${facts.date}, commit ${facts.commit}.`;
   const parts = [
-    "# What it costs",
+    "# Benchmark results",
     explanation(runs),
     main,
     "## Targets",
@@ -61,22 +61,20 @@ export function reportOf(observations: readonly Observation[], facts: MachineFac
 
 function explanation(runs: number): string {
   return [
-    `Written by \`npm run bench\`. Every operation is a command of the real engine, with \`--skip-preview\` and a file
-backend, on a new stack and against a new sandbox, which is a process of its own. Seconds are those of the command from
-its start to its end: the median of ${runs}, for which the peers take turns. What takes minutes is done once, as the
-tables say.`,
-    `- **The floor** is the same command on a program with one resource that does nothing, and the same requests alone, 16
-  at a time.
-- **The obvious dynamic provider** is one as Pulumi's documentation shows it, a resource an entry. The service can't tell
-  one entry by its id, so its \`read\` looks through the list.
-- **Terraform** has a resource an entry too. Its provider must read one entry, so the sandbox is given an endpoint for that
-  which the service lacks. Its "first up" is an apply, its \`up\` with nothing to do a plan.
-- **State** is what one more entry adds to it: exported and without white space, and in the backend's file.
-- **MB** are the most memory that the provider held, or the command where there is none.`,
+    `Written by \`npm run bench\`. Every operation is a command of the real engine, with \`--skip-preview\` and a file backend. It has a new stack and a
+new sandbox, which is a separate process. Times are from the start to the end of the command: the median of ${runs} runs, in which the peers take
+turns. Operations that take minutes run once, as the tables show.`,
+    `- **The floor** is the same command on a program with one resource that does nothing, plus the same requests alone, 16 at a time.
+- **The obvious dynamic provider** follows Pulumi's documentation, with one resource per entry. The service can't look up one entry by its id, so
+  its \`read\` searches the list.
+- **Terraform** also has one resource per entry. Its provider must read one entry, so the sandbox gets an additional endpoint that the service
+  doesn't have. Its "first up" is an apply, and its \`up\` with nothing to do is a plan.
+- **State** is the size that one more entry adds: exported without white space, and in the backend's file.
+- **MB** is the peak memory of the provider, or of the command if no provider runs.`,
   ].join("\n\n");
 }
 
-/** Both fronts side by side, for the docs. */
+/** Renders the comparison of the dynamic provider and the native plugin, for the docs. */
 export function frontsReport(observations: readonly Observation[], facts: MachineFacts, runs: number): string {
   const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
   const seconds = (row: Row): string => row.seconds?.median.toFixed(2) ?? "";
@@ -95,12 +93,14 @@ export function frontsReport(observations: readonly Observation[], facts: Machin
   ].join("\n\n");
 }
 
-/** Writes the docs' table of both fronts. */
+/** Writes the docs' table that compares the dynamic provider and the native plugin. */
 export async function writeFrontsReport(fronts: string): Promise<void> {
   await rewritePage(FRONTS, fronts);
 }
 
-/** Writes results.md, the main table between the marks of the docs' page, its graph, and the few rows of it that the README shows. */
+/**
+ * Writes results.md, the main table between the markers of the docs' page, its graph, and the README's subset of rows.
+ */
 export async function writeReport({ main, brief, growth, all }: Report): Promise<void> {
   await writeFile(RESULTS, all);
   await rewritePage(MARKED, main);

@@ -14,11 +14,11 @@ const MARKED = /(<!-- bench-rollouts:start -->\n)[\s\S]*?(<!-- bench-rollouts:en
 interface Kept {
   readonly facts: MachineFacts;
   readonly entries: number;
-  /** Whether the results are kept: in rollouts.md, and between the marks of the docs' page. */
+  /** Whether to write the results to rollouts.md and between the markers of the docs' page. */
   readonly isKept: boolean;
 }
 
-/** Prints what was measured, and keeps it where that is asked for. */
+/** Prints the measurements, and writes them if requested. */
 export async function writeRolloutResults(
   measurements: readonly RolloutMeasurement[],
   { facts, entries, isKept }: Kept,
@@ -26,7 +26,7 @@ export async function writeRolloutResults(
   const { date, commit, cpu, cores, memoryGb, system, node, pulumi } = facts;
   const machine = `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node.js ${node}, Pulumi ${pulumi}, ${date}, commit ${commit}. ${whole(entries)} entries a tenant; file backend, SQLite journal.`;
   const main = `${resultTable(measurements)}\n\n${machine}`;
-  const all = `# What a rollout costs\n\n${EXPLANATION}\n\n${main}\n`;
+  const all = `# Cost of a rollout\n\n${EXPLANATION}\n\n${main}\n`;
   console.log(`\n${all}`);
   if (!isKept) return;
   await writeFile(RESULTS, all);
@@ -39,12 +39,15 @@ export async function writeRolloutResults(
   );
 }
 
-/** What grows is measured with two at once: on a machine of two cores, more are no faster. */
+/** The concurrency for measurements of growth. On a machine with two cores, a higher one isn't faster. */
 export const AT_ONCE = 2;
-/** Beyond what is measured, in virtual time. */
+/** Fleet sizes beyond the measured ones, simulated in virtual time. */
 const SIMULATED = [1_000, 3_000, 10_000];
 
-/** How rollouts grow with their tenants: as measured, and from the largest of these on as simulated with what a tenant took. */
+/**
+ * Returns how the time of rollouts grows with the number of tenants: measured points, then simulated ones based on the
+ * measured time per tenant.
+ */
 function growthPoints(measurements: readonly RolloutMeasurement[], cores: number): Point[] {
   const measured = (what: RolloutMeasurement["what"]): readonly RolloutMeasurement[] =>
     measurements
@@ -74,7 +77,10 @@ function growthPoints(measurements: readonly RolloutMeasurement[], cores: number
   });
 }
 
-/** What one more tenant takes: between the smallest and the largest fleet, so that what each rollout takes once is not in it. */
+/**
+ * Returns the time that one more tenant takes, from the difference between the smallest and the largest fleet, which
+ * excludes the fixed cost of a rollout.
+ */
 function msATenant(rows: readonly RolloutMeasurement[]): number {
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) return 0;
@@ -83,10 +89,10 @@ function msATenant(rows: readonly RolloutMeasurement[]): number {
   return (1_000 * seconds) / tenants;
 }
 
-const EXPLANATION = `Written by \`npm run bench:rollouts -- --write\`. A rollout is \`email-security rollout --yes\` as a
-command, from its start to its end: keys, state and lists of all tenants are read, and what differs is changed through the
-engine. The readings alone are those of all lists, by as many at once, by a process of their own. The loop is
-\`xargs -P N pulumi up --yes --skip-preview --refresh\` over the same stacks, with a plain JavaScript program. Memory is the most that all processes together held (proportional set size), without the sandbox.`;
+const EXPLANATION = `Written by \`npm run bench:rollouts -- --write\`. A rollout is the command \`email-security rollout --yes\`, from its start to its end. It
+reads the keys, the state and the lists of all tenants, and changes differences through the engine. The readings alone are reads of all lists
+by a separate process, with the same concurrency. The loop is \`xargs -P N pulumi up --yes --skip-preview --refresh\` over the same stacks, with a
+plain JavaScript program. Memory is the peak of all processes together (proportional set size), without the sandbox.`;
 
 function resultTable(measurements: readonly RolloutMeasurement[]): string {
   const rows = measurements
@@ -125,7 +131,7 @@ function resultTable(measurements: readonly RolloutMeasurement[]): string {
       "reads + writes",
       "memory (coordinator)",
       "the readings alone",
-      "beside the readings",
+      "versus the readings",
       "the loop takes",
       "reads + writes",
       "ahead",

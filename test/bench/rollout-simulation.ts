@@ -2,43 +2,46 @@ import { VirtualClock, VirtualRollout, type VirtualTenant } from "#bench/virtual
 import type { chooseNextStep } from "../../provider/rollout/model/next-step.js";
 import type { RolloutState, Wave } from "../../provider/rollout/model/wave.js";
 
-/** A rollout as the simulation and the paper look at it. Times are milliseconds, and CPU time those of one core. */
+/**
+ * The parameters of a rollout, for the simulation and the closed formula. Times are in milliseconds; CPU times are
+ * those of one core.
+ */
 export interface Circumstances {
   readonly tenants: number;
-  /** Among how many addresses of services the tenants are spread. */
+  /** The number of service addresses that the tenants are spread over. */
   readonly addresses: number;
   readonly requestsPerSecond: number;
-  /** How many tenants are changed at once in the last wave, and planned at once. */
+  /** The number of tenants changed at once in the last wave, and planned at once. */
   readonly concurrent: number;
-  /** Of all machines together. */
+  /** The cores of all machines together. */
   readonly cores: number;
-  /** How many attempts of a hundred fail. */
+  /** The percentage of attempts that fail. */
   readonly failurePercent: number;
-  /** How many of a wave's tenants, of a hundred, may fail. */
+  /** The percentage of a wave's tenants that may fail. */
   readonly toleratedPercent: number;
-  /** How often a worker dies, with up to eight tenants under way; undefined: never. */
+  /** The interval between worker crashes, each with up to eight tenants in progress. Undefined: no crashes. */
   readonly crashEveryMs: number | undefined;
-  /** What is between a worker's death and the takeover of its tenants. */
+  /** The time between a worker's crash and the takeover of its tenants. */
   readonly leaseMs: number;
   readonly deny: number;
   readonly allow: number;
   readonly vips: number;
-  /** Requests that write, of a tenant. */
+  /** The write requests per tenant. */
   readonly writes: number;
-  /** Of one request, from half to one and a half of it. */
+  /** The mean latency of one request. Actual latencies are between half and one and a half times this. */
   readonly latencyMs: number;
   readonly exportCpuMs: number;
   readonly engineCpuMs: number;
-  /** Of the engine alone on a machine with cores to spare, and without the service's answers. */
+  /** The engine's wall time on a machine with idle cores, without waiting for the service. */
   readonly engineWallMs: number;
   readonly engineMb: number;
   readonly memoryMbPerCore: number;
-  /** What one connection to the journal's database carries. */
+  /** The statements per second that one connection to the journal's database can execute. */
   readonly statementsPerSecond: number;
   readonly seed: number;
 }
 
-/** Measured where it says so in `results.md`: the engine's times and memory on a machine of two cores. */
+/** The engine's times and memory are measured on a machine with two cores; see `results.md`. */
 export const USUAL: Circumstances = {
   tenants: 1_000,
   addresses: 1,
@@ -70,11 +73,11 @@ export interface Simulated {
   readonly requests: number;
   readonly done: number;
   readonly failed: number;
-  /** How often a tenant was begun. */
+  /** The number of attempts over all tenants. */
   readonly attempts: number;
   readonly crashes: number;
   readonly mostUnderWay: number;
-  /** How often the next step was asked for. */
+  /** The number of calls for the next step. */
   readonly steps: number;
   readonly statements: number;
 }
@@ -82,7 +85,7 @@ export interface Simulated {
 const PAGE = 200;
 const WORKER_HANDS = 8;
 
-/** Carries a rollout out in virtual time. The same circumstances give the same result. */
+/** Runs a rollout in virtual time. The same parameters give the same result. */
 export function simulate(next: typeof chooseNextStep, given: Circumstances): Simulated {
   const world = new World(given);
   const waves = wavesOf(given);
@@ -127,27 +130,30 @@ export function simulate(next: typeof chooseNextStep, given: Circumstances): Sim
 }
 
 /**
- * What the journal's methods cost in statements, with the beginning and the end of their transactions: a look, and a
- * release too, one more for each address; a release so many for each of its tenants.
+ * The number of statements that the journal's methods execute, including the start and end of their transactions. A
+ * view costs `view` plus one per address. A release costs the same, plus `release` for each of its tenants.
  */
 export const STATEMENTS = { view: 4, release: 2, begin: 7, finish: 5 };
 
-/** What is known on paper: no chance, no queues, only what is scarcest. */
+/** The result of the closed formula, which ignores chance and queues and considers only the scarcest resource. */
 export interface OnPaper {
   readonly planningMs: number;
   readonly changingMs: number;
   readonly requests: number;
-  /** At how many tenants at once each thing is used up: more at once are no faster, or do not run. */
+  /**
+   * The number of concurrent tenants that exhausts each resource. Beyond it, more tenants at once aren't faster or
+   * don't fit.
+   */
   readonly breaksAt: Readonly<Record<Scarce, number>>;
 }
 
 export type Scarce = "rate limit" | "cores" | "memory" | "journal";
 
 /**
- * The closed formula. A tenant is planned in a time of `export + p·L`, and changed in `engine + q·L`, with `p` and `q` requests of
- * latency `L`. So many at once take `n/c` of these times; the limit of requests, and the cores, let nobody be faster
- * than `n·q/r` and `n·cpu/cores`. The largest of the three is what it takes, and once more a tenant's time for what
- * begins and ends it.
+ * Evaluates the closed formula. Planning a tenant takes `export + p·L`, and changing it takes `engine + q·L`, with `p`
+ * and `q` requests of latency `L`. With `c` tenants at once, `n` tenants take `n/c` of these times. The rate limit
+ * bounds this from below by `n·q/r`, and the cores by `n·cpu/cores`. The result is the largest of the three, plus one
+ * tenant's time for the ramp-up and the tail.
  */
 export function onPaper(given: Circumstances): OnPaper {
   const { tenants, latencyMs, exportCpuMs, engineCpuMs, engineWallMs, cores, concurrent } = given;
@@ -187,7 +193,7 @@ function pagesOf({ deny, allow, vips }: Circumstances): number {
   return [deny, allow, vips].reduce((pages, count) => pages + Math.max(1, Math.ceil(count / PAGE)), 0);
 }
 
-/** One of a hundred, then one of ten, then all that are left. */
+/** Returns the waves: 1 % of the tenants, then 10 %, then the rest. */
 function wavesOf({ tenants, concurrent, toleratedPercent }: Circumstances): Wave[] {
   const names = Array.from({ length: tenants }, (_, index) => String(index));
   const canary = Math.max(1, Math.round(tenants / 100));
@@ -208,7 +214,7 @@ function addressOf(tenant: string, { addresses }: Circumstances): string {
   return String(Number(tenant) % addresses);
 }
 
-/** The services with their limits, the cores and the workers. */
+/** The services with their rate limits, the cores and the workers. */
 class World {
   readonly clock = new VirtualClock();
   requests = 0;
@@ -227,7 +233,7 @@ class World {
     this.#random = given.seed;
   }
 
-  /** How long it takes to plan all, some at once. */
+  /** Plans all tenants, some at once. Returns the time that it takes. */
   planAll(names: readonly string[]): number {
     const { concurrent, exportCpuMs } = this.#given;
     const waiting = names.values();
@@ -242,7 +248,7 @@ class World {
     return this.clock.nowMs;
   }
 
-  /** The engine works before and after its requests; then all is read again. */
+  /** Changes a tenant: the engine works before and after its requests, then all lists are read again. */
   change(tenant: VirtualTenant, attempt: number, through: (isWell: boolean) => void): void {
     const { writes, engineCpuMs, failurePercent } = this.#given;
     const pages = pagesOf(this.#given);
@@ -264,7 +270,7 @@ class World {
     );
   }
 
-  /** From now on, workers die; their tenants are taken over when the lease is over. */
+  /** From now on, workers crash; their tenants are taken over when the lease expires. */
   crashes(takeOver: (tenant: VirtualTenant) => void): void {
     const { crashEveryMs, leaseMs } = this.#given;
     if (crashEveryMs === undefined) return;
@@ -273,7 +279,7 @@ class World {
       const first = Math.floor(this.#draw() * Math.max(1, living.length - WORKER_HANDS + 1));
       if (living.length > 0) this.crashCount += 1;
       for (const [tenant] of living.slice(first, first + WORKER_HANDS)) {
-        // It keeps its place, as a tenant of nobody.
+        // The tenant keeps its slot, but no worker owns it.
         this.#underWay.set(tenant, 0);
         this.clock.at(this.clock.nowMs + leaseMs, () => takeOver(tenant));
       }
@@ -281,7 +287,7 @@ class World {
     });
   }
 
-  /** Makes requests, one after the other, each when the address may be asked again. */
+  /** Makes requests one after another, each as soon as the address's rate limit allows. */
   #ask(address: string, count: number, isAlive: () => boolean, then: () => void): void {
     if (!isAlive()) return;
     if (count === 0) {
@@ -295,7 +301,7 @@ class World {
     this.clock.at(startMs + latencyMs * (0.5 + this.#draw()), () => this.#ask(address, count - 1, isAlive, then));
   }
 
-  /** The next of a series of numbers from 0 to 1 (mulberry32). */
+  /** Returns the next pseudorandom number from 0 to 1 (mulberry32). */
   #draw(): number {
     this.#random = (this.#random + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#random ^ (this.#random >>> 15), 1 | this.#random);
@@ -304,12 +310,15 @@ class World {
   }
 }
 
-/** Cores that are shared evenly by all who work, each using up to so many of them. */
+/** Cores shared evenly by all running work. Each piece of work can use up to `mostEach` of them. */
 class SharedCores {
   readonly #clock: VirtualClock;
   readonly #cores: number;
   readonly #mostEach: number;
-  /** What each has worked that was there from the beginning, and at how much of it who is through. */
+  /**
+   * The CPU time that each piece of work would have received if it had run since the beginning. `#through` uses this
+   * time to order completions.
+   */
   #servedMs = 0;
   #atMs = 0;
   readonly #through: VirtualClock = new VirtualClock();
@@ -338,7 +347,10 @@ class SharedCores {
     return this.#working === 0 ? 0 : Math.min(this.#mostEach, this.#cores / this.#working);
   }
 
-  /** Who is through first ends its turn, unless somebody comes or goes before. */
+  /**
+   * Schedules the completion of the work that finishes first. A later call supersedes it, because any arrival or
+   * departure changes the speed.
+   */
   #schedule(): void {
     const next = this.#through.nextMs;
     if (next === undefined) return;

@@ -1,13 +1,15 @@
 /**
- * `npm run bench:rollouts`: what a rollout over many tenants costs, beside a shell loop of plain `pulumi up` with the same
- * parallelism, all through the real engine, against one sandbox of all tenants in a process of its own. One with nothing to do is
- * also beside the readings of all tenants alone.
+ * `npm run bench:rollouts` measures the cost of a rollout over many tenants, next to a shell loop of plain `pulumi up`
+ * with the same parallelism. Both use the real engine and one sandbox for all tenants, in its own process. A rollout
+ * with nothing to do is also compared with only reading all tenants.
  *
- *   npm run bench:rollouts                                      everything, some two hours; writes rollouts.md
+ *   npm run bench:rollouts                                      everything, about two hours; only printed, unless
+ *   `--write` is given
  *   npm run bench:rollouts -- --tenants 10 --concurrent 2       a part, only printed
  *   npm run bench:rollouts -- --tenants 300 --loops 2           the loop at some parallelisms only
- *   npm run bench:rollouts -- --tenants 10 --unchanged 300      of 300, only the first rollout, those with nothing to do, and one that
- *                                                               changes each tenant
+ *   npm run bench:rollouts -- --tenants 10 --unchanged 300      for 300 tenants, only the first rollout, those with
+ *   nothing to do, and
+ *                                                               one that changes each tenant
  */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -42,7 +44,7 @@ const loops = values.loops === undefined ? concurrencies : numbers(values.loops)
 const unchangedSizes = values.unchanged === undefined ? [] : numbers(values.unchanged);
 const unchangedLoops = values["unchanged-loops"] === undefined ? loops : numbers(values["unchanged-loops"]);
 
-/** One way to the same end, measured once. */
+/** One measurement of a rollout, the shell loop, or the reads alone. */
 export interface RolloutMeasurement {
   readonly way: "rollout" | "loop" | "readings";
   readonly what: "first" | "nothing to do" | "one new deny each";
@@ -50,7 +52,7 @@ export interface RolloutMeasurement {
   readonly concurrent: number;
   readonly seconds: number;
   readonly requests: Requests;
-  /** The most memory of the coordinator, and of all processes together, in bytes; undefined where there is no /proc. */
+  /** Peak memory of the coordinator, and of all processes together, in bytes. Undefined if there is no /proc. */
   readonly memory: { readonly coordinator: number; readonly all: number } | undefined;
 }
 
@@ -59,7 +61,7 @@ const READINGS = fileURLToPath(new URL("readings-alone.ts", import.meta.url));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 
 const measurements: RolloutMeasurement[] = [];
-// Of what is measured, and not of what was committed meanwhile.
+// Determined before the measurements, so that commits made meanwhile don't count.
 const facts = await machineFacts(values.date);
 const engine = await requireEngine();
 const cli = createRequire(import.meta.url)
@@ -69,7 +71,7 @@ for (const tenants of sizes) await measureFleet(tenants, concurrencies, loops);
 for (const tenants of unchangedSizes) await measureFleet(tenants, [AT_ONCE], unchangedLoops);
 await writeRolloutResults(measurements, { facts, entries, isKept: values.write });
 
-/** @param changedAt how many tenants at once where each of them is changed */
+/** @param changedAt the concurrencies at which each tenant is also changed */
 async function measureFleet(tenants: number, changedAt: readonly number[], loopsAt: readonly number[]): Promise<void> {
   await using service = await Service.start({ tenants });
   const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
@@ -126,7 +128,10 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
   }
 }
 
-/** A project that `pulumi up` runs for each stack, and a rollout for all. */
+/**
+ * Writes a project that works both for `pulumi up` on each stack and for a rollout over all of them. Returns the
+ * environment for the commands.
+ */
 async function layOut(folder: string, names: readonly string[], url: string): Promise<NodeJS.ProcessEnv> {
   await mkdir(join(folder, "settings"));
   await mkdir(join(folder, ".state"));
@@ -171,7 +176,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   };
 }
 
-/** The list that all tenants include, with so many new denies. */
+/** Writes the list that all tenants include, with `more` new denies. */
 async function writeBaseline(folder: string, more: number): Promise<void> {
   const values = [
     ...Array.from({ length: entries - 1 }, (_, index) => `evil-${index}.example`),

@@ -1,25 +1,25 @@
 import type { Measured, Observation, Operation, StateSize } from "#bench/observation";
 import type { Requests } from "#bench/service";
 
-/** All measurements of one thing. */
+/** All measurements of one peer, operation, count and variant. */
 export interface Row {
   readonly peer: string;
   readonly operation: Operation;
   readonly count: number;
   readonly variant: string | undefined;
   readonly runs: number;
-  /** Undefined for what takes no time. */
+  /** Undefined if no time was measured. */
   readonly seconds: { readonly median: number; readonly min: number; readonly max: number } | undefined;
-  /** Of the last run. */
+  /** The requests of the last run. */
   readonly requests: Requests | undefined;
   readonly stateAnEntry: StateSize | undefined;
-  /** The most of all runs, in bytes. */
+  /** The maximum of all runs, in bytes. */
   readonly peakBytes: number | undefined;
 }
 
 type MeasuredOfPeer = Measured & { readonly peer: string };
 
-/** The items that share a key, group after group in the order of their firsts. */
+/** Groups items by key. Groups are in the order of their first items. */
 export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[][] {
   const groups = new Map<string, Item[]>();
   for (const item of items) {
@@ -29,7 +29,7 @@ export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => str
   return [...groups.values()];
 }
 
-/** The rows in the order in which they were first measured. */
+/** Returns the rows in the order in which they were first measured. */
 export function rowsOf(observations: readonly Observation[]): Row[] {
   const measured = observations.filter((one): one is MeasuredOfPeer => "operation" in one);
   const groups = grouped(measured, ({ peer, operation, count, variant }) =>
@@ -57,20 +57,20 @@ export function rowsOf(observations: readonly Observation[]): Row[] {
 function spread(values: readonly number[]): Row["seconds"] {
   const sorted = values.toSorted((a, b) => a - b);
   const [min, max] = [sorted[0], sorted.at(-1)];
-  // Of an even number, the mean of the two in the middle.
+  // With an even number of values, the median is the mean of the middle two.
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
   if (min === undefined || max === undefined || low === undefined || high === undefined) return undefined;
   return { min, max, median: (low + high) / 2 };
 }
 
-/** How many times the other peer's time a row took. */
+/** Returns the ratio of a row's median time to the other peer's. */
 export function ratioTo(peer: string, row: Row, rows: readonly Row[]): number | undefined {
   const other = sameOf(peer, row, rows);
   if (!other?.seconds || !row.seconds) return undefined;
   return row.seconds.median / other.seconds.median;
 }
 
-/** What another peer took for the same. */
+/** Returns another peer's row for the same operation and count. */
 export function sameOf(peer: string, row: Row, rows: readonly Row[]): Row | undefined {
   const other = rows.find((one) => one.peer === peer && one.operation === row.operation && one.count === row.count);
   return other === row ? undefined : other;

@@ -1,6 +1,6 @@
 /**
- * The sandbox in a process of its own, so that it shares no event loop with what is measured. It prints its address and
- * ends when its standard input does, so it never outlives the bench.
+ * The sandbox in its own process, so that it shares no event loop with the measured code. It prints its address and
+ * exits when its standard input closes, so it never outlives the bench.
  *
  *   node test/bench/service-process.ts '{ "employees": 2000, "readOne": true }'
  */
@@ -22,7 +22,7 @@ const scenario: Scenario = {
       name,
       keyLabels: { ci: "bench", console: "nobody" },
       detectedAt: "2026-01-01T06:00:00.000Z",
-      // A title that makes nobody a VIP by itself.
+      // A job title that doesn't make anybody a VIP.
       employees: Array.from({ length: employees }, (_, index) => ({
         email: mailboxOf(index),
         fullName: `Person ${index}`,
@@ -46,13 +46,13 @@ const scenario: Scenario = {
 
 const sandbox = await startSandbox({ scenario, ...(readOne && readOneEndpoint()) });
 console.log(sandbox.url);
-// A Ctrl-C reaches every process of the terminal; the engine still finishes the step it is at.
+// Ctrl-C reaches every process of the terminal, but the engine still needs the sandbox to finish its current step.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
 process.stdin.resume().once("end", () => sandbox.close());
 
 /**
- * `GET /api/v1/settings/allow_deny_entries/{id}`, which the service's reference lacks and the generic REST provider for
- * Terraform can't do without. It answers from the writes that it saw.
+ * Adds `GET /api/v1/settings/allow_deny_entries/{id}`, which the service's reference lacks and Terraform's generic REST
+ * provider requires. It answers from the writes it has seen.
  */
 function readOneEndpoint(): SandboxHooks {
   const entries = new Map<string, unknown>();

@@ -7,38 +7,38 @@ export const TENANT = "acme";
 export const API_KEY = `sandbox-${TENANT}-ci`;
 
 export interface ServiceOptions {
-  /** How many mailboxes the tenant's directory holds. Default 0. */
+  /** The number of mailboxes in the tenant's directory. Default: 0. */
   readonly employees?: number;
-  /** Whether one entry can be read by its id, which the reference doesn't offer. Default false. */
+  /** Whether an entry can be read by its ID, which the service's reference doesn't offer. Default: false. */
   readonly readOne?: boolean;
-  /** How many tenants there are, called t000, t001, …. Default: one, acme. */
+  /** The number of tenants, named t000, t001, …. Default: one tenant named acme. */
   readonly tenants?: number;
-  /** How many domains each tenant denies. Default 0. */
+  /** The number of domains that each tenant denies. Default: 0. */
   readonly entries?: number;
 }
 
-/** What the service was asked. */
+/** The number of requests that the service has received. */
 export interface Requests {
   readonly reads: number;
   readonly writes: number;
 }
 
-/** The mailbox of the directory's so manieth person, counted from 0. */
+/** Returns the mailbox of the directory's person at an index, from 0. */
 export function mailboxOf(index: number): string {
   return `person-${String(index).padStart(5, "0")}@acme.example`;
 }
 
-/** The domain of a tenant's so manieth entry, counted from 0. */
+/** Returns the domain of a tenant's entry at an index, from 0. */
 export function deniedDomain(index: number): string {
   return `evil${index}.example`;
 }
 
-/** The so manieth tenant, counted from 0. */
+/** Returns the name of the tenant at an index, from 0. */
 export function tenantName(index: number): string {
   return `t${String(index).padStart(3, "0")}`;
 }
 
-/** A sandbox of the service with empty lists, in a process of its own. */
+/** A sandbox of the service with empty lists, in its own process. */
 export class Service implements AsyncDisposable {
   readonly url: string;
   readonly #process: ChildProcess;
@@ -52,7 +52,10 @@ export class Service implements AsyncDisposable {
     return await Service.startScript("service-process.ts", JSON.stringify(options));
   }
 
-  /** Starts another one than the sandbox. @param script beside this file, which prints its address. */
+  /**
+   * Starts a server other than the sandbox.
+   * @param script a file in this directory that prints the server's address
+   */
   static async startScript(script: string, options: string): Promise<Service> {
     const path = fileURLToPath(new URL(script, import.meta.url));
     const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", path, options], {
@@ -65,12 +68,12 @@ export class Service implements AsyncDisposable {
     return new Service(url, child);
   }
 
-  /** What a program needs to find it. */
+  /** The environment variables that a program needs to reach the service. */
   get environment(): Record<string, string> {
     return { EMAIL_SECURITY_BASE_URL: this.url, EMAIL_SECURITY_API_KEY: API_KEY };
   }
 
-  /** All requests so far. */
+  /** Returns the number of requests so far. */
   async requests(): Promise<Requests> {
     const response = await fetch(`${this.url}/sandbox/requests`);
     const { reads, writes } = (await response.json()) as Requests;

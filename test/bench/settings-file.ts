@@ -21,7 +21,7 @@ export const lintOfMany: Peer = {
   },
 };
 
-/** `plan` of such a tenant, which holds what the file declares. */
+/** `plan` for such a tenant, whose actual state matches the file. */
 export const planOfMany: Peer = {
   name: "plan",
   title: "`email-security plan` of one tenant",

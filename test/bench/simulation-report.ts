@@ -11,7 +11,7 @@ import type { Target } from "../../provider/rollout/model/target.js";
 
 const MANY = 10_000;
 
-/** Rollouts of up to 10,000 tenants in virtual time, as tables, and what breaks first. */
+/** Simulates rollouts of up to 10,000 tenants in virtual time, and reports tables and the first bottleneck. */
 export async function simulationReport(): Promise<string> {
   const startedAt = performance.now();
   const parts = [growth(), rates(), machines(), troubles(), limits(), await ownCosts()];
@@ -92,7 +92,7 @@ function troubles(): string {
   return `${whole(MANY)} tenants, 32 at once on 32 cores, 4 addresses of 50 requests a second, ${USUAL.toleratedPercent} % of a wave tolerated, lease 10 s:\n${table(head, rows, 0)}`;
 }
 
-/** The number at which each thing is used up, and a sentence on the first. */
+/** Renders the concurrency that exhausts each resource, and a sentence about the lowest one. */
 function limits(): string {
   const given = { ...USUAL, tenants: MANY };
   const sentences = [2, 8, 32].flatMap((cores) =>
@@ -106,7 +106,7 @@ function limits(): string {
   return `What breaks first:\n${sentences.join("\n")}`;
 }
 
-/** What no simulation tells: the real journal, the report and the terminal, as they are for so many. */
+/** Measures costs that the simulation doesn't cover: the real journal, report and terminal output at these sizes. */
 async function ownCosts(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "email-security-bench-"));
   try {

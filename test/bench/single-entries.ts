@@ -11,27 +11,27 @@ for (const entry of ${entriesSource(count)}) new AllowDenyEntry(entry.value, ent
 `;
 }
 
-/** The engine writes its state once, at the end. */
+/** Makes the engine write its state only once, at the end. */
 export const WITHOUT_CHECKPOINTS = { PULUMI_SKIP_CHECKPOINTS: "true" };
 
-/** A resource an entry. */
+/** One resource per entry. */
 export const singleEntries = withCheckpoints("entries", "an `AllowDenyEntry` an entry", "dynamic");
 
-/** The same by the native plugin. */
+/** The same with the native plugin. */
 export const nativeSingleEntries = withCheckpoints(
   "native-entries",
   "an `AllowDenyEntry` an entry, native plugin",
   "native",
 );
 
-/** The same, where the engine writes its state once, at the end. */
+/** The dynamic resources again, but the engine writes its state only once, at the end. */
 export const singleEntriesWithoutCheckpoints = withoutCheckpoints(
   "entries-without-checkpoints",
   "an `AllowDenyEntry` an entry, with `PULUMI_SKIP_CHECKPOINTS=true`",
   "dynamic",
 );
 
-/** The same by the native plugin. */
+/** The same with the native plugin. */
 export const nativeSingleEntriesWithoutCheckpoints = withoutCheckpoints(
   "native-entries-without-checkpoints",
   "an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",

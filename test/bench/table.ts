@@ -1,7 +1,7 @@
 /**
- * A table, as the terminal and Markdown show it alike.
+ * Formats a table that reads well both in a terminal and as Markdown.
  *
- * @param texts how many columns at the left are texts; the others are numbers, and stand at the right
+ * @param texts the number of text columns on the left; the other columns are numbers and right-aligned
  */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], texts = 1): string {
   const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
@@ -20,7 +20,7 @@ export function whole(number: number): string {
   return Math.round(number).toLocaleString("en-US");
 }
 
-/** Two digits that matter: `0.85`, `6.1`, `180`. */
+/** Formats a number with two significant digits: `0.85`, `6.1`, `180`. */
 export function decimal(number: number): string {
   return number < 1 ? number.toFixed(2) : number < 20 ? number.toFixed(1) : whole(number);
 }

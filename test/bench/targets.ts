@@ -1,7 +1,7 @@
 import type { Operation } from "#bench/observation";
 import { type Row, ratioTo } from "#bench/rows";
 
-/** What is to be reached. */
+/** A performance target. */
 interface Target {
   readonly what: string;
   readonly limit: number;
@@ -9,9 +9,9 @@ interface Target {
   readonly measured: (rows: readonly Row[]) => number | undefined;
 }
 
-/** A target and how it went. */
+/** A target and its result. */
 export interface Verdict extends Omit<Target, "measured"> {
-  /** Undefined when it wasn't measured. */
+  /** Undefined if it wasn't measured. */
   readonly measured: number | undefined;
 }
 
@@ -101,8 +101,9 @@ function longestPeak(peer: string): Target["measured"] {
 }
 
 /**
- * How much more an entry takes between the last two sizes than between the two before, so that nothing counts that each run takes
- * once; the most of all operations. Above 1, the time grows faster than the entries.
+ * Returns how much the cost per additional entry rises: the cost per entry between the last two sizes, divided by that
+ * between the two before. Using differences excludes the fixed cost of each run. The result is the maximum over all
+ * operations; above 1, the time grows faster than the number of entries.
  */
 function growthOf(peer: string): Target["measured"] {
   return (rows) => {
@@ -116,7 +117,7 @@ function growthOf(peer: string): Target["measured"] {
     };
     const [few, some, many] = sizes;
     const rises = ofPeer.map(({ operation }) => anEntry(some, many, operation) / anEntry(few, some, operation));
-    // What could not be measured is missed.
+    // A failed measurement counts as a missed target.
     return Math.max(...rises.map((rise) => (Number.isNaN(rise) ? Number.POSITIVE_INFINITY : rise)));
   };
 }

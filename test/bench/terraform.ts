@@ -10,13 +10,13 @@ import { type Bench, type Operation, type Peer, type StateSize, stateAnEntry } f
 import { counted } from "#bench/operations";
 import { API_KEY, Service } from "#bench/service";
 
-/** Each of them is built from its Go modules: a folder with the go.mod that pins all of it. */
+/** Both programs are built from Go modules. Each has a directory with a go.mod that pins all of its dependencies. */
 const CLI = { folder: "cli", package: "github.com/hashicorp/terraform" };
 const PROVIDER = { folder: "restapi", package: "github.com/Mastercard/terraform-provider-restapi" };
 
 /**
- * Terraform with the provider for any REST service, a resource an entry. It needs to read one entry, which this service
- * can't; the sandbox is given that endpoint.
+ * Terraform with the generic REST provider, one resource per entry. The provider needs to read single entries, which
+ * the service doesn't offer, so the sandbox adds that endpoint.
  */
 export const terraform: Peer = {
   name: "terraform",
@@ -68,7 +68,7 @@ class TerraformProject implements AsyncDisposable {
   static async create({ cli, provider }: Programs, service: Service, count: number): Promise<TerraformProject> {
     const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
     const settings = join(folder, "settings.tfrc");
-    // A provider from a folder needs no `terraform init`, and so no registry.
+    // A provider from a local directory doesn't need `terraform init`, and therefore no registry.
     const overrides = `dev_overrides { "Mastercard/restapi" = ${JSON.stringify(join(provider, ".."))} }`;
     await writeFile(settings, `disable_checkpoint = true\nprovider_installation {\n${overrides}\ndirect {}\n}\n`);
     await writeFile(join(folder, "main.tf"), configuration(service.url));
@@ -131,7 +131,10 @@ resource "restapi_object" "entry" {
 `;
 }
 
-/** Both programs from the user's cache folder, built into it where they aren't there yet. Throws where there is no Go or no module proxy. */
+/**
+ * Returns both programs from the user's cache directory, and builds them first if they are missing. Throws if there is
+ * no Go toolchain or no module proxy.
+ */
 async function obtain(bench: Bench): Promise<Programs> {
   try {
     return { cli: await build(bench, CLI), provider: await build(bench, PROVIDER) };

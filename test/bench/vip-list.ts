@@ -4,7 +4,7 @@ import { counted } from "#bench/operations";
 import { PulumiProject } from "#bench/pulumi-project";
 import { mailboxOf, Service } from "#bench/service";
 
-/** All VIPs as one resource. The comments differ, as people's do. */
+/** All VIPs as one resource. Their comments differ, as in practice. */
 export const vipList: Peer = {
   name: "vips",
   title: "one `VipList`",

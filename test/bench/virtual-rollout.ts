@@ -7,28 +7,28 @@ import type {
 } from "../../provider/rollout/model/next-step.js";
 import type { RolloutState, TenantState, Wave, WaveState } from "../../provider/rollout/model/wave.js";
 
-/** What a rollout is to do, without a tenant's settings. */
+/** The input of a rollout, without the tenants' settings. */
 export interface VirtualPlan {
   readonly waves: readonly Wave[];
-  /** How many may fail in the whole rollout; undefined: no limit but those of the waves. */
+  /** The number of failures tolerated in the whole rollout. Undefined: only the waves' limits apply. */
   readonly tolerated: number | undefined;
-  /** How many whoever does the work has hands for. */
+  /** The number of tenants that the workers can process at once. */
   readonly capacity: number;
   addressOf(tenant: string): string;
-  /** How many tenants of an address may be under way; undefined: no limit. */
+  /** Returns the number of tenants of an address that may be in progress. Undefined: no limit. */
   limitOf(address: string): number | undefined;
-  /** How planning went. */
+  /** Returns the outcome of planning. */
   plannedAs(tenant: string): "pending" | "unchanged" | "failed";
 }
 
-/** Who does the work, in virtual time. */
+/** The environment that does the work, in virtual time. */
 export interface VirtualWorld {
-  /** Changes a tenant, and tells when it is through; or never does, where a worker dies. */
+  /** Changes a tenant, and calls `through` when it is finished. If a worker crashes, it never calls it. */
   change(tenant: VirtualTenant, attempt: number, through: (isWell: boolean) => void): void;
   check(wave: Wave): { readonly isWell: boolean; readonly message: string };
 }
 
-/** Things that happen one after the other, and take no time but that between them. */
+/** A queue of events in virtual time. Events themselves take no time. */
 export class VirtualClock {
   nowMs = 0;
   readonly #heap: { readonly atMs: number; readonly order: number; readonly act: () => void }[] = [];
@@ -48,12 +48,12 @@ export class VirtualClock {
     heap[place] = item;
   }
 
-  /** When the next thing happens; undefined when there is none. */
+  /** The time of the next event, or undefined if there is none. */
   get nextMs(): number | undefined {
     return this.#heap[0]?.atMs;
   }
 
-  /** Lets the next thing happen; false when there is none. */
+  /** Runs the next event. Returns false if there is none. */
   tick(): boolean {
     const heap = this.#heap;
     const [first] = heap;
@@ -96,7 +96,7 @@ export interface VirtualTenant {
   readonly wave: number;
   readonly position: number;
   readonly address: string;
-  /** Whether it was planned: where planning failed, there is nothing to try again. */
+  /** Whether planning succeeded. Without a plan, there is nothing to retry. */
   readonly hasPlan: boolean;
   state: TenantState;
   round: number;
@@ -105,18 +105,18 @@ export interface VirtualTenant {
 
 export interface VirtualWave {
   readonly wave: Wave;
-  /** In their order. */
+  /** In rollout order. */
   readonly tenants: readonly VirtualTenant[];
   readonly counts: Record<TenantState, number>;
   state: WaveState;
   soakUntilMs: number | undefined;
   isApproved: boolean;
   health: { readonly isWell: boolean; readonly message: string } | undefined;
-  /** Before this place nobody is pending. */
+  /** No tenant before this position is pending. */
   firstPending: number;
 }
 
-/** What the journal says, kept in memory and written anew: a second reading of what its transitions mean. */
+/** An in-memory journal, written from scratch as a second, independent interpretation of the journal's transitions. */
 export class VirtualJournal {
   state: RolloutState = "planned";
   reason: string | undefined;
@@ -124,7 +124,7 @@ export class VirtualJournal {
   until: string | undefined;
   readonly waves: readonly VirtualWave[];
   readonly tenants: ReadonlyMap<string, VirtualTenant>;
-  /** How many tenants of an address other rollouts have under way. */
+  /** The number of tenants in progress in other rollouts, by address. */
   readonly takenElsewhere = new Map<string, number>();
   readonly #plan: VirtualPlan;
   readonly #busyAt = new Map<string, number>();
@@ -158,7 +158,7 @@ export class VirtualJournal {
     return this.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
   }
 
-  /** How many tenants of an address are under way; a rollout that is not running takes no places. */
+  /** Returns the number of tenants of an address in progress. A rollout that isn't running occupies no slots. */
   busyAt(address: string): number {
     return this.state === "running" ? (this.#busyAt.get(address) ?? 0) : 0;
   }
@@ -189,7 +189,7 @@ export class VirtualJournal {
     }
   }
 
-  /** Marks those that may be begun now, of those named, and answers them. */
+  /** Releases those of the named tenants that may start now, and returns them. */
   release(wave: number, names: readonly string[]): VirtualTenant[] {
     const room = this.#roomAt();
     const places = (this.waves[wave]?.wave.maxConcurrent ?? 0) - this.underWay;
@@ -207,7 +207,7 @@ export class VirtualJournal {
     return released;
   }
 
-  /** The attempt's number; undefined when there is nothing to do. */
+  /** Starts an attempt. Returns its number, or undefined if there is nothing to do. */
   begin(name: string, round: number): number | undefined {
     const tenant = this.#tenant(name);
     if (tenant.round !== round) return undefined;
@@ -247,7 +247,7 @@ export class VirtualJournal {
     this.state = "done";
   }
 
-  /** The process that did the work is dead. */
+  /** Returns released and running tenants to pending, because the process that worked on them has died. */
   reclaim(): void {
     for (const tenant of this.tenants.values()) {
       if (tenant.state === "released" || tenant.state === "running") this.#set(tenant, "pending");
@@ -300,19 +300,19 @@ export class VirtualJournal {
   }
 }
 
-/** A rollout that is carried out step by step as the real one is, in virtual time. */
+/** A rollout that runs the same steps as the real one, in virtual time. */
 export class VirtualRollout {
   readonly journal: VirtualJournal;
   readonly clock: VirtualClock;
-  /** Every step but the waits; for who looks on. */
+  /** Called for every step except waits, for observers. */
   onStep: (step: RolloutStep) => void = () => {};
-  /** How often it was asked what to do. */
+  /** The number of calls for the next step. */
   steps = 0;
   readonly #world: VirtualWorld;
   readonly #nextStep: typeof chooseNextStep;
   #isChanged = true;
 
-  /** @param next what chooses the steps: that of the sources, or that of the built package. */
+  /** @param next the function that chooses the steps, from the sources or from the built package */
   constructor(next: typeof chooseNextStep, plan: VirtualPlan, world: VirtualWorld, clock = new VirtualClock()) {
     this.#nextStep = next;
     this.#world = world;
@@ -320,7 +320,7 @@ export class VirtualRollout {
     this.clock = clock;
   }
 
-  /** Begins, or goes on, until it is done, or a person is needed. */
+  /** Starts or resumes the rollout, and runs until it is done or a person is needed. */
   run(how: { until?: string | undefined; retry: boolean }): RolloutState {
     this.journal.start(how);
     this.changed();
@@ -332,12 +332,12 @@ export class VirtualRollout {
     return this.journal.state;
   }
 
-  /** Something is otherwise than it was: the next step is chosen anew. */
+  /** Signals a change of state, so that the next step is chosen again. */
   changed(): void {
     this.#isChanged = true;
   }
 
-  /** Somebody begins a tenant that was released, or takes it over from one that died. */
+  /** Starts a released tenant, or takes it over from a crashed worker. */
   begin(tenant: VirtualTenant): void {
     const attempt = this.journal.begin(tenant.name, tenant.round);
     if (attempt === undefined) return;
@@ -400,7 +400,7 @@ export class VirtualRollout {
   }
 }
 
-/** The first of those whose service has room, as many as the wave may have under way. */
+/** Returns the first tenants whose service has free slots, at most as many as the wave may have in progress. */
 function pendingOf(wave: VirtualWave, roomAt: ReadonlyMap<string, number>): PendingTenant[] {
   const { tenants } = wave;
   while (wave.firstPending < tenants.length && tenants[wave.firstPending]?.state !== "pending") {

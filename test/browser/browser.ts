@@ -10,13 +10,16 @@ import { madeOnce } from "../support/made-once";
 export interface Look {
   readonly width: number;
   readonly scheme: "light" | "dark";
-  /** Whether the page's own scripts run; without them it is there sooner. Default: yes. */
+  /** Whether the page's own scripts run. Pages load faster without them. Default: true. */
   readonly scripts?: boolean;
 }
 
 export const PHONE: Look = { width: 400, scheme: "light" };
 
-/** A phone by day and by night, a small window, a screen: what is light or dark is so at every width, and costs a second a page. */
+/**
+ * A phone in light and dark mode, a small window and a large screen. Colors don't depend on the width, and every look
+ * costs a second per page, so not all combinations are here.
+ */
 export const LOOKS: readonly Look[] = [
   PHONE,
   { width: 400, scheme: "dark" },
@@ -24,31 +27,34 @@ export const LOOKS: readonly Look[] = [
   { width: 1_400, scheme: "dark" },
 ];
 
-/** A browser of one's own, where the npm package has none for the machine. */
+/** The path of an installed browser, for machines that the npm package has no Chromium for. */
 const OWN_BROWSER = process.env["EMAIL_SECURITY_TEST_BROWSER"];
 
-/** Why no browser can be run here; undefined when one can. */
+/** The reason why no browser can run here, or undefined if one can. */
 export const missingBrowser: string | undefined =
   OWN_BROWSER !== undefined || (process.platform === "linux" && process.arch === "x64")
     ? undefined
     : "npm has no Chromium for this machine: name one in EMAIL_SECURITY_TEST_BROWSER";
 
-/** Starts Chromium: that of the npm package, which is unpacked once. */
+/** Starts Chromium from the npm package, which is unpacked once. */
 export async function startBrowser(): Promise<Browser> {
   return await chromium.launch({
     executablePath: OWN_BROWSER ?? (await unpackedBrowser()),
-    // Tests run as root in containers; what is shown is our own.
+    // Tests run as root in containers, where the sandbox doesn't work. The pages are our own.
     args: ["--no-sandbox"],
   });
 }
 
-/** From the user's cache folder, where all processes find it: while one writes it, another can't start it. */
+/**
+ * Returns the path of the unpacked Chromium in the user's cache directory, which all processes share. It is unpacked
+ * elsewhere first, because a file that is being written can't be executed.
+ */
 async function unpackedBrowser(): Promise<string> {
   const manifest = await readFile("node_modules/@sparticuz/chromium/package.json", "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
   const folder = join(cacheFolder(), "test", `chromium-${version}`);
   await madeOnce(folder, async (unfinished) => {
-    // Where the package unpacks it.
+    // The package unpacks into TMPDIR.
     vi.stubEnv("TMPDIR", unfinished);
     try {
       await packed.executablePath();
@@ -59,12 +65,12 @@ async function unpackedBrowser(): Promise<string> {
   return join(folder, "chromium");
 }
 
-/** A tab of a profile of its own, without motion, which ends with what it was used for. */
+/** A tab with its own profile and reduced motion, closed on disposal. */
 export class Tab implements AsyncDisposable {
   readonly page: Page;
-  /** What the page asked for and did not come from its own origin. */
+  /** URLs that the page requested from outside its own origin. */
   readonly fetched: string[] = [];
-  /** What the page wrote into its console as errors, and what was thrown in it. */
+  /** Errors that the page logged to its console or threw. */
   readonly errors: string[] = [];
   readonly #context: BrowserContext;
 
@@ -81,7 +87,7 @@ export class Tab implements AsyncDisposable {
     page.on("pageerror", (error) => this.errors.push(error.message));
   }
 
-  /** @param origin where the page's own files come from; nothing does when left out. */
+  /** @param origin the origin of the page's own files. Default: a placeholder that matches no URL. */
   static async open(browser: Browser, { width, scheme, scripts = true }: Look, origin = "none:"): Promise<Tab> {
     const context = await browser.newContext({
       viewport: { width, height: 900 },
@@ -93,13 +99,14 @@ export class Tab implements AsyncDisposable {
   }
 
   /**
-   * What a reader would stumble over: the page scrolls sideways, or axe finds something.
+   * Returns layout and accessibility problems: horizontal scrolling and axe violations.
    *
-   * @param within the part that axe looks at, by its CSS selector. Default: all.
+   * @param within the CSS selector of the part that axe checks. Default: the whole page.
    */
   async problems(within?: string): Promise<string[]> {
     const beyond = await this.sideways();
-    // No page has frames, whose results it would bring together in a tab of its own; and what is right is not told.
+    // Legacy mode is enough, because no page has frames, whose results axe would otherwise combine in a separate tab.
+    // Only violations are reported.
     const axe = new AxeBuilder({ page: this.page }).setLegacyMode().options({ resultTypes: ["violations"] });
     const { violations } = await (within === undefined ? axe : axe.include(within)).analyze();
     const found = violations.map(({ id, help, nodes }) => {
@@ -109,7 +116,7 @@ export class Tab implements AsyncDisposable {
     return [...beyond, ...found];
   }
 
-  /** By how much the page is wider than its window, where it is. */
+  /** Returns a problem if the page is wider than its window. */
   async sideways(): Promise<string[]> {
     const beyond: number = await this.page.evaluate(
       "document.documentElement.scrollWidth - document.documentElement.clientWidth",
@@ -117,7 +124,10 @@ export class Tab implements AsyncDisposable {
     return beyond > 0 ? [`scrolls sideways by ${beyond} px`] : [];
   }
 
-  /** A picture of what the window shows, for people: into the folder that EMAIL_SECURITY_TEST_PICTURES names. */
+  /**
+   * Saves a screenshot for people to look at, into the directory in EMAIL_SECURITY_TEST_PICTURES. Does nothing without
+   * it.
+   */
   async picture(name: string): Promise<void> {
     const folder = process.env["EMAIL_SECURITY_TEST_PICTURES"];
     if (folder === undefined) return;

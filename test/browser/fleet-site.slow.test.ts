@@ -8,7 +8,7 @@ import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 import { ServedFolder } from "./served-folder";
 
 const WIDE = { width: 1_400, scheme: "light" } as const;
-/** Each with whether axe looks at it by day or by night: it takes most of the time. */
+/** The color schemes in which axe checks each page. Limited, because axe takes most of the time. */
 const PAGES = {
   "index.html": ["light", "dark"],
   "attention.html": ["light"],
@@ -43,7 +43,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await tab.page.goto(at(page, of), { waitUntil: "load" });
   };
 
-  /** Done when each place that tells how far it is has told something. */
+  /** Waits until every status region has text. */
   const told = async ({ page }: Tab): Promise<void> => {
     await page.locator("[role=status]:empty").waitFor({ state: "detached" });
   };
@@ -52,7 +52,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await using tab = await Tab.open(browser, look, at(""));
     const problems: string[] = [];
     for (const [page, schemes] of Object.entries(PAGES)) {
-      // Else a part alone would be another place of the same page.
+      // Otherwise a different fragment would only navigate within the same page.
       await tab.page.goto("about:blank");
       await open(tab, page);
       await tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
@@ -62,7 +62,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       expect([...tab.fetched, ...tab.errors]).toEqual([]);
       const isWhole = (look === LOOKS.at(0) || look === LOOKS.at(-1)) && schemes.includes(look.scheme);
       for (const problem of isWhole ? await tab.problems() : await tab.sideways()) problems.push(`${page}: ${problem}`);
-      // Axe asks for style sheets by itself, which the page's policy refuses.
+      // Axe requests style sheets itself, which the page's policy blocks.
       tab.errors.length = 0;
     }
     expect(problems).toEqual([]);
@@ -75,7 +75,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await page.keyboard.press("/");
     await page.keyboard.type("hxxp://mail.shared0[.]example/");
     const status = page.locator("#search-status");
-    // Of whom not all is known is told beside what was found.
+    // The status mentions tenants with incomplete data next to the results.
     const untold =
       " There may be more: the files of t007 can't be used, so what they declare is not known here; t005 could not be read, so what is there beside the files is not known here.";
     await status.filter({ hasText: "1 entry." }).waitFor();
@@ -105,7 +105,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       "2 threats: 2 malicious; to 1 mailbox (1 VIP); the last on 2026-11-23",
     ]);
     await page.goBack();
-    // What was looked for is in the address.
+    // The search term is in the URL.
     await status.filter({ hasText: "1 entry." }).waitFor();
 
     await page.locator("#search").fill("outlook.com");
@@ -117,7 +117,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       "there, and declared nowhere, 2 tenants: t001, t002",
     ]);
     await page.locator("label", { hasText: "Deny" }).click();
-    // It is allowed: nobody is to take what is chosen for all there is.
+    // The entry is allowed. The message must not suggest that the filtered results are everything.
     await status.filter({ hasText: "Nothing on the list that is chosen; choose All" }).waitFor();
     await page.locator("#search").fill("nobody.example");
     await status.filter({ hasText: "Nothing: no file that can be used declares it" }).waitFor();

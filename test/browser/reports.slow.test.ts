@@ -34,7 +34,9 @@ const PAGES = {
   "a rollout of hostile texts": renderReportHtml(rollouts.hostile.after),
 };
 
-/** Those of which axe looks at every look; of the others at the narrowest and the widest, one light and one dark. */
+/**
+ * The pages that axe checks in every look. It checks the others only in the narrowest (light) and the widest (dark).
+ */
 const WHOLLY = new Set(["a dangerous plan", "a rollout of three tenants"]);
 const [NARROWEST, WIDEST] = [LOOKS.at(0), LOOKS.at(-1)];
 

@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** A folder of files as a plain web server on loopback shows it. */
+/** Serves a directory of files on the loopback interface, like a plain web server. */
 export class ServedFolder implements AsyncDisposable {
   readonly origin: string;
   readonly #server: Server;

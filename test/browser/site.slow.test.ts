@@ -5,7 +5,7 @@ import { KINDS, linkTo, pagesIn, REGISTRY_PAGES } from "../../docs/.vitepress/pa
 import { LOOKS, missingBrowser, PHONE, startBrowser, Tab } from "./browser";
 import { ServedFolder } from "./served-folder";
 
-/** What is looked for, and the pages of which one must be found first. */
+/** Search terms, each with the pages of which one must rank first. */
 const SEARCHES: readonly (readonly [words: string, pages: readonly string[]])[] = [
   ["expire", ["how-to/block-a-sender-temporarily", "reference/settings-file"]],
   ["wrong key", ["how-to/rotate-an-api-key", "reference/errors/ERR_AUTH"]],
@@ -13,7 +13,7 @@ const SEARCHES: readonly (readonly [words: string, pages: readonly string[]])[] 
   ["rollback", ["how-to/roll-back-a-rollout"]],
 ];
 
-/** All but the one in which every page is looked at. */
+/** All looks except the one in which every page is checked. */
 const OTHERS = LOOKS.filter((look) => look !== PHONE);
 
 describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`, () => {
@@ -21,7 +21,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
   let browser: Browser;
 
   beforeAll(async () => {
-    // What it is built of is told when it can't be: a dead link, above all.
+    // The build fails and prints the reason if there is a problem, above all a dead link.
     const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/docs.mts"], {
       encoding: "utf8",
     });
@@ -41,7 +41,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
     await using tab = await Tab.open(browser, PHONE, site.origin);
     await using still = await Tab.open(browser, { ...PHONE, scripts: false }, site.origin);
     for (const address of addresses()) {
-      // What stands around a page's text is the same on all of a kind.
+      // The layout around a page's text is the same on all pages of a kind, so axe checks it only once.
       const isFirst = kinds.has(address);
       const at = isAlike(address) && !isFirst ? still : tab;
       await open(at, address);
@@ -88,21 +88,24 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
   }
 });
 
-/** All pages, as the site names their files. */
+/** Returns the URL paths of all pages. */
 function addresses(): string[] {
   return pagesIn("")
     .filter(({ path }) => !REGISTRY_PAGES.includes(path))
     .map(({ path }) => `/${path.replace(/\.md$/, ".html")}`);
 }
 
-/** Pages that are made alike, of which axe looks at one: of the types of a package, which would take minutes, of an error, of a verb. */
+/**
+ * Returns whether axe checks only one page of this kind, because all are generated alike: the pages of a package's
+ * types (which would take minutes), of an error, or of a command.
+ */
 function isAlike(address: string): boolean {
   return /^\/reference\/(?:api\/(?!index|pulumi-email-security\/engine)|errors\/(?!index|ERR_EXISTS)|cli\/(?!index|rollout))/.test(
     address,
   );
 }
 
-/** The first page, and one of each kind and of each folder that is made. */
+/** Returns the home page, and one page of each kind and of each generated directory. */
 function oneOfEachKind(): string[] {
   const kinds = [...KINDS.map(({ folder }) => folder), "reference/cli", "reference/errors"];
   const pages = kinds.flatMap((folder) => {

@@ -4,7 +4,7 @@ import { fencesOf, problemText } from "./fences";
 import { checkTypedBlocks } from "./typed-blocks";
 import { checkYamlBlocks } from "./yaml-blocks";
 
-/** A page of the docs with this text after its title. */
+/** Returns a page of the docs with this text after its title. */
 function page(text: string, matter = "") {
   return fencesOf({ path: "docs/how-to/x.md", text: `${matter}# X\n\n${text}` });
 }

@@ -5,46 +5,46 @@ import type { MarkdownFile } from "./markdown-files";
 /** A code block of a Markdown file. */
 export interface Fence {
   readonly path: string;
-  /** The line of its fence, from 1. */
+  /** The line of its opening fence, from 1. */
   readonly line: number;
   readonly language: string;
-  /** What follows the language. */
+  /** The text after the language. */
   readonly about: string;
   readonly text: string;
-  /** The file that it is, where its fence names one. */
+  /** The file name in its fence. Undefined if there is none. */
   readonly file: string | undefined;
-  /** What keeps it from being run or checked, by its fence. */
+  /** Whether its fence says `no-run` or `no-check`. */
   readonly isLeftOut: boolean;
-  /** Whether nothing stands between it and the code block before it. */
+  /** Whether it directly follows another code block. */
   readonly isRightAfter: boolean;
 }
 
-/** A Markdown file with its code blocks. */
+/** A Markdown file and its code blocks. */
 export interface FencedFile {
   readonly path: string;
   readonly frontMatter: Readonly<Record<string, unknown>>;
   readonly fences: readonly Fence[];
 }
 
-/** Something wrong with a code block, and what to write. */
+/** A problem in a code block, with a suggestion. */
 export interface Problem {
   readonly path: string;
   readonly line: number;
   readonly message: string;
 }
 
-/** For an assertion on all problems at once. */
+/** Formats a problem, so that one assertion can show all of them. */
 export function problemText({ path, line, message }: Problem): string {
   return `${path}:${line}: ${message}`;
 }
 
 const markdown = new MarkdownIt({ html: true });
 
-/** The code blocks of a file, also those in lists. */
+/** Parses the code blocks of a file, including those in lists. */
 export function fencesOf({ path, text }: MarkdownFile): FencedFile {
   const [matter = "", yaml = ""] = /^---\r?\n(.*?)^---\s*$/ms.exec(text) ?? [];
   const isMatter = text.startsWith(matter);
-  // Blanked, so that lines keep their numbers.
+  // Blanks the front matter instead of removing it, to preserve line numbers.
   const body = isMatter ? matter.replace(/[^\n]/g, "") + text.slice(matter.length) : text;
   const fences = markdown
     .parse(body, {})
@@ -75,7 +75,10 @@ function isBlock(token: Pick<Token, "type"> | undefined): boolean {
   return token?.type === "fence" || token?.type === "code_block";
 }
 
-/** The files that a page has shown up to one of its blocks, that one included: by name, the later over the earlier. */
+/**
+ * Returns the files that a page has shown up to and including one of its blocks, by name. Later versions replace
+ * earlier ones.
+ */
 export function filesUpTo({ fences }: FencedFile, last: Fence): Map<string, string> {
   const shown = fences.slice(0, fences.indexOf(last) + 1);
   return new Map(shown.flatMap(({ file, text }) => (file === undefined ? [] : [[file, text]])));

@@ -8,12 +8,12 @@ import { linkTo, pagesIn, REGISTRY_PAGES, sidebar } from "../../docs/.vitepress/
 import { type MarkdownFile, markdownFiles } from "./markdown-files";
 
 const files = markdownFiles();
-/** A file of the repository, between back-ticks. */
+/** A file of the repository, in backticks. */
 const NAMED = /`((?:test|provider|examples|scripts|sdk)\/[\w/.-]+\.[a-z]+)`/g;
 
 const markdown = new MarkdownIt({ html: true });
 
-/** A file's tokens, without its front matter, which keeps its lines. */
+/** Returns a file's tokens without its front matter. Line numbers are preserved. */
 function tokensOf({ text }: MarkdownFile): Token[] {
   const body = text.replace(/^---\n.*?^---$/ms, (matter) =>
     text.startsWith(matter) ? matter.replace(/[^\n]/g, "") : matter,
@@ -21,7 +21,7 @@ function tokensOf({ text }: MarkdownFile): Token[] {
   return markdown.parse(body, {});
 }
 
-/** The anchors of a file: its headings, as GitHub and the site name them, and those that it sets itself. */
+/** Returns the anchors of a file: its headings, as GitHub and the site name them, and its own HTML anchors. */
 function anchorsOf(file: MarkdownFile): Set<string> {
   const tokens = tokensOf(file);
   const slugger = new GithubSlugger();
@@ -36,7 +36,7 @@ function anchorsOf(file: MarkdownFile): Set<string> {
   return new Set([...headings, ...own]);
 }
 
-/** Each link of a file that leads to another place of the repository. */
+/** Returns a file's links to other places in the repository. */
 function linksOf(file: MarkdownFile): { line: number; href: string }[] {
   return tokensOf(file).flatMap((token) => {
     const { children, map } = token;
@@ -47,7 +47,7 @@ function linksOf(file: MarkdownFile): { line: number; href: string }[] {
   });
 }
 
-/** What a piece of HTML links to or shows. */
+/** Returns the targets of links and images in a piece of HTML. */
 function inHtml({ type, content }: Token): string[] {
   if (!type.startsWith("html_")) return [];
   return [...content.matchAll(/\s(?:href|src)\s*=\s*["']([^"']+)["']/gi)].map(([, href = ""]) => href);
@@ -77,9 +77,9 @@ describe("link in the docs", () => {
   function isThere(from: string, href: string): boolean {
     const [path = "", anchor] = decodeURI(href).split("#");
     const target = path === "" ? from : posix.join(posix.dirname(from), path);
-    // typedoc makes these at each build, which fails where one leads nowhere.
+    // typedoc generates these pages at each build, which fails if one of their links is dead.
     if (target.startsWith("docs/reference/api/")) return true;
-    // The registry's address of the page of that name.
+    // On these pages, links follow the registry's URLs and end with a slash.
     if (REGISTRY_PAGES.some((name) => `docs/${name}` === from) && target.endsWith("/")) {
       return existsSync(`${target.slice(0, -1)}.md`);
     }
@@ -120,7 +120,7 @@ function linksIn(items: readonly DefaultTheme.SidebarItem[]): string[] {
 
 it("names only existing repository files", () => {
   const named = files
-    // What was once is told there.
+    // The changelog names files that no longer exist.
     .filter(({ path }) => path !== "CHANGELOG.md")
     .flatMap(({ path, text }) =>
       text.split("\n").flatMap((line, index) =>

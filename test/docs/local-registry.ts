@@ -12,10 +12,13 @@ const run = promisify(execFile);
 
 const UPSTREAM = "https://registry.npmjs.org";
 
-/** A package registry that has this very package as if it were published, and sends whoever asks for another on to npm's. */
+/**
+ * A package registry that serves this package as if it were published, and redirects requests for other packages to
+ * npm's registry.
+ */
 export class LocalRegistry implements AsyncDisposable {
   readonly url: string;
-  /** A cache of npm's of its own, so that what was installed for `npx` from here is not installed again. */
+  /** An npm cache of its own, so that `npx` never reuses a package installed from an earlier local registry. */
   readonly npmCache: string;
   readonly #server: Server;
   readonly #folder: EmptyFolder;
@@ -32,7 +35,7 @@ export class LocalRegistry implements AsyncDisposable {
     const { tarball, version } = await packPackage(folder.path);
     const packed = await readFile(tarball);
     const integrity = `sha512-${createHash("sha512").update(packed).digest("base64")}`;
-    // What npm's cache knows of the same port is another's.
+    // A unique path, because npm's cache may hold entries of another registry that used the same port.
     const here = `/${randomUUID()}`;
     const server: Server = createServer(({ url: asked = "" }, response) => {
       const url = asked.replace(here, "");
@@ -62,7 +65,7 @@ export class LocalRegistry implements AsyncDisposable {
   }
 }
 
-/** What npm has fetched once, whoever asked for it, is not fetched again. */
+/** Creates an npm cache that shares the downloads of the user's cache, so that they aren't fetched again. */
 async function npmCacheIn(folder: string): Promise<string> {
   const { stdout } = await run("npm", ["config", "get", "cache", "--loglevel=error"]);
   const fetched = join(stdout.trim(), "_cacache");

@@ -4,12 +4,15 @@ import { API_FOLDER } from "../../docs/.vitepress/pages.mts";
 
 /** A Markdown file of the repository. */
 export interface MarkdownFile {
-  /** From the repository's root, with `/`. */
+  /** Relative to the repository's root, with `/` as separator. */
   readonly path: string;
   readonly text: string;
 }
 
-/** What people read: the pages of docs/, but for those that typedoc makes, and what stands beside the code. */
+/**
+ * Returns the Markdown files that people read: the pages of docs/ except those that typedoc generates, the files in the
+ * root and those of the examples.
+ */
 export function markdownFiles(): MarkdownFile[] {
   const paths = globSync(["*.md", "docs/**/*.md", "examples/*/*.md"], {
     exclude: (path) => /(^|[\\/])node_modules$/.test(path),

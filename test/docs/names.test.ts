@@ -7,9 +7,11 @@ import { ENVIRONMENT_VARIABLES } from "../../provider/settings/variables";
 import { fencesOf } from "./fences";
 import { markdownFiles } from "./markdown-files";
 
-/* What pages name in passing, in prose and in blocks that nothing runs: verbs, options, variables, keys, scripts. */
+/*
+ * Names that pages mention, in prose and in blocks that nothing runs: commands, options, variables, keys and scripts.
+ */
 
-/** What a reader could type or write: a line each of what stands between back-ticks, and of blocks. */
+/** Text that a reader could type or write: one line per inline code span and per line of a block. */
 const lines = markdownFiles()
   .filter(({ path }) => path !== "CHANGELOG.md")
   .flatMap((file) => {
@@ -35,13 +37,13 @@ it("names only existing commands and options", () => {
   ).toEqual([]);
 });
 
-/** What of a command line is no verb, or no option of it. */
+/** Returns the unknown subcommands and options of a command line. */
 function problemsOf(all: Command, words: readonly string[]): string[] {
   let command = all;
   const rest = words.filter(Boolean);
   while (command.commands.length > 0 && /^[a-z]+$/.test(rest[0] ?? "")) {
     const verb = command.commands.find((one) => one.name() === rest[0]);
-    // In a sentence, `rollout` can be followed by anything.
+    // In prose, any word can follow `rollout`.
     if (verb === undefined) return rest[0] === "help" ? [] : [`${command.name()} ${rest[0]}`];
     command = verb;
     rest.shift();
@@ -58,7 +60,7 @@ it("names only known EMAIL_SECURITY variables", () => {
   expect(
     wrong((text) =>
       (text.match(/\bEMAIL_SECURITY_[A-Z_]*[A-Z]\b/g) ?? []).filter(
-        // A tenant's own, or of the tests alone.
+        // Excludes the keys of individual tenants and the variables of the tests.
         (name) => !known.has(name) && !/^EMAIL_SECURITY_(?:API_KEY|TEST)_/.test(name),
       ),
     ),
@@ -66,7 +68,7 @@ it("names only known EMAIL_SECURITY variables", () => {
 });
 
 it("names only known configuration keys", () => {
-  // One is a slip, to show what becomes of it.
+  // `ownDomain` is a deliberate typo, in an example of the error it causes.
   const known: readonly string[] = [...SETTING_NAMES, "ownDomain"];
   expect(
     wrong((text) =>

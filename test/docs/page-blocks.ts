@@ -1,19 +1,19 @@
 import type { HostedLanguage } from "../support/language-hosts";
 import { type Fence, type FencedFile, fencesOf } from "./fences";
 
-/** In what the blocks of a page run. */
+/** The environments that the blocks of a page can run in. */
 export const PLACES = ["empty", "stack", "files", "fleet"] as const;
 
 export type Place = (typeof PLACES)[number];
 
-/** What a page prints after a `sh` block, a line each. */
+/** A line of output that a page shows after a `sh` block. */
 export interface ExpectedLine {
-  /** Its line in the page, from 1. */
+  /** Its line number on the page, from 1. */
   readonly line: number;
   readonly text: string;
 }
 
-/** A file that a page shows with its name. */
+/** A named file that a page shows. */
 export interface FileBlock {
   readonly kind: "file";
   readonly line: number;
@@ -21,34 +21,37 @@ export interface FileBlock {
   readonly text: string;
 }
 
-/** What a page has the reader type. */
+/** Commands that a page tells the reader to type. */
 export interface ShellBlock {
   readonly kind: "shell";
   readonly line: number;
   readonly text: string;
-  /** Whether it is left running till the page's end. */
+  /** Whether it keeps running until the end of the page. */
   readonly isBackground: boolean;
-  /** How it must end: with 0, with this code, or with any other than 0. */
+  /** The expected exit code: 0, a specific code, or any other than 0. */
   readonly exit: number | "failure";
-  /** What it must print, among other things, in this order. */
+  /** The lines that the output must contain, in this order, possibly among others. */
   readonly prints: readonly ExpectedLine[];
 }
 
 export type PageBlock = FileBlock | ShellBlock;
 
-/** A page with what of it runs, in its order. */
+/** A page with its runnable blocks, in order. */
 export interface Page {
   readonly path: string;
-  /** Undefined when nothing of it runs. */
+  /** Undefined if no block of the page runs. */
   readonly place: Place | undefined;
-  /** What the sandbox holds that is made for it. Default: `empty`. */
+  /** The scenario of the page's sandbox. Default: `empty`. */
   readonly scenario: string;
-  /** Those of its programs whose hosts Pulumi needs. */
+  /** The languages of its programs that need a Pulumi language host. */
   readonly languages: readonly HostedLanguage[];
   readonly blocks: readonly PageBlock[];
 }
 
-/** A page that can't be run, or that is not so when it is run. Its message begins with the page and the line. */
+/**
+ * The error for a page that can't be run, or whose run differs from what it says. The message begins with the page and
+ * the line.
+ */
 export class PageError extends Error {
   constructor(path: string, line: number, message: string) {
     super(`${path}:${line}: ${message}`);
@@ -57,9 +60,9 @@ export class PageError extends Error {
 }
 
 /**
- * Reads what of a page runs.
+ * Parses the runnable blocks of a page.
  *
- * @throws {PageError} for a fence or front matter that says nothing the runner knows.
+ * @throws {PageError} for a fence or front matter that the runner doesn't understand.
  */
 export function readPage(path: string, text: string): Page {
   const { frontMatter, fences } = fencesOf({ path, text });
@@ -127,7 +130,7 @@ function readShell(path: string, line: number, about: string): Omit<ShellBlock, 
   );
 }
 
-/** The lines of a `text` block; a line of nothing but `…` stands for any. */
+/** Returns the expected lines of a `text` block. A line that consists only of `…` stands for any number of lines. */
 function linesOf({ language, about, line, text }: Fence): ExpectedLine[] {
   if (language !== "text" || about !== "") return [];
   return text
@@ -136,7 +139,9 @@ function linesOf({ language, about, line, text }: Fence): ExpectedLine[] {
     .filter((printed) => printed.text !== "" && printed.text !== "…");
 }
 
-/** The first expected line that does not occur in the output after those before it; undefined when all do. */
+/**
+ * Returns the first expected line that isn't in the output after the lines that precede it. Undefined if there is none.
+ */
 export function firstMissing(expected: readonly ExpectedLine[], output: string): ExpectedLine | undefined {
   const lines = output.split("\n").map(inOneWay);
   let at = 0;
@@ -156,7 +161,7 @@ function patternOf(text: string): RegExp {
   return new RegExp(`^${parts.join(".*")}$`);
 }
 
-/** How wide columns are depends on what else stands in them. */
+/** Collapses white space, because column widths depend on the content of the other rows. */
 function inOneWay(line: string): string {
   return line.replace(/\s+/g, " ").trim();
 }

@@ -15,10 +15,10 @@ import type { Page, Place } from "./page-blocks";
 
 const run = promisify(execFile);
 
-/** The folder that a page is run in, with what its front matter asks for, and the environment of its blocks. */
+/** The directory that a page runs in, prepared as its front matter requires, and the environment of its blocks. */
 export class PageFolder implements AsyncDisposable {
   readonly folder: string;
-  /** Beside it, for all that the page does not see. */
+  /** A sibling directory for files that the page must not see. */
   readonly scratch: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly #top: string;
@@ -44,20 +44,20 @@ export class PageFolder implements AsyncDisposable {
     const environment = {
       ...engine.environment({ PATH }),
       ...hosts.environment,
-      // Its home is new, so that nothing would be compiled yet.
+      // HOME is new and empty, so the compile cache has to be set here.
       ...compiled(),
       HOME: home,
-      // Pulumi asks the system for the home folder, and not HOME.
+      // Pulumi determines the home directory from the system, not from HOME.
       PULUMI_HOME: join(home, ".pulumi"),
       TMPDIR: join(top, "temporary"),
-      // Where a proxy signs for the registry, npm has to know its authority.
+      // Behind a proxy that re-signs TLS connections, npm needs its certificate authority.
       ...omitUndefined({ NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"] }),
       npm_config_registry: registry.url,
       npm_config_cache: registry.npmCache,
       npm_config_prefer_offline: "true",
       npm_config_audit: "false",
       npm_config_update_notifier: "false",
-      // What the compiler says against pages is known: typed-blocks.ts.
+      // typed-blocks.ts already reports type errors in pages.
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
     };
     if (place === "empty") return new PageFolder(top, environment, undefined);
@@ -112,7 +112,7 @@ export class PageFolder implements AsyncDisposable {
   }
 }
 
-/** The committer of a page, who is nobody's business to configure. */
+/** The Git identity for the pages' commits, so that the tests don't depend on the user's configuration. */
 const GIT_CONFIG = `[user]
   name = Dana Reyes
   email = dana.reyes@acme.example
@@ -189,7 +189,9 @@ function tenantOf(name: string): ScenarioTenant {
   };
 }
 
-/** What the engine needs for programs in other languages: folders for PATH, and more. */
+/**
+ * Returns the directories for PATH and the environment variables that the engine needs for programs in other languages.
+ */
 async function hostsOf(
   languages: readonly HostedLanguage[],
   scratch: string,

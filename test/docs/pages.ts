@@ -4,14 +4,14 @@ import { missingToolchain } from "../support/language-hosts";
 import { readPage } from "./page-blocks";
 import { PageRunner } from "./run-page";
 
-/** What they type is for bash and GNU's programs, and what they leave running is found in `/proc`. */
+/** The blocks are written for bash and GNU tools, and background processes are found through `/proc`. */
 const WRONG_SYSTEM = process.platform === "linux" ? undefined : "pages are run on Linux";
 
 const ENDS_WITHIN_MS = 900_000;
 
 /**
- * Tests that run each page of a folder of the docs, one after the other. With `SHOW_PAGES=1` in the environment they print
- * what each block did, for whoever writes a page.
+ * Defines tests that run each page of a docs directory, one after another. With `SHOW_PAGES=1` in the environment, they
+ * print what each block did, to help when you write a page.
  */
 export function describePages(folder: string): void {
   let runner: PageRunner;

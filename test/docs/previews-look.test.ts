@@ -5,9 +5,12 @@ import { parse } from "yaml";
 import { fencesOf } from "./fences";
 import { markdownFiles } from "./markdown-files";
 
-/* A reviewer believes that a preview has looked at the tenant: so each project that is shown or copied has Pulumi's option for it. */
+/*
+ * A reviewer relies on previews that refresh from the tenant, so each project that the docs show or copy must set
+ * Pulumi's option for it.
+ */
 
-/** Each project of this repository, and each that a page shows, with its place. */
+/** Returns each project in this repository and each that a page shows, with its location. */
 function projects(): { readonly place: string; readonly text: string }[] {
   const files = execFileSync("git", ["ls-files", "Pulumi.yaml", "examples/**/Pulumi.yaml"], {
     encoding: "utf8",

@@ -9,7 +9,7 @@ import { EmptyFolder } from "../support/packed-package";
 import { type Fence, type FencedFile, fencesOf, filesUpTo } from "./fences";
 import { markdownFiles } from "./markdown-files";
 
-/** The programs that pages show in other languages, by the name of their file. */
+/** The languages of the programs that pages show, by file name. */
 const PROGRAMS = { "__main__.py": "python", "main.go": "go", "Pulumi.yaml": "yaml" } as const;
 
 interface Program {
@@ -17,7 +17,7 @@ interface Program {
   readonly file: string;
   readonly text: string;
   readonly language: keyof typeof LANGUAGES;
-  /** The settings files that the page has shown before. */
+  /** The settings files that the page has shown up to this program. */
   readonly settings: readonly (readonly [path: string, text: string])[];
 }
 
@@ -57,7 +57,8 @@ function programOf(page: FencedFile, fence: Fence): Program[] {
   if (language === undefined || file === undefined) return [];
   if (language === "yaml") {
     const project = (parse(text) as object | null) ?? {};
-    // Else it is the project of a program in another file; or it wants a plugin that its page has installed before.
+    // Otherwise it is the project file of a program in another file, or it needs a plugin that an earlier block of the
+    // page installs.
     if (!("resources" in project && "plugins" in project)) return [];
   }
   const settings = [...filesUpTo(page, fence)].filter(([shown]) => shown.startsWith("settings/"));

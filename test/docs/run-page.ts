@@ -7,12 +7,12 @@ import { firstMissing, type Page, PageError, readPage, type ShellBlock } from ".
 import { PageFolder } from "./page-folder";
 import { ShellSession } from "./shell-session";
 
-/** The port that pages give the sandbox, so that they can name its address. Here it is any free one. */
+/** The sandbox port that pages use, so that they can show its URL. The tests replace it with a free port. */
 const PORT_OF_PAGES = /\b4010\b/g;
 
 const BLOCK_ENDS_WITHIN_MS = 300_000;
 
-/** Runs pages as a reader would: from the first line to the last, in a folder of their own. */
+/** Runs pages as a reader would: from the first line to the last, in a directory of their own. */
 export class PageRunner implements AsyncDisposable {
   readonly #registry: LocalRegistry;
 
@@ -25,10 +25,10 @@ export class PageRunner implements AsyncDisposable {
   }
 
   /**
-   * Writes a page's files and runs its blocks, in its order.
+   * Writes a page's files and runs its blocks, in order.
    *
-   * @param path the page, from the repository's root.
-   * @throws {PageError} at the first that is not as the page says: its line, and all that was printed.
+   * @param path the page, relative to the repository's root.
+   * @throws {PageError} for the first block that doesn't do what the page says, with its line and the complete output.
    */
   async run(path: string): Promise<void> {
     const port = String(await freePort());

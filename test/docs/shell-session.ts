@@ -7,14 +7,17 @@ import { createInterface, type Interface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 
-/** How a block ended, and what it printed: standard output and error as they came, without colours. */
+/** The exit code and output of a block: standard output and error interleaved, without colors. */
 export interface ShellRun {
-  /** Undefined when it did not end in time. */
+  /** Undefined if it didn't exit in time. */
   readonly code: number | undefined;
   readonly output: string;
 }
 
-/** Sources what it is given; what is to fail in a shell of its own, since `set -e` ends the one that it is in. */
+/**
+ * Sources the given files. A file that is expected to fail runs in a subshell, because `set -e` exits the shell it is
+ * in.
+ */
 const LOOP = `
 while IFS=' ' read -r -u 3 how file; do
   case $how in
@@ -28,7 +31,7 @@ done
 
 const STARTS_WITHIN_MS = 60_000;
 
-/** Bash with one environment and working folder for block after block, as in a terminal. */
+/** A bash process that keeps its environment and working directory from block to block, as in a terminal. */
 export class ShellSession implements AsyncDisposable {
   readonly #folder: string;
   readonly #process: ChildProcess;
@@ -46,8 +49,8 @@ export class ShellSession implements AsyncDisposable {
   }
 
   /**
-   * @param folder where it begins.
-   * @param scratch a folder for its own files.
+   * @param folder the initial working directory.
+   * @param scratch a directory for the session's own files.
    */
   static async start(folder: string, scratch: string, environment: NodeJS.ProcessEnv): Promise<ShellSession> {
     const blocks = join(scratch, "blocks");
@@ -61,7 +64,7 @@ export class ShellSession implements AsyncDisposable {
     return new ShellSession(blocks, child, `RUNS_PAGE_IN=${blocks}`);
   }
 
-  /** Runs a block to its end; one that may fail leaves the session's environment as it was. */
+  /** Runs a block to completion. A block that may fail doesn't change the session's environment. */
   async run(text: string, { mayFail, withinMs }: { mayFail: boolean; withinMs: number }): Promise<ShellRun> {
     const file = await this.#begin(mayFail ? "try" : "run", text);
     const ended = Promise.race([
@@ -72,7 +75,7 @@ export class ShellSession implements AsyncDisposable {
     return { code: await ended, output: await outputOf(file) };
   }
 
-  /** Starts a block that is left running; done when it has printed an address. */
+  /** Starts a block that keeps running. Resolves when it has printed an address. */
   async start(text: string): Promise<ShellRun> {
     const started = once(this.#codes, "line");
     const file = await this.#begin("background", text);
@@ -81,21 +84,22 @@ export class ShellSession implements AsyncDisposable {
     let output = "";
     while (Date.now() < until) {
       output = await outputOf(file);
-      // All of what it says at once.
+      // Waits for a complete line.
       if (/http:\/\/127\.0\.0\.1:\d+/.test(output) && output.endsWith("\n")) return { code: 0, output };
       await sleep(100);
     }
     return { code: undefined, output };
   }
 
-  /** Kills all that it started and that still runs. */
+  /** Kills all processes that the session started and that still run. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#codes.close();
-    // Programs that clean their children's environment take the mark from it.
+    // Some programs clear their children's environment, and with it the session's variable, so kill the process group
+    // too.
     try {
       process.kill(-(this.#process.pid ?? 0), "SIGKILL");
     } catch {
-      // All have ended.
+      // All have exited.
     }
     while (true) {
       const left = this.#running();
@@ -104,7 +108,7 @@ export class ShellSession implements AsyncDisposable {
         try {
           process.kill(id, "SIGKILL");
         } catch {
-          // It has ended meanwhile.
+          // It has exited in the meantime.
         }
       }
       await sleep(50);
@@ -120,7 +124,7 @@ export class ShellSession implements AsyncDisposable {
     return file;
   }
 
-  /** Whatever process group they are in, they have the session's mark in their environment. */
+  /** Finds the session's processes by a variable in their environment, in any process group. */
   #running(): number[] {
     return readdirSync("/proc")
       .filter((id) => /^\d+$/.test(id))

@@ -2,7 +2,7 @@ import { join, posix, resolve } from "node:path";
 import ts from "typescript";
 import { type Fence, type FencedFile, filesUpTo, type Problem } from "./fences";
 
-/** Where blocks are files for the compiler, so that it finds the packages. Nothing is written there. */
+/** A virtual directory for the blocks, from which the compiler finds the packages. Nothing is written there. */
 const FOLDER = resolve("test/docs/.blocks").replaceAll("\\", "/");
 
 const OPTIONS: ts.CompilerOptions = {
@@ -19,7 +19,7 @@ const OPTIONS: ts.CompilerOptions = {
   noEmit: true,
 };
 
-/** What a block without imports has besides the package's exports. */
+/** Names that a block without imports can use in addition to the package's exports. */
 const GIVEN = {
   pulumi: 'import * as pulumi from "@pulumi/pulumi";',
   baseUrl: "declare const baseUrl: string;",
@@ -29,11 +29,11 @@ const GIVEN = {
 interface Root {
   readonly fence: Fence;
   readonly name: string;
-  /** The lines before the block's own. */
+  /** The number of lines inserted before the block's own. */
   readonly added: number;
 }
 
-/** What the compiler says against the TypeScript of pages, all in one program. */
+/** Returns the compiler's errors in the TypeScript blocks of all pages, which it checks as one program. */
 export function checkTypedBlocks(files: readonly FencedFile[]): Problem[] {
   const texts = new Map<string, string>();
   const exported = exportsOf("pulumi-email-security");
@@ -86,7 +86,10 @@ function compilerHost(): ts.CompilerHost {
   return host;
 }
 
-/** A line before the block with those of the package's exports that it names, and does not declare itself. */
+/**
+ * Returns a line to insert before the block. It imports the package's exports that the block uses and doesn't declare
+ * itself.
+ */
 function preludeOf(text: string, exported: readonly string[]): string {
   const isMeant = (name: string) =>
     new RegExp(`(?<![.\\w])${name}\\b`).test(text) &&
@@ -96,7 +99,7 @@ function preludeOf(text: string, exported: readonly string[]): string {
   return [`import { ${imports.join(", ")} } from "pulumi-email-security";`, ...given].join(" ");
 }
 
-/** The names that a package exports. */
+/** Returns the names that a package exports. */
 function exportsOf(name: string): string[] {
   const { resolvedModule } = ts.resolveModuleName(name, join(FOLDER, "any.ts"), OPTIONS, ts.sys);
   const file = resolvedModule?.resolvedFileName ?? "";

@@ -6,13 +6,13 @@ import { lintSettings } from "../../provider/files/lint";
 import { readTargets } from "../../provider/rollout/targets/read-targets";
 import { type Fence, type FencedFile, filesUpTo, type Problem } from "./fences";
 
-/** The day by which blocks are judged: what expires stays as it is. */
+/** The date at which blocks are checked, so that entries with an expiry date stay valid. */
 const TODAY = "2026-11-21";
 
-/** What `email-security init` writes, which pages go on from. */
+/** The output of `email-security init`, which pages build on. */
 const TEMPLATE = "examples/gitops";
 
-/** What a block that shows a part of a tenants file leaves out. */
+/** The parts of a tenants file that a block may omit. */
 const REST_OF_TENANTS = {
   version: "version: 1",
   project: "project: email-security",
@@ -20,7 +20,7 @@ const REST_OF_TENANTS = {
     "tenants:\n  acme: { baseUrl: 'https://mail.example', key: { environment: ACME_KEY }, settings: settings/acme.yaml }",
 };
 
-/** What the real readers say against the settings and tenants files that a page shows. */
+/** Returns the errors that the real readers report in the settings and tenants files that a page shows. */
 export function checkYamlBlocks(file: FencedFile): Problem[] {
   return file.fences.flatMap((fence) => {
     const message = refusal(file, fence);
@@ -49,7 +49,7 @@ function settingsRefusal(page: FencedFile, fence: Fence): string | undefined {
   return errors.map(({ message, place }) => `line ${place?.line ?? 1} of the block: ${message}`).join("\n");
 }
 
-/** What the page does not show is as `init` wrote it, or declares nothing. */
+/** Returns a file that the page doesn't show: as `init` writes it, or one that declares nothing. */
 function elsewhere(path: string): string {
   const template = join(TEMPLATE, path);
   return existsSync(template) ? readFileSync(template, "utf8") : "version: 1\n";
@@ -72,7 +72,10 @@ function tenantsRefusal(page: FencedFile, fence: Fence): string | undefined {
   }
 }
 
-/** A block with what it leaves out of its file at its end, so that lines keep their numbers; a named one is whole. */
+/**
+ * Completes a block with the parts that it omits. They go to the end, to preserve line numbers. A named block is
+ * already complete.
+ */
 function whole({ text, file }: Fence, rest: Readonly<Record<string, string>>): string {
   if (file !== undefined) return text;
   const shown = (parse(text) ?? {}) as Record<string, unknown>;

@@ -12,7 +12,8 @@ const SHARED = `
 `;
 
 it("converges two concurrent stacks with equal declarations without duplicates", async () => {
-  // Who is the first to create an entry waits for the other to ask for it too: both have looked before either has it.
+  // The first request to create an entry waits for the other stack's, so that both stacks have read the lists before
+  // the entry exists.
   const waiting = new Map<unknown, () => void>();
   await using sandbox = await startSandbox({
     scenario: "empty",

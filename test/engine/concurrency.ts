@@ -6,14 +6,17 @@ export function environment(sandbox: Sandbox): Record<string, string> {
   return { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
 }
 
-/** What the tenant holds that it has not detected by itself. */
+/** Returns the entries and VIPs of the tenant, except automatically detected VIPs. */
 export function holdings(sandbox: Sandbox): string[] {
   const entries = sandbox.allowDenyEntries("acme").map(({ list, value }) => `${list} ${value}`);
   const vips = sandbox.vips("acme").filter(({ source }) => source === "manual");
   return [...entries, ...vips.map(({ email }) => email)].sort();
 }
 
-/** A program of so many resources, all at once: made; then either left alone, or looked at and taken away. */
+/**
+ * Creates `count` resources of one program in parallel. Then either checks that a second `up` changes nothing, or
+ * refreshes and destroys them.
+ */
 export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: boolean }): Promise<void> {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const program = `
@@ -33,8 +36,8 @@ export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: 
   expect(holdings(sandbox)).toHaveLength(count - 4 + 3 + 4);
   const made = requestsOf(sandbox);
   expect(made).toMatchObject({ "GET allow": 1, "GET deny": 1, "POST allow_deny_entries": count - 4 + 3 });
-  // Three are about VIPs, and go together where the engine asks for them together. On a busy machine it may not: each then
-  // reads once before it adds, and reads back what it added.
+  // Three resources concern VIPs. They share one batch if the engine requests them at the same time. On a busy machine
+  // it may not; each then reads once before it adds, and once more to verify.
   expect(made["POST vip_employees"]).toBeLessThanOrEqual(3);
   expect(made["GET vip_employees"]).toBeLessThanOrEqual(6);
   expect(sandbox.requests.filter(({ status }) => status >= 400)).toEqual([]);
@@ -47,10 +50,10 @@ export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: 
   }
 
   await project.refresh(...parallel, "--expect-no-changes");
-  // Up to 198 denied entries are one page.
+  // Up to 198 deny entries fit on one page.
   const { "GET vip_employees": vips, ...entries } = requestsOf(sandbox);
   expect(entries).toEqual({ "GET allow": 1, "GET deny": 1 });
-  // Once for each of the three at most, likewise.
+  // At most once for each of the three, for the same reason.
   expect(vips).toBeLessThanOrEqual(3);
 
   sandbox.clearRequests();
@@ -65,7 +68,7 @@ export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: 
   expect(sandbox.requests.filter(({ status }) => status >= 400)).toEqual([]);
 }
 
-/** How many requests of each kind were made: by method and, of a reading, the list, else the endpoint. */
+/** Counts the requests of each kind: by method and, for reads of entries, by list, otherwise by endpoint. */
 function requestsOf(sandbox: Sandbox): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { method, path, query } of sandbox.requests) {

@@ -8,7 +8,7 @@ const program = (value: string, comment: string): string => `
   new AllowDenyEntry("look-alike", { list: "deny", value: "${value}", comment: "${comment}" });
 `;
 
-/** What stands below the resource's URN: the properties that a preview shows. */
+/** Returns the lines below the resource's URN: the properties that a preview shows. */
 function shown(preview: string): string[] {
   const lines = preview.split("\n");
   const from = lines.findIndex((line) => line.includes("::look-alike]")) + 1;

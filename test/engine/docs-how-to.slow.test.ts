@@ -1,4 +1,4 @@
 import { describePages } from "../docs/pages";
 
-/* Each page's own blocks, from its first line to its last: test/docs/run-page.ts. */
+/* Runs each page's own blocks from the first line to the last: test/docs/run-page.ts. */
 describePages("docs/how-to");

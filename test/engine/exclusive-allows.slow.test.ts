@@ -5,7 +5,7 @@ import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
 import { writesOf } from "../support/writes-of";
 
-/* Allow entries that somebody added in the console go, deny entries stay. Through the real engine. */
+/* Allow entries that somebody added in the console are removed, deny entries stay. Runs through the real engine. */
 
 const ENTRIES = { "evil.example": "deny: INC-1", "partner.example": "allow: Contract 7" };
 const MODE = "lists: { entries: { mode: exclusive-allows } }\n";

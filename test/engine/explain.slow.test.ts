@@ -5,8 +5,8 @@ import { type EndedCommand, Fleet } from "../support/fleet";
 import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/provoked";
 
 /*
- * Errors that it takes the real engine to provoke: their codes, and that what `email-security explain` shows as an example is
- * what comes. One after the other, over one fleet.
+ * Errors that only the real engine can provoke. Checks their codes, and that they match the example in `email-security
+ * explain`. The cases run one after another, on the same fleet.
  */
 
 type MaybeResponse = ServiceResponse | undefined;
@@ -26,7 +26,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-/** Why the first tenant failed, as the report tells it. */
+/** Returns the error of the first failed tenant from the report, or the output if there is none. */
 function ofTenant(run: EndedCommand): Provoked {
   return run.report().tenants.find(({ error }) => error !== undefined)?.error ?? run.output;
 }
@@ -36,7 +36,7 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
   ERR_ROLLOUT_DIGEST: async () =>
     (await fleet.rollout("--only", "t0", "--yes", "--plan-digest", "r2-b83ebbb98a7b8f56")).stderr,
   ERR_ROLLOUT_NOT_AS_DECLARED: async () => {
-    // It answers success, and does nothing.
+    // The service reports success, but does nothing.
     atRequest = ({ method, path, body }) => {
       if (method !== "POST" || !path.endsWith("/allow_deny_entries")) return undefined;
       const { value } = body as { value: string };

@@ -5,7 +5,10 @@ import { startSandbox } from "../../provider/sandbox";
 import { commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
 
-/** A tenant in which people have clicked so many entries comes in by two commands. */
+/**
+ * Exports a tenant with `count` entries created in the console, and adopts them with one `up`. Nothing is written, and
+ * no drift remains.
+ */
 export async function comesIn(count: number): Promise<void> {
   const at = "2025-03-01T09:00:00.000Z";
   const console_ = "Dana Reyes (console)";
@@ -68,7 +71,7 @@ export async function comesIn(count: number): Promise<void> {
         },
       ],
     },
-    // What an older console let people write.
+    // Values that an older console accepted.
     afterHandle: (_request, { body, ...response }) => ({
       ...response,
       body: JSON.parse(

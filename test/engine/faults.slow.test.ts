@@ -7,7 +7,7 @@ import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
 import { matrix } from "../support/scale";
 
-/** Declares what is in a file beside it. */
+/** Declares the content of `program.json`. */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
 import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
@@ -23,7 +23,7 @@ const DELETE_ENTRY: Endpoint = { method: "DELETE", path: /\/allow_deny_entries\/
 const GET_VIPS: Endpoint = { method: "GET", path: /\/vip_employees$/ };
 const POST_VIPS: Endpoint = { method: "POST", path: /\/vip_employees$/ };
 
-/** Some of the matrix of test/integration/faults, which has every fault on every endpoint, without the engine. */
+/** A sample of the matrix of test/integration/faults, which covers every fault on every endpoint without the engine. */
 const CASES: readonly Case<Endpoint>[] = [
   { fault: row("connection reset"), moment: "after", endpoint: POST_ENTRY, tries: "first" },
   { fault: row("half an answer"), moment: "after", endpoint: POST_VIPS, tries: "every" },
@@ -77,7 +77,7 @@ test("recovers or fails as documented for a fault, then converges", async () => 
     await project.up();
     expect(proxy.requests).toEqual([]);
   }
-  // What the state holds is what the tenant holds: a refresh finds nothing to change.
+  // The state matches the tenant, so a refresh finds no changes.
   await project.refresh("--expect-no-changes");
 });
 

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { type FleetStatus, statusSchema } from "../../provider/fleet/status/status-schema";
 import { Fleet } from "../support/fleet";
 
-/* What `fleet status` tells of real rollouts, and of what came between them. */
+/* `fleet status` after real rollouts, and after changes between them. */
 
 async function statusOf(fleet: Fleet): Promise<{ readonly code: number; readonly status: FleetStatus }> {
   const { code, stdout, output } = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
@@ -31,7 +31,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   expect(after.status.tenants[0]?.lastRollout).toMatchObject({ id, state: "done" });
   expect(after.code).toBe(0);
 
-  // The files go on, and the console does.
+  // The files change, and so does the tenant, through the console.
   await fleet.baseline(["more.example"]);
   const entry = fleet.sandbox.allowDenyEntries("t0").find(({ value }) => value === own);
   await fleet.console("t0", "DELETE", `/allow_deny_entries/${entry?.id}`);
@@ -41,7 +41,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   ]);
   expect(between.code).toBe(2);
 
-  // It holds what it held before, and its files say otherwise still.
+  // The rollback restores the earlier entries, but the files still declare the change.
   const back = await fleet.rollout("rollback", id, "--yes");
   expect(back.code, back.output).toBe(0);
   const { tenants } = (await statusOf(fleet)).status;
@@ -70,7 +70,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   expect(text.stdout).toContain("Never rolled out, and not as their files declare (1 tenant):");
   expect(text.stdout).not.toContain("Drifted");
 
-  // A clone without the journal reads from the stack what the last rollout declared.
+  // Without the journal, a clone reads the last rollout's declarations from the stack.
   await rename(join(fleet.folder, ".email-security"), join(fleet.folder, ".elsewhere"));
   await fleet.baseline(["more.example"]);
   await fleet.console("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
@@ -79,7 +79,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
     ["t0", "drifted", ["added legacy.example"], ["missing more.example", `leaving ${shared}`]],
     ["t1", "never-rolled-out", [], []],
   ]);
-  // Where the stacks can't be read either, nobody knows.
+  // If the stacks can't be read either, the status is unknown.
   const blind = await fleet.begin({ PULUMI_BACKEND_URL: "s3://elsewhere" }, "fleet", "status", "--format", "json")
     .ended;
   expect(statusSchema.parse(JSON.parse(blind.stdout)).tenants).toMatchObject([

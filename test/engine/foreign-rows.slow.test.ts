@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { LiteralService } from "../support/literal-service";
 
-/* Somebody adds, moves or replaces rows of a value that the stack manages. Through the real engine. */
+/* Somebody adds, moves or replaces rows whose value the stack manages. Runs through the real engine. */
 
 const REFRESH = ["up", "--yes", "--skip-preview", "--refresh"] as const;
 const DENY = 'new AllowDenyEntry("entry", { list: "deny", value: "evil.example" });';
@@ -17,7 +17,7 @@ describe.each([
     ${resources}
   `;
 
-  /** A stack that has these resources, and what it reaches. */
+  /** Creates a stack with these resources, and returns it with its service. */
   async function createStack(resources: string) {
     const service = await LiteralService.start({ permitsDuplicates: true });
     const project = await EngineProject.create({
@@ -50,7 +50,7 @@ describe.each([
     expect(refused.output).toContain("id console-deny");
 
     await declare(allowed);
-    // The state names the deny beside the allow, also where a run doesn't look.
+    // The state records the conflicting deny, so that a run without a refresh reports it too.
     expect(await project.up()).toContain("id console-deny");
     expect(service.held()).toEqual(["allow evil.example", "allow partner.example", "deny partner.example"]);
   }, 120_000);

@@ -7,7 +7,7 @@ import { writesOf } from "../support/writes-of";
 
 const KEY = "sandbox-acme-ci";
 
-/** What the service itself answers to a GET, by plain HTTP. */
+/** Returns the service's own response to a GET, by plain HTTP. */
 async function ask(
   sandbox: Sandbox,
   path: string,
@@ -56,7 +56,7 @@ it("returns the results of all functions as promises and outputs", async () => {
       export const meanTime = security.getMeanTimeToAnalyze();
     `,
   });
-  // With the preview, which reads too.
+  // The preview is included, because it reads too.
   await project.succeed("up", "--yes");
   expect(writesOf(sandbox)).toEqual([]);
 
@@ -103,7 +103,7 @@ it("returns the results of all functions as promises and outputs", async () => {
   expect(outputs.meanTime.seconds).toBe(
     (await ask(sandbox, "/sonar/phishing-reports/aggs/mttr")).results["analysis_time"],
   );
-  // What was read by a secret key is no secret: nothing of it is hidden in the output.
+  // Results read with a secret key aren't secret themselves: the output hides none of them.
   expect(JSON.stringify(outputs)).not.toContain("[secret]");
   expect((await project.state()).text).not.toContain("sandbox-globex-ci");
 });
@@ -152,7 +152,7 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])("runs the example %s i
   await project.up("--expect-no-changes");
   expect(writesOf(sandbox)).toEqual([]);
 
-  // Taking the stack away takes nothing from the tenant: a VIP stays one, a denied sender stays denied.
+  // Destroying the stack removes nothing from the tenant: VIPs stay VIPs, and denied senders stay denied.
   const settings = JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")]);
   await project.destroy();
   expect(writesOf(sandbox)).toEqual([]);
@@ -183,7 +183,7 @@ it("ignores forged senders in the example deny-confirmed-phishing", async () => 
           }
         : undefined,
   });
-  // A colleague has denied one of them as graymail only, which lets its phishing through.
+  // A colleague has denied one of the senders with the scope graymail, which lets its phishing through.
   await click(sandbox, "POST", "/allow_deny_entries", {
     list: "deny",
     entry_type: "email_address",

@@ -7,9 +7,9 @@ import { ProjectOnGitLab } from "../support/gitlab/project-on-gitlab";
 import { writesOf } from "../support/writes-of";
 
 /*
- * The example's pipeline on GitLab, where it differs from that on GitHub: plans kept in the package registry, notes and
- * issues by the API. The very scripts, by the real engine against the sandbox; one project, whose story goes on from test
- * to test.
+ * The example's pipeline on GitLab, where it differs from the one on GitHub: plans stored in the package registry, and
+ * notes and issues through the API. Runs the example's own scripts with the real engine against the sandbox. The tests
+ * share one project and depend on their order.
  */
 
 let sandbox: Sandbox;
@@ -34,7 +34,7 @@ describe("merge request", () => {
     await project.git.branch("printers", async () => {
       await project.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });
-    // The target moved, elsewhere in the settings, since the branch began.
+    // The target branch has changed elsewhere in the settings since the branch was created.
     await project.git.edit("settings/baseline.yaml", "Parcel scam, reported by reception", "Parcel scam");
     await project.git.commit("Shorter");
     await project.git.git("push", "--quiet", "origin", "main");
@@ -58,7 +58,7 @@ describe("merge request", () => {
     const apply = await project.run("apply");
     expect(apply.code, apply.log).toBe(0);
     expect(entry(printer)?.comment).toBe("Printers, all floors");
-    // What waits for a person has nothing to do.
+    // Nothing is left for the manual approval job.
     const approve = await project.run("approve", "main", apply);
     expect(approve).toMatchObject({ code: 0, log: expect.stringContaining("there is nothing to approve") });
   });
@@ -77,7 +77,7 @@ describe("entry that changed since the review", () => {
     sandbox.clearRequests();
     const apply = await project.run("apply");
     expect(apply.code, apply.log).toBe(3);
-    expect(apply.log).toContain("ERR_PLAN_MOVED");
+    expect(apply.log).toContain("ERR_PLAN_STALE");
     expect(apply.log).toMatch(/198\.51\.100\.24.*keep, it is broken/);
     expect(writesOf(sandbox)).toEqual([]);
     expect(await project.file(apply, "anew/comment.md")).toContain("keep, it is broken");
@@ -134,7 +134,7 @@ describe("approval", () => {
     expect((await project.run("lint", "new-partner")).code).toBe(0);
     const early = await project.run("approvals", "new-partner");
     expect(early.code, early.log).toBe(2);
-    expect(early.log).toContain('the last word of "tlindqvist" on this change is no approval');
+    expect(early.log).toContain('the last review of this change by "tlindqvist" isn\'t an approval');
     project.approvedBy.push("tlindqvist");
     const approved = await project.run("approvals", "new-partner");
     expect(approved.code, approved.log).toBe(0);

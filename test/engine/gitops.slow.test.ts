@@ -5,8 +5,8 @@ import { RepositoryOnGitHub } from "../support/github/repository-on-github";
 import { writesOf } from "../support/writes-of";
 
 /*
- * What happens to the example's repository besides a pull request that is applied as it was reviewed: one repository, whose
- * story goes on from test to test.
+ * Events in the example's repository other than a pull request applied as reviewed. The tests share one repository and
+ * depend on their order.
  */
 
 let sandbox: Sandbox;
@@ -37,7 +37,7 @@ describe("unplanned declaration on main", () => {
     const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
     expect(approved.log).toContain("created");
     expect(approved.result).toBe("success");
-    // What the tenant held as declared was taken over without a write.
+    // The tenant's existing entries that match the declarations were adopted without a write.
     expect(new Set(writesOf(sandbox).map((line) => line.replace(/^\w+ /, "")))).toEqual(new Set(["/vip_employees"]));
     const vip = sandbox.vips("acme").find(({ email }) => email === "ruth.castellan@acme.example");
     expect(vip?.comment).toBe("Chief executive; protected whatever her title becomes");
@@ -56,7 +56,7 @@ describe("pull request from a fork", () => {
     const lint = await repository.pullRequest("lint", pull);
     expect(lint).toMatchObject({ result: "failure", code: 2 });
     expect(lint.log).toMatch(/settings\/acme\.yaml:\d+:5 error: .*no domain/);
-    // Its token may not upload; the log says it.
+    // The token of a fork can't upload, so the result is only in the log.
     expect(lint.ran.at(-1)).toBe("Lint");
     expect(await repository.pullRequest("plan", pull)).toMatchObject({ result: "skipped" });
     expect(sandbox.requests).toEqual([]);
@@ -99,14 +99,14 @@ describe("approval", () => {
     const early = await repository.reviewed(pull);
     expect(early, early.log).toMatchObject({ result: "failure", code: 2 });
     expect(early.log).toMatch(
-      /says that "Tomas Lindqvist" approved it, and the last word of "tlindqvist" on this change is no approval/,
+      /says that "Tomas Lindqvist" approved it, and the last review of this change by "tlindqvist" isn't an approval/,
     );
 
     await review("tlindqvist", "APPROVED", "08:02");
     const approved = await repository.reviewed(pull);
     expect(approved, approved.log).toMatchObject({ result: "success" });
     expect(approved.log).toMatch(/Approvals: 1 checked, \d+ unchanged\.\n$/);
-    // Neither key nor service.
+    // The job uses neither the key nor the service.
     expect(sandbox.requests).toEqual([]);
   });
 
@@ -138,7 +138,7 @@ describe("entry that changes between review and merge", () => {
     sandbox.clearRequests();
     const merge = await repository.onMain("merge", "apply");
     expect(merge).toMatchObject({ result: "success", outputs: { code: "3", changes: "2" } });
-    expect(merge.log).toContain("ERR_PLAN_MOVED");
+    expect(merge.log).toContain("ERR_PLAN_STALE");
     expect(merge.log).toMatch(/198\.51\.100\.24.*printer is broken, keep/);
     expect(merge.summary).toContain("printer is broken, keep");
     expect(writesOf(sandbox)).toEqual([]);
@@ -175,7 +175,8 @@ describe("nightly drift check", () => {
     }
     expect((await repository.state()).pulls).toMatchObject([{ head: "email-security-drift", state: "open" }]);
 
-    // Once that one is merged or closed, the next is a new one, and a stranger's of that name is left alone.
+    // Once the pull request is merged or closed, the next run opens a new one. A stranger's with the same branch name
+    // is left alone.
     const stranger = { head: "email-security-drift", state: "open", isCrossRepository: true, body: "mine" };
     for (const over of ["merged", "closed"]) {
       await repository.change(({ pulls }) => {
@@ -196,7 +197,7 @@ describe("nightly drift check", () => {
     await repository.git.git("fetch", "--quiet", "origin");
     const diff = await repository.git.git("diff", "main", "origin/email-security-drift", "--", "settings");
     expect(diff).toMatch(/^\+ +- value: clicked\.example\n\+ +comment: phish at 2 am/m);
-    // Nothing that stood there is touched.
+    // No existing line changes.
     expect(diff).not.toMatch(/^-[^-]/m);
   });
 
@@ -233,7 +234,7 @@ describe("monthly review", () => {
     const push = { needs: { review: look }, github: { event_name: "push" } };
     expect(await repository.onMain("review", "report", push)).toMatchObject({ result: "success" });
     expect(await titles()).toEqual([]);
-    // Another tenant's issue is left alone.
+    // An issue about another tenant is left alone.
     await repository.change(({ issues }) => {
       issues.push({
         number: 2,
@@ -272,7 +273,7 @@ describe("plan from a fork", () => {
   it("is ignored by the merge", async () => {
     const tree = await repository.git.git("rev-parse", "main:settings");
     repository.nextRun();
-    // Run by hand, it takes no plan at all, be it of a pull request that is open still.
+    // A manual run uses no plan, not even that of an open pull request.
     const byHand = await repository.onMain("merge", "apply", { github: { event_name: "workflow_dispatch" } });
     expect(byHand.ran.join()).not.toContain("actions/download-artifact");
     expect(byHand.outputs).toMatchObject({ code: "3" });
@@ -289,7 +290,6 @@ describe("plan from a fork", () => {
     });
     const merge = await repository.onMain("merge", "apply");
     expect(merge.ran.join()).not.toContain("actions/download-artifact");
-    // There is nothing to do, and so nothing to approve.
     expect(merge.outputs).toEqual({ code: "3", changes: "0" });
     const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
     expect(approved.result).toBe("skipped");

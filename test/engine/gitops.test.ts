@@ -4,12 +4,12 @@ import { RepositoryOnGitHub } from "../support/github/repository-on-github";
 import { writesOf } from "../support/writes-of";
 
 /*
- * The example's workflows from the pull request to the tenant: their very commands, in a git repository, by the real
- * engine against the sandbox. One repository, whose story goes on from test to test. gitops.slow.test.ts tells what happens to it
- * besides.
+ * The example's workflows from the pull request to the tenant: their own commands, in a Git repository, with the real
+ * engine against the sandbox. The tests share one repository and depend on their order. gitops.slow.test.ts covers
+ * other events.
  */
 
-/** The service's clock: its mail is the same whenever the test is run. */
+/** The service's clock, fixed so that its mail is always the same. */
 const NOW = new Date("2026-11-21T12:00:00.000Z");
 
 let sandbox: Sandbox;
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
 
-/** Somebody whose mail the analysis found malicious in the last days, and who is on no list. */
+/** Returns a sender on no list whose mail the analysis has recently found malicious. */
 function attacker(): string {
   const aMonthAgo = NOW.getTime() - 20 * 86_400_000;
   const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
@@ -35,7 +35,7 @@ function attacker(): string {
     ({ verdict, sender_email: sender = "", time }) =>
       verdict === "malicious" &&
       Date.parse(time) > aMonthAgo &&
-      // A look-alike of one's own domain would be refused by lint already.
+      // Lint would reject a look-alike of the own domain.
       /@(?:shipping-notice\.test|order-desk\.example|supplier-portal\.test)$/.test(sender) &&
       !listed.has(sender),
   );
@@ -118,7 +118,8 @@ describe("pull request that allows an attacker", () => {
     sandbox.clearRequests();
     const merge = await repository.onMain("merge", "apply");
     expect(merge).toMatchObject({ result: "success", outputs: { code: "0", changes: "" } });
-    // What the tenant held as declared was taken over without a write; of the VIPs that main declares, the plan told too.
+    // The tenant's existing entries that match the declarations were adopted without a write. The plan also listed the
+    // VIPs that main declares.
     expect(writesOf(sandbox).sort()).toEqual([
       "PATCH /vip_employees",
       "PATCH /vip_employees",
@@ -129,7 +130,6 @@ describe("pull request that allows an attacker", () => {
       list: "deny",
       comment: "Asks for other bank details",
     });
-    // Nobody is asked.
     const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
     expect(approved.result).toBe("skipped");
   });

@@ -7,7 +7,7 @@ const HOSTILE_LINES = Object.values(HOSTILE)
   .filter((text) => text.length < 200)
   .join("\n");
 
-/** What the engine itself colours with. */
+/** The start of the engine's own color sequences. */
 const ESC = "\u001b";
 const COLOURS = new RegExp(`${ESC}\\[[\\d;]*m`, "g");
 
@@ -38,7 +38,7 @@ it("sanitizes hostile text from the service in every command", async () => {
   await using project = await declared(sandbox);
   const shows = async (...args: string[]): Promise<string> => {
     const { output } = await project.run(...args);
-    // A failure of the engine itself.
+    // An internal failure of the engine.
     expect(output).not.toContain("panic:");
     expect(commandsIn(output.replace(COLOURS, ""))).toEqual([]);
     return output;
@@ -82,6 +82,6 @@ it("rejects and sanitizes hostile arguments in a preview", async () => {
   expect(code).not.toBe(0);
   expect(output).not.toContain("panic:");
   expect(commandsIn(output.replace(COLOURS, ""))).toEqual([]);
-  // The engine stops at the resource whose refusal it hears first.
+  // The engine stops at the first resource that it hears is rejected.
   expect(output).toMatch(/these arguments can't be accepted:\n\s*\S.*\\u\{1b\}/);
 });

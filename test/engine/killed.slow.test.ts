@@ -3,9 +3,10 @@ import { matrix } from "../support/scale";
 import { type Case, describeKills, REQUESTS, RUNS } from "./killed";
 
 /**
- * All boundaries of all requests; by default a sample in which each run, each victim and each moment is: over the plugin its
- * own process is killed, over the other front, where killed.test.ts has that, somebody else. The plugin's is killed in the first
- * of the runs, so that the others need not be made.
+ * Returns all boundaries of all requests; by default only a sample that covers each run, victim and moment. With the
+ * native plugin, the sample kills only the plugin's process; with dynamic resources, it kills only the other victims,
+ * because killed.test.ts kills the dynamic provider. The plugin is killed in the first run, so that the later runs
+ * aren't needed.
  */
 function cases(front: Front): readonly Case[] {
   const all = RUNS.flatMap((run) =>

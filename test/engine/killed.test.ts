@@ -1,4 +1,6 @@
 import { describeKills } from "./killed";
 
-/** Nobody can know whether what was asked for has been done; killed.slow.test.ts has more. */
+/**
+ * A kill before the response, when it is unknown whether the request took effect. killed.slow.test.ts has more cases.
+ */
 describeKills("dynamic", [{ run: "create", victim: "provider", moment: "before the answer to", at: 4 }]);

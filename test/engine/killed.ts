@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Front, type Kill, KillableStack, type Outcome } from "../support/killable-stack";
 
 /*
- * Somebody is killed (SIGKILL) at a boundary of a request, in a run of the real engine; then a person does what Pulumi
- * says. That must come to what the undisturbed run comes to: every change made once, and no other.
+ * A process is killed (SIGKILL) at the boundary of a request, in a run of the real engine. Then a person follows
+ * Pulumi's instructions. The result must be that of an undisturbed run: every change made once, and no others.
  */
 
 export const RUNS = ["create", "update", "delete"] as const;
 export type RunName = (typeof RUNS)[number];
 
-/** What each run declares: resources of every kind, with something to make, to change, to move or to remove in each. */
+/** The declarations of each run: resources of every kind, with something to create, change, move or remove in each. */
 const DECLARED: Record<RunName, unknown> = {
   create: {
     AllowDenyEntry: {
@@ -34,7 +34,7 @@ const DECLARED: Record<RunName, unknown> = {
   delete: {},
 };
 
-/** One resource after another, so that the requests of a run are always the same. */
+/** Chains the resources with `dependsOn`, so that the order of requests is always the same. */
 const program = (module: string): string => `
   import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "${module}";
   const kinds: Record<string, any> = { AllowDenyEntry, AllowDenyList, VipEmployee, VipList };
@@ -46,22 +46,22 @@ const program = (module: string): string => `
   }
 `;
 
-/** How many requests each run makes, undisturbed. */
+/** The number of requests in each undisturbed run. */
 export const REQUESTS: Record<RunName, number> = { create: 12, update: 14, delete: 9 };
 
-/** Who is killed when, in which run. */
+/** A process to kill, the moment, and the run. */
 export interface Case extends Kill {
   readonly run: RunName;
 }
 
 const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" } as const;
 
-/** Tests of these kills in stacks of a front; only the runs up to the last in which somebody is killed are made. */
+/** Defines tests of these kills in a provider's stacks. Only the runs up to the last one with a kill are executed. */
 export function describeKills(front: Front, cases: readonly Case[]): void {
   describe(`${front} resources`, () => {
     const last = Math.max(...cases.map(({ run }) => RUNS.indexOf(run)));
     let stack: KillableStack;
-    /** What each run comes to, undisturbed. */
+    /** The outcome of each undisturbed run. */
     const undisturbed = new Map<RunName, Outcome>();
 
     beforeAll(async () => {
@@ -93,7 +93,7 @@ export function describeKills(front: Front, cases: readonly Case[]): void {
       const again = await stack.up(DECLARED[run], "--expect-no-changes");
       expect(again).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
       expect(stack.proxy.requests).toEqual([]);
-      // Nobody stays who knows the key.
+      // No process that knows the key may stay behind.
       await stack.providerIsGone();
     });
   });

@@ -1,4 +1,4 @@
 import { describeExamples, LANGUAGES } from "./languages";
 
-// The language whose programs start soonest; languages.slow.test.ts has the others.
+// The language whose programs start fastest. languages.slow.test.ts covers the others.
 describeExamples([LANGUAGES.yaml]);

@@ -22,7 +22,7 @@ const run = promisify(execFile);
 const KEY = "sandbox-acme-ci";
 const GO_SDK = "github.com/pulumi-email-security/pulumi-email-security/sdk/go";
 
-/** What the examples make of the tenant, all alike: each request that writes, in the order of its text. */
+/** The write requests that each example causes, sorted by text. All examples cause the same ones. */
 const WRITTEN = [
   'POST /allow_deny_entries {"list":"allow","entry_type":"domain","value":"trade-fair.example","verdict_scope":"global","comment":"Exhibitor portal, until the fair in May"}',
   'POST /allow_deny_entries {"list":"deny","entry_type":"domain","value":"acme-login.example","verdict_scope":"global","comment":"Look-alike of our own domain, INC-1042"}',
@@ -30,17 +30,17 @@ const WRITTEN = [
   'POST /vip_employees {"emails":["lena.hartmann@acme.example"],"comment":"Releases payments; often impersonated"}',
 ];
 
-/** The same of `destroy`; a VIP is taken away by an exclusion. */
+/** The write requests of `destroy`. Removing the VIP creates an exclusion. */
 const TAKEN_AWAY = [
   ...Array<string>(3).fill("DELETE /allow_deny_entries/…"),
   'POST /vip_employees/remove {"emails":["lena.hartmann@acme.example"]}',
 ];
 
-/** A language: what keeps it from being run here, and what it needs beside the example's files. */
+/** A language: the reason why it can't run here, if there is one, and its setup in addition to the example's files. */
 interface Language {
   readonly name: string;
   readonly missing: string | undefined;
-  /** Makes the copied example ready, and answers what its environment has more. */
+  /** Prepares the copied example, and returns extra environment variables. */
   readonly prepare: (folder: string) => Promise<Record<string, string>>;
 }
 
@@ -48,7 +48,7 @@ export const LANGUAGES = {
   nodejs: {
     name: "nodejs",
     missing: undefined,
-    // Its types are checked with all others.
+    // The repository's type check covers this example.
     prepare: async () => ({ PULUMI_NODEJS_TRANSPILE_ONLY: "true" }),
   },
   python: {
@@ -58,7 +58,7 @@ export const LANGUAGES = {
       const [host, python] = [await languageHost("python"), await pulumiPython()];
       const packages = join(folder, "packages");
       await installPython(python, resolve("sdk/python"), packages);
-      // This host doesn't read the project's `virtualenv`, and takes the Python on PATH.
+      // This host doesn't read the project's `virtualenv`; it uses the Python on PATH.
       return { ...pathWith(host, python), PYTHONPATH: packages };
     },
   },
@@ -74,7 +74,8 @@ export const LANGUAGES = {
     name: "java",
     missing: missingToolchain("java"),
     async prepare(folder) {
-      // Maven compiles with the program what registries show, all of which have a class of the same name.
+      // The registry snippets would be compiled along with the program. All declare the same class, so each gets its
+      // own package.
       await writeExamples(
         "java",
         folder,
@@ -91,7 +92,7 @@ export const LANGUAGES = {
   },
 } satisfies Record<string, Language>;
 
-/** Tests of the example in each of these languages. */
+/** Defines tests of the example in each of these languages. */
 export function describeExamples(languages: readonly Language[]): void {
   describe.each(languages)("native provider plugin from a program in $name", ({ name, missing, prepare }) => {
     let sandbox: Sandbox;
@@ -153,7 +154,7 @@ export function describeExamples(languages: readonly Language[]): void {
       return project;
     }
 
-    /** The requests since the last call that were no reads. */
+    /** Returns the write requests since the last call. */
     function writes(): string[] {
       const lines = sandbox.requests
         .filter((request) => request.method !== "GET")
@@ -165,7 +166,7 @@ export function describeExamples(languages: readonly Language[]): void {
       return lines.sort();
     }
 
-    /** Whom the service itself names first. */
+    /** Returns the name that the service itself lists first. */
     async function mostTargeted(): Promise<string> {
       const response = await fetch(`${sandbox.url}/api/v1/metrics/top_targeted_entities?days=30`, {
         headers: { "x-api-key": KEY },

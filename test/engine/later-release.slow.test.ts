@@ -45,7 +45,7 @@ it("lets a later release with moved files manage earlier resources", async () =>
   const entries = () => sandbox.allowDenyEntries("acme");
   const vips = () => sandbox.vips("acme").map((row) => row.email);
 
-  // The earlier release creates.
+  // The earlier release creates the resources.
   await install(folder.path, "npm", packed());
   await declare({ comment: "INC-7", vip: true });
   await using project = await EngineProject.at(folder.path, environment);
@@ -56,7 +56,7 @@ it("lets a later release with moved files manage earlier resources", async () =>
   const id = entries()[0]?.id;
   const before = await project.state();
 
-  // The later one takes its place. Nothing is where it was.
+  // The later release replaces it. All of its files have moved.
   await using tarball = await EmptyFolder.create();
   await install(folder.path, "npm", await packLaterRelease(installed, tarball.path));
   expect(JSON.parse(await readFile(join(installed, "package.json"), "utf8"))).toMatchObject({
@@ -66,7 +66,7 @@ it("lets a later release with moved files manage earlier resources", async () =>
   expect(existsSync(join(installed, "lib", "resources"))).toBe(false);
   requests();
 
-  // It has nothing to change, and asks the service nothing.
+  // It changes nothing and makes no requests.
   const unchanged = await project.succeed("up", "--yes");
   expect(unchanged).toContain(LATER_RELEASE_SERVES);
   expect(unchanged).toMatch(/Previewing[\s\S]*3 unchanged[\s\S]*Updating[\s\S]*3 unchanged/);
@@ -78,12 +78,11 @@ it("lets a later release with moved files manage earlier resources", async () =>
   expect(refreshed).toContain("3 unchanged");
   expect(requests().filter((line) => !line.startsWith("GET "))).toEqual([]);
 
-  // It updates in place.
   await declare({ comment: "INC-7, closed", vip: true });
   expect(await project.up()).toContain("~ 1 updated");
   expect(entries()).toMatchObject([{ id, comment: "INC-7, closed" }]);
 
-  // What it leaves in state is what the earlier one left.
+  // Its state is the same as that of the earlier release.
   const after = await project.state();
   for (const { resources } of [before, after]) {
     const shells = resources.flatMap(({ inputs, outputs }) => [inputs?.["__provider"], outputs?.["__provider"]]);
@@ -92,13 +91,13 @@ it("lets a later release with moved files manage earlier resources", async () =>
     );
   }
 
-  // It deletes what the program declares no more,
+  // It deletes a resource that the program no longer declares.
   await declare({ comment: "INC-7, closed", vip: false });
   const removed = await project.up();
   expect(removed).toContain("- 1 deleted");
   expect(vips()).not.toContain("yuki.sato@acme.example");
 
-  // and in the end the rest, for which no program runs: the shell in state alone leads to the code.
+  // `destroy` runs no program: the serialized provider in the state alone leads to the code.
   const destroyed = await project.destroy();
   expect(destroyed).toContain(LATER_RELEASE_SERVES);
   expect(entries()).toEqual([]);

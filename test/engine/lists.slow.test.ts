@@ -6,14 +6,15 @@ import { writesOf } from "../support/writes-of";
 
 const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
-/** A program with one list whose content is in a file beside it. */
+/** A program with one list whose content is in `list.json`. */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
 import { AllowDenyList } from "pulumi-email-security";
 new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
 `;
 
-// What failed halfway is told in the trailers of an answer, with the whole state. Natively: native-list.slow.test.ts.
+// The engine receives a partial failure in the trailers of a gRPC response, with the whole state. The native plugin's
+// test is in native-list.slow.test.ts.
 it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   let isBroken = true;
   await using sandbox = await startSandbox({
@@ -41,25 +42,24 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   await project.up();
   expect(writesOf(sandbox)).toHaveLength(3);
 
-  // A preview shows the three entries that change.
   const { [bad(7)]: _removed, ...rest } = entries;
   const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
   await project.writeFile("list.json", JSON.stringify({ entries: changed }));
   const preview = await project.succeed("preview", "--diff");
   expect(preview).toContain('+ partner.example : "allow"');
-  // Pulumi cuts long texts.
+  // Pulumi truncates long text.
   expect(preview).toMatch(/~ bad-0008\.example: "deny: INC-1 x+(\.{3})?" => "deny: INC-2"/);
   expect(preview).toMatch(/- bad-0007\.example: "deny: INC-1 x+/);
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 
-  // So does a refresh.
+  // A refresh shows only the changed entries too.
   const idOf = (wanted: string) => sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
   await click(sandbox, "DELETE", `/allow_deny_entries/${idOf(bad(60))}`);
   const drift = await project.succeed("refresh", "--preview-only", "--diff");
   expect(drift).toContain(bad(60));
   expect(drift.trim().split("\n").length).toBeLessThan(20);
 
-  // And a preview that looks, by the command that the guides tell.
+  // So does a preview that refreshes, with the command from the guides.
   await click(sandbox, "PATCH", `/allow_deny_entries/${idOf(bad(70))}`, { comment: "let it in" });
   await project.writeFile("Pulumi.yaml", "name: settings\nruntime: nodejs\noptions:\n  refresh: always\n");
   const looked = await project.succeed("preview", "--diff", "--suppress-outputs");

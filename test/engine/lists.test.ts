@@ -6,7 +6,7 @@ const COUNT = 200;
 
 const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
-/** A program with one list whose content is in a file beside it. */
+/** A program with one list whose content is in `list.json`. */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
 import { AllowDenyList } from "pulumi-email-security";
@@ -29,7 +29,7 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
     files: { "list.json": JSON.stringify({ entries }) },
   });
   const declare = (declared: object) => project.writeFile("list.json", JSON.stringify(declared));
-  /** The requests since the last call that were no reads. */
+  /** Returns the write requests since the last call. */
   const writes = (): string[] => {
     const lines = sandbox.requests
       .filter(({ method }) => method !== "GET")
@@ -38,21 +38,21 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
     return lines.sort();
   };
 
-  // What was applied is in state, and the rest is named.
+  // The applied entries are in the state, and the failed ones are named.
   const { code, output } = await project.run("up", "--yes", "--skip-preview");
   expect(code).not.toBe(0);
   for (const at of [100, 110, 120]) expect(output).toContain(`deny ${bad(at)}: `);
   const { resources } = await project.state();
   const list = resources.find(({ type }) => type.endsWith("AllowDenyList"));
   expect(Object.keys(list?.outputs?.["entries"] as object)).toHaveLength(COUNT - 3);
-  // Each entry was sent once, and what is left is all that the next run does.
+  // Each entry was sent once, and the next run sends only the failed ones.
   expect(writes()).toEqual(Object.keys(entries).map((value) => `POST ${value}`));
   isBroken = false;
   await project.up();
   expect(writes()).toEqual([100, 110, 120].map((at) => `POST ${bad(at)}`));
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(COUNT);
 
-  // A preview shows the entries that change, and asks the service nothing.
+  // A preview shows the entries that change, without any request.
   const { [bad(7)]: _removed, ...rest } = entries;
   await declare({ entries: { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" } });
   const preview = await project.succeed("preview", "--diff");
@@ -61,7 +61,7 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
   expect(preview).toContain('- bad-0007.example: "deny: INC-1"');
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 
-  // The guard speaks in words that a person understands, without the list.
+  // The removal guard's message is short and doesn't contain the whole list.
   const few = Object.fromEntries(Object.entries(entries).slice(0, 20));
   await declare({ entries: few });
   const refused = await project.run("preview");

@@ -23,19 +23,19 @@ it("edits in place and recreates an entry that was deleted by hand", async () =>
   await project.up();
   const id = entries()[0]?.id ?? "";
 
-  // Comments are edited in place; a move from one list to the other too.
+  // Comments and moves between the lists are in-place edits.
   await project.write(program("INC-7, closed", "allow", "Signs payments over 10k"));
   expect(await project.up()).toContain("~ 2 updated");
   expect(entries()).toMatchObject([{ id, list: "allow", comment: "INC-7, closed" }]);
   expect(vip()).toMatchObject({ comment: "Signs payments over 10k" });
 
-  // What is gone by hand is gone at refresh, and comes back by the next `up`.
+  // A refresh removes manually deleted entries from the state, and the next `up` recreates them.
   await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
   expect(await project.refresh()).toContain("- 1 deleted");
   expect(await project.up()).toContain("+ 1 created");
   expect(entries()).toMatchObject([{ value: "acme-portal.example" }]);
 
-  // An entry that is deleted and made again by hand is the same one for us, under its new id.
+  // An entry that was deleted and recreated manually counts as the same one, under its new ID.
   await click(sandbox, "DELETE", `/allow_deny_entries/${entries()[0]?.id}`);
   const again = {
     list: "allow",
@@ -50,7 +50,7 @@ it("edits in place and recreates an entry that was deleted by hand", async () =>
   expect(JSON.parse(await project.succeed("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
 });
 
-/** Declarations with mistakes, and what is told of each. */
+/** Invalid declarations, and the expected messages. */
 const MISTAKES = [
   [
     'new AllowDenyEntry("x", { list: "deny", value: "hxxps://evil[.]example/login", verdictScope: "", comment: 7 as never })',
@@ -75,7 +75,7 @@ it("accepts outputs as arguments and reports all mistakes in preview", async () 
       });
     `,
   });
-  // With the preview, which does not know the outputs yet.
+  // This includes the preview, which doesn't know the outputs yet.
   expect(await project.succeed("up", "--yes")).toMatch(/\+ 3 to create[\s\S]*\+ 3 created/);
   expect(sandbox.allowDenyEntries("acme").map((row) => row.comment)).toContain("after Pulumi (ci)");
   expect(await project.up()).toContain("3 unchanged");

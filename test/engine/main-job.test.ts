@@ -31,7 +31,7 @@ it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
     return lines;
   };
 
-  // The first `up` makes the tenant what is declared, and gives the outputs.
+  // The first `up` makes the tenant match the declarations and returns the outputs.
   expect(await project.up()).toContain("+ 3 created");
   expect(entries()).toMatchObject([
     { list: "deny", value: "acme-login.example", comment: "INC-7", verdict_scope: "global" },
@@ -40,7 +40,7 @@ it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
   const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));
   expect(outputs).toEqual({ entryId: entries()[0]?.id, jobTitle: "Payroll Specialist" });
 
-  // A console edit is shown by a refresh, and mended by the next `up`.
+  // A refresh shows a console edit, and the next `up` reverts it.
   const id = entries()[0]?.id ?? "";
   await click(sandbox, "PATCH", `/allow_deny_entries/${id}`, { list: "allow", comment: "is ok" });
   await click(sandbox, "PATCH", "/vip_employees", { email: "yuki.sato@acme.example", comment: "?" });
@@ -55,7 +55,7 @@ it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
   expect(entries()).toMatchObject([{ id, list: "deny", comment: "INC-7" }]);
   expect(vip()).toMatchObject({ comment: "Signs payments" });
 
-  // Another value and another mailbox replace: the new one is there before the old one goes.
+  // Another value or mailbox causes a replacement. The new one is created before the old one is deleted.
   await project.write(program({ entry: 'value: "acme-portal.example"', vip: 'email: "oskar.kowalski@acme.example"' }));
   expect(await project.up()).toContain("+-2 replaced");
   const order = writes();
@@ -64,7 +64,7 @@ it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
   expect(vip()).toBeUndefined();
   expect(sandbox.exclusions("acme")).toEqual(["yuki.sato@acme.example"]);
 
-  // Destroy leaves nothing, and says what stays behind a removed VIP.
+  // `destroy` removes everything, and reports that an exclusion of the removed VIP remains.
   expect(await project.destroy()).toContain("stays excluded");
   expect(entries()).toEqual([]);
   expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("oskar.kowalski@acme.example");

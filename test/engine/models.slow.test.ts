@@ -17,7 +17,7 @@ it("converges on the declared state for any program and console edits", {
     await using stack = await EngineStack.create(company);
     await play(story, company, stack);
   });
-  // To find a shorter story would take hours here; the same seed and path do it with the handlers alone.
+  // Shrinking the story would take hours with the engine. The same seed and path reproduce it with the handlers alone.
   const { seed, counterexamplePath, errorInstance } = await fc.check(property, {
     ...STORIES,
     endOnFailure: true,

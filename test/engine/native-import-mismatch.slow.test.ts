@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { EngineProject } from "../support/engine-project";
 import { clicked, entry, environmentOf, traceOf } from "./native-import";
 
-/** A program that imports an entry and a VIP by these ids. */
+/** Returns a program that imports an entry and a VIP by these IDs. */
 const program = (entryId: string, vipId: string): string => `
   import { AllowDenyEntry, VipEmployee } from "pulumi-email-security/native";
   new AllowDenyEntry("evil", { list: "deny", value: "evil.example", comment: "INC-7" }, { import: ${JSON.stringify(entryId)} });
@@ -31,17 +31,17 @@ it.each([
   expect(output).toMatch(
     /The import names (?:allow other\.example, and the program declares deny evil\.example|pay@acme\.example, and the program declares ceo@acme\.example)\. Nothing was imported\./,
   );
-  // Without a preview, what the engine has put into state names nothing.
+  // Without a preview, the engine has stored the failed import, but its outputs don't identify anything.
   for (const outputs of await outputsInState()) expect(Object.keys(outputs ?? {})).toEqual(["failedImport"]);
   if (args.length === 0) expect(await outputsInState()).toEqual([]);
 
-  // Taken out of the program, nothing is deleted.
+  // Removing it from the program deletes nothing at the service.
   await project.write("");
   await project.succeed("up", "--yes", "--skip-preview");
   expect(await outputsInState()).toEqual([]);
   expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
 
-  // And by the right ids, they are imported.
+  // With the correct IDs, both are imported.
   await project.write(program("deny:evil.example", "ceo@acme.example"));
   await project.succeed("up", "--yes", ...args);
   expect((await outputsInState()).map((outputs) => outputs?.["value"] ?? outputs?.["email"]).sort()).toEqual([

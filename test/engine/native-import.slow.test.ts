@@ -20,7 +20,7 @@ import {
 } from "./native-import";
 
 const COUNT = sized("native-import", 5_000, 1_000);
-/** Prints nothing for a program, and lets the resource be deleted. */
+/** Prints no program, and leaves the resource unprotected. */
 const QUIETLY = ["--yes", "--skip-preview", "--generate-code=false", "--protect=false"];
 
 it("imports by id, natural key and mailbox without later changes", async () => {
@@ -41,7 +41,7 @@ it("imports by id, natural key and mailbox without later changes", async () => {
     return { code, output, trace: traceOf(sandbox) };
   };
 
-  // What is imported is read once by the preview's process of the plugin, and once by the update's.
+  // The plugin runs in one process for the preview and in another for the update, and each reads the import once.
   const previewed = await importOne("AllowDenyEntry", "evil", "deny:evil.example", "--yes", "--generate-code=false");
   expect(previewed).toMatchObject({
     code: 0,
@@ -55,7 +55,7 @@ it("imports by id, natural key and mailbox without later changes", async () => {
     code: 0,
     trace: ["GET vip_employees"],
   });
-  // What is not there, and what names nothing.
+  // An entry that doesn't exist, and an ID that can't be parsed.
   const missing = await importOne("AllowDenyEntry", "none", "deny:nothing.example", ...QUIETLY);
   expect(missing.code).not.toBe(0);
   expect(missing.output).toContain("resource 'deny:nothing.example' does not exist");
@@ -118,7 +118,7 @@ it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${s
     expect(code, output).toBe(0);
     const printed = await readFile(join(project.folder, "index.ts"), "utf8");
     expect(printed).toContain('from "pulumi-email-security-native"');
-    // The same, and installed here.
+    // The same code in the package that is installed here.
     await project.write(printed.replace("pulumi-email-security-native", "pulumi-email-security/native"));
     sandbox.clearRequests();
     await project.up("--expect-no-changes");

@@ -10,12 +10,12 @@ const AT = "2025-03-01T09:00:00.000Z";
 const CONSOLE = "Dana Reyes (console)";
 export const RISK = "It stood at the service before the import, and is to be reviewed.";
 
-/** Why programs as the CLI prints them can't be run on this machine; undefined when they can. */
+/** The reason why programs printed by the CLI can't run on this machine, or undefined if they can. */
 export const missing = missingToolchain("yaml");
-/** The same, for a test's name. */
+/** The same reason, as a suffix for test names. */
 export const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 
-/** How `email-security export` is asked for each entry by itself, and for whole lists. */
+/** The options of `email-security export` for one resource per entry, and for whole lists. */
 export const EACH: readonly string[] = [];
 export const WHOLE_LISTS: readonly string[] = ["--whole-lists"];
 
@@ -36,7 +36,7 @@ export function entry(
   };
 }
 
-/** A tenant in which people have clicked these entries, and made one of two employees a VIP. */
+/** Starts a sandbox whose tenant has these entries from the console, and one of whose two employees is a manual VIP. */
 export async function clicked(entries: ReturnType<typeof entry>[]): Promise<Sandbox> {
   const employee = { department: "Finance", jobTitle: "Clerk" };
   return await startSandbox({
@@ -76,7 +76,7 @@ export function environmentOf({ url }: Sandbox): Record<string, string> {
   return { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
 }
 
-/** The requests since the last call, by what they read or write. */
+/** Returns the requests since the last call, by what they read or write. */
 export function traceOf(sandbox: Sandbox): string[] {
   const lines = sandbox.requests.map(({ method, path, query }) => {
     const { list = "" } = query as { list?: string };
@@ -86,7 +86,10 @@ export function traceOf(sandbox: Sandbox): string[] {
   return lines;
 }
 
-/** A tenant of so many denied entries is imported in each of these ways; the program that is printed changes nothing as it is. */
+/**
+ * Imports a tenant with `count` deny entries, once with each set of export options. The printed program must change
+ * nothing.
+ */
 export async function imports(count: number, ways: readonly (readonly string[])[]): Promise<void> {
   await using sandbox = await clicked([
     ...Array.from({ length: count }, (_, at) => entry("deny", `bad-${at}.example`, at % 2 ? "" : `INC-${at}`)),
@@ -102,7 +105,7 @@ export async function imports(count: number, ways: readonly (readonly string[])[
       environment: {
         ...environmentOf(sandbox),
         ...pathWith(await languageHost("yaml")),
-        // The engine writes its whole state after each step, which is not what is tested here.
+        // Otherwise the engine would write its whole state after each step, which isn't under test here.
         PULUMI_SKIP_CHECKPOINTS: "true",
       },
       files: { "Pulumi.yaml": header },

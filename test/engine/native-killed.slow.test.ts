@@ -5,9 +5,9 @@ import { EngineProject, type Run, type RunUnderWay } from "../support/engine-pro
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
 import { isRunning, providerOf } from "../support/killable-stack";
 
-/** How many entries the list has. */
+/** The number of entries in the list. */
 const COUNT = 400;
-/** How many are on their way when the run is broken off. */
+/** The number of entries in flight when the run is interrupted. */
 const AT = 60;
 
 const PROGRAM = `
@@ -16,7 +16,10 @@ const PROGRAM = `
   new AllowDenyList("blocklist", { entries });
 `;
 
-/** How long each entry takes at the service from when on the engine has heard of Ctrl-C, and tells the plugin. */
+/**
+ * The time that the service delays each entry after the engine has received Ctrl-C, so that the engine can notify the
+ * plugin.
+ */
 const SLOWED_MS = 100;
 
 it("keeps progress on Ctrl-C and completes the list in the next up", async () => {
@@ -45,7 +48,7 @@ it("keeps progress on Ctrl-C and completes the list in the next up", async () =>
 
 it("repairs a list in the next up after the engine was killed", async () => {
   await using list = await BrokenOffList.create();
-  // What the plugin has sent by then comes to the service after its end.
+  // The proxy forwards the requests that the plugin has already sent only after the plugin has exited.
   await list.upUntil(
     (run) => run.kill(),
     (_run, plugin) => gone(plugin),
@@ -58,7 +61,7 @@ it("repairs a list in the next up after the engine was killed", async () => {
   await list.expectWhole();
 });
 
-/** A list of hundreds that is broken off in the middle. */
+/** A list of hundreds of entries whose first `up` is interrupted. */
 class BrokenOffList implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly proxy: FaultyProxy;
@@ -81,16 +84,16 @@ class BrokenOffList implements AsyncDisposable {
     return new BrokenOffList(sandbox, proxy, project);
   }
 
-  /** The values that were written, in their order. */
+  /** Returns the written values, in order. */
   written(): string[] {
     return this.proxy.served.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(body).value);
   }
 
   /**
-   * `pulumi up`, broken off when so many entries are on their way; the others wait at the service. When it
-   * answers, the plugin's process is gone, and what it had sent is done.
+   * Runs `pulumi up`, and interrupts it when `AT` entries are in flight. The service delays these and all later ones.
+   * Resolves when the plugin has exited and its requests are complete.
    *
-   * @param onHeld is called for each that waits, and lets it go when it is done.
+   * @param onHeld called for each delayed request, which continues when it resolves.
    */
   async upUntil(
     breakOff: (run: RunUnderWay) => void,
@@ -114,12 +117,12 @@ class BrokenOffList implements AsyncDisposable {
     expect(plugin).toBeGreaterThan(0);
     await gone(plugin);
     this.proxy.hooks = {};
-    // What was on its way is done, by whatever is gone now.
+    // The requests in flight still complete, although their client is gone.
     while (this.proxy.requests.some(({ served }) => served === undefined)) await sleep(20);
     return ended;
   }
 
-  /** All is there, each made once, and there is nothing more to do. */
+  /** Asserts that all entries exist, each was created once, and the next `up` changes nothing. */
   async expectWhole(): Promise<void> {
     expect(this.written()).toHaveLength(COUNT);
     expect(new Set(this.written()).size).toBe(COUNT);
@@ -137,7 +140,7 @@ class BrokenOffList implements AsyncDisposable {
   }
 }
 
-/** Done when a process is no more: nobody stays who knows the key. */
+/** Resolves when a process has exited. No process that knows the key may stay behind. */
 async function gone(id: number): Promise<void> {
   while (isRunning(id)) await sleep(20);
 }

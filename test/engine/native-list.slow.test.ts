@@ -17,10 +17,11 @@ it("keeps progress when the service refuses one of 5,000 entries", async () => {
         ? { status: 400, body: { error: "no such registry" } }
         : undefined,
   });
-  // What failed halfway is told in the trailers of an answer, with the whole state: that is a megabyte.
+  // The engine receives a partial failure in the trailers of a gRPC response, with the whole state, which is a megabyte
+  // here.
   const entries = entriesOf(5_000, `deny: INC-1 ${"x".repeat(200)}`);
   await using project = await listProject(sandbox, entries);
-  // The others stay, and the next run does what is left.
+  // The other entries are stored, and the next run sends only the failed one.
   const broken = await project.run("up", "--yes", "--skip-preview");
   expect(broken.code).not.toBe(0);
   expect(broken.output).toMatch(/deny bad-0100\.example: .*no such registry/);
@@ -69,7 +70,8 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
     },
   });
   const found = (place: string, text: string) => [ours, theirs].flatMap((key) => key.find(place, text));
-  // All that Pulumi can be made to say. Of the arguments of an explicit provider it says more than it should.
+  // Pulumi's most verbose output. It isn't checked for explicit providers, because Pulumi logs too much of their
+  // arguments.
   const spoken = await project.up("--diff", "--logtostderr", "--logflow", "-v=9");
   expect(found("a verbose run", spoken)).toEqual([]);
   expect(found("state", await project.succeed("stack", "export", "--show-secrets"))).toEqual([]);

@@ -5,7 +5,7 @@ import { EngineProject } from "../support/engine-project";
 
 export const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
-/** A program with one list whose content is in a file beside it. */
+/** A program with one list whose content is in `list.json`. */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
 import { AllowDenyList } from "pulumi-email-security/native";
@@ -18,27 +18,27 @@ export function writesOf(sandbox: Sandbox): string[] {
   return requests.map(({ method, body }) => `${method} ${(body as { value?: string })?.value ?? ""}`.trim()).sort();
 }
 
-/** The lines of a detailed preview that tell of entries. */
+/** Returns the lines of a detailed preview that describe entries. */
 export function entriesIn(preview: string): string[] {
   return (
     preview
       .split("\n")
-      // Pulumi puts keys that are added in columns.
+      // Pulumi aligns added keys in columns.
       .map((line) => line.trim().replace(/ +: /, ": "))
-      // It cuts what is long, as the filling of a text is.
+      // Pulumi truncates long text, such as the padding in comments.
       .map((line) => line.replaceAll(/ x+(?:\.{3})?(?=")/g, ""))
       .filter((line) => /^[-+~] \S+\.example\b/.test(line))
   );
 }
 
-/** What {@link expectThree} changes. */
+/** The changes that {@link expectThree} makes. */
 const THREE = [
   `+ partner.example: "allow"`,
   `- ${bad(7)}: "deny: INC-1"`,
   `~ ${bad(8)}: "deny: INC-1" => "deny: INC-2"`,
 ].sort();
 
-/** A list of so many, as a program declares it. */
+/** Returns a list of `count` entries, as a program declares it. */
 export function entriesOf(count: number, text = "deny: INC-1"): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [bad(at), text]));
 }
@@ -52,7 +52,7 @@ export async function listProject(sandbox: Sandbox, entries: Record<string, stri
   });
 }
 
-/** Declares three changes of a list, and finds these in a preview, which no more lines tell than a person reads. */
+/** Declares three changes of a list, and asserts that the preview shows only these, in fewer than 20 lines. */
 export async function expectThree(project: EngineProject, entries: Record<string, string>): Promise<void> {
   const { [bad(7)]: _removed, ...rest } = entries;
   const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
@@ -62,7 +62,7 @@ export async function expectThree(project: EngineProject, entries: Record<string
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 }
 
-/** A list of so many: changed, looked at and repaired, each time by its entries. */
+/** Changes, refreshes and repairs a list of `count` entries, and asserts that each step reports individual entries. */
 export async function byItsEntries(count: number): Promise<void> {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const entries = entriesOf(count);
@@ -71,13 +71,16 @@ export async function byItsEntries(count: number): Promise<void> {
   await expectThree(project, entries);
   await expectRepaired(project, sandbox);
   const { resources } = await project.state();
-  // Arguments and outputs hold each entry once, by some 30 bytes.
+  // Arguments and outputs contain each entry once, in about 30 bytes each.
   expect((JSON.stringify(resources).length - 2_000) / count).toBeLessThan(70);
 }
 
-/** After {@link expectThree}: finds what a colleague has changed meanwhile, and mends that with the three, by entries. */
+/**
+ * Continues after {@link expectThree}: asserts that a refresh finds a colleague's changes, and that `up` reverts these
+ * and makes the three, entry by entry.
+ */
 export async function expectRepaired(project: EngineProject, sandbox: Sandbox): Promise<void> {
-  // A colleague removes one and changes another; a refresh tells by which.
+  // A colleague removes one entry and changes another.
   const there = new Map(sandbox.allowDenyEntries("acme").map(({ value, id }) => [value, id]));
   await click(sandbox, "DELETE", `/allow_deny_entries/${there.get(bad(50))}`);
   await click(sandbox, "PATCH", `/allow_deny_entries/${there.get(bad(60))}`, { comment: "by hand" });

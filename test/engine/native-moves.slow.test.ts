@@ -13,7 +13,7 @@ it("moves a stack from native to dynamic and back without a request", async () =
     expect(changesIn(await project.up()).join("\n")).not.toMatch(/created|deleted|replaced/);
     expect(stack.trace()).toEqual([]);
     await expectManagedBy(front, stack);
-    // The aliases have done what they are for.
+    // After the move, the aliases are no longer needed.
     await project.write(program(front, { provider: sandbox.url }));
     await project.up("--refresh", "--expect-no-changes");
     expect(stack.writes()).toEqual([]);
@@ -24,7 +24,7 @@ it("moves a stack from native to dynamic and back without a request", async () =
 });
 
 it("deletes nothing when one run drops one provider for the other", async () => {
-  // With a launcher of Pulumi's own, which stays between the engine and the process of dynamic providers.
+  // Uses Pulumi's own launcher, which stays as a process between the engine and the dynamic provider.
   const launchers = resolve("node_modules/@pulumi/pulumi");
   await using stack = await stackOf(() => program("dynamic"));
   const { project } = stack;
@@ -42,7 +42,7 @@ it("deletes nothing when one run drops one provider for the other", async () => 
       `${VIP} stays a VIP: the program declares it.`,
       "2 entries stay: the program declares them (deny one.example, allow two.example).",
       "1 VIP stays: the program declares it (diego.santos@acme.example).",
-      `Took over ${ENTRY} on the deny list`,
+      `Adopted ${ENTRY} on the deny list`,
     ]) {
       expect(output).toContain(sentence);
     }

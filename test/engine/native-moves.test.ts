@@ -10,12 +10,13 @@ it("moves a stack from dynamic to native by aliases without a request", async ()
 
   await project.write(program("native", { aliases: true }));
   const moved = changesIn(await project.up());
-  // The state of a dynamic resource holds its provider, and that of a native one does not.
+  // Each resource is updated, because the state of a dynamic resource contains its provider, and that of a native one
+  // doesn't.
   expect(moved).toHaveLength(KINDS.length + 1);
   expect(moved.filter((line) => !/ updated \(/.test(line))).toEqual([]);
   await expectManagedBy("native", stack);
 
-  // The aliases have done what they are for.
+  // After the move, the aliases are no longer needed.
   await project.write(program("native"));
   await project.up("--expect-no-changes");
   expect(stack.trace()).toEqual([]);

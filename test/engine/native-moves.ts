@@ -15,17 +15,17 @@ export type Front = keyof typeof FRONTS;
 export const KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"];
 
 interface Declaring {
-  /** Default: all. */
+  /** Default: all kinds. */
   readonly kinds?: readonly string[];
-  /** By aliases, resources are the ones that the other front declared before. */
+  /** Whether to add aliases that identify the resources with those that the other provider declared before. */
   readonly aliases?: boolean;
-  /** With an explicit Provider of the tenant. */
+  /** The base URL for an explicit Provider of the tenant. */
   readonly provider?: string;
-  /** With the `import` option, by these ids. */
+  /** The IDs for the `import` option, by kind. */
   readonly imports?: Readonly<Record<string, string>>;
 }
 
-/** A program with a resource of each kind. */
+/** Returns a program with a resource of each kind. */
 export function program(
   front: Front,
   { kinds = KINDS, aliases = false, provider, imports = {} }: Declaring = {},
@@ -52,7 +52,7 @@ export function program(
       ([kind, given]) =>
         `const its${kind} = new ${kind}("${kind}", ${JSON.stringify(given)}, { ...all, ...${options(kind)} });`,
     );
-  // What rests on an output must not change by a move either.
+  // An input that depends on an output must not change in a move either.
   const dependent = `new AllowDenyEntry(
     "AllowDenyDependent",
     { list: "deny", value: "dependent.example", comment: itsAllowDenyEntry.entryId.apply((id) => \`beside \${id}\`) },
@@ -69,11 +69,11 @@ export function program(
 export interface Stack extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly project: EngineProject;
-  /** All that was asked of the service since the last call. */
+  /** Returns all requests since the last call. */
   trace(): string[];
-  /** The same without reads. */
+  /** Returns the write requests since the last call. */
   writes(): string[];
-  /** What the tenant holds. */
+  /** Returns the tenant's entries, VIPs and exclusions. */
   holds(): unknown;
 }
 
@@ -102,12 +102,15 @@ export async function stackOf(text: (url: string) => string, environment: Record
   };
 }
 
-/** The changes of resources that a run printed; those of providers are none at the service. */
+/**
+ * Returns the resource changes that a run printed. Changes of providers are left out, because they don't affect the
+ * service.
+ */
 export function changesIn(output: string): string[] {
   return output.split("\n").filter((line) => / (AllowDeny|Vip)\w+ (cre|upd|del|repl|imp)\w+ed/.test(line));
 }
 
-/** What the tenant holds and automatic detection has not put there. */
+/** Returns the tenant's entries and VIPs, except automatically detected VIPs. */
 export function declaredIn(sandbox: Sandbox): unknown[] {
   return [...sandbox.allowDenyEntries("acme"), ...sandbox.vips("acme").filter(({ source }) => source !== "auto")];
 }

@@ -32,7 +32,7 @@ it.skipIf(missing)(
     };
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder.path, name), text);
     await using project = await EngineProject.at(folder.path, {
-      // By which the engine finds the plugin, before it would download it.
+      // Makes the engine look for the plugin on PATH before it tries to download it.
       PULUMI_IGNORE_AMBIENT_PLUGINS: "false",
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -50,7 +50,7 @@ it.skipIf(missing)(
       join(PLUGIN, "schema.json"),
     );
     expect(added.output).toContain("Successfully generated an SDK for the email-security package");
-    // What the CLI has the language's host do next, which the one that is published as a module can't.
+    // Normally the CLI has the language host do this, but the published host can't.
     await npm(folder.path, "install", "--prefer-offline", "./sdks/email-security");
     const first = await up(path);
     expect(first).toContain(`version: "${oldest}"`);

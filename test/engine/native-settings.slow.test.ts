@@ -8,7 +8,9 @@ import { languageHost, missingToolchain, pathWith } from "../support/language-ho
 import { writesOf } from "../support/writes-of";
 import { BASELINE, PROGRAM, SETTINGS } from "./tenant-settings";
 
-/* Settings files over the native plugin: in a program of any language, and on the way there from dynamic resources. */
+/*
+ * Settings files with the native plugin: in a program in any language, and when a stack moves from dynamic resources.
+ */
 
 const missing = missingToolchain("yaml");
 
@@ -59,7 +61,7 @@ it.skipIf(missing)(
     const upHeld = async () =>
       await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
 
-    // Without a key, a preview tells the mistakes of the files, at their lines.
+    // A preview without a key reports the mistakes in the files, with line numbers.
     await project.writeFile("settings/acme.yaml", `${SETTINGS}deny: [bad]\n`);
     const keyless = { EMAIL_SECURITY_API_KEY: "", EMAIL_SECURITY_BASE_URL: "" };
     const mistaken = await project.runWith(keyless, "preview");
@@ -69,11 +71,11 @@ it.skipIf(missing)(
     await project.writeFile("settings/acme.yaml", `${SETTINGS}${lapsed}`);
     const { output } = await project.runWith(keyless, "preview");
     expect(output).toContain("+ 4 to create");
-    // What is said of the files stands at their component.
+    // Messages about the files are shown at their component.
     expect(output).toMatch(/email-security:index:TenantSettings \(acme\):\n.*1 has expired and is no longer declared/);
     await project.writeFile("settings/acme.yaml", SETTINGS);
 
-    // What the service refuses is told where it is, and of nothing else.
+    // An error of the service names the entry, and nothing else is reported.
     isRefusing = true;
     const refused = await project.run("up", "--yes", "--skip-preview");
     expect(refused.output).toContain("partner.example: POST /api/v1/settings/allow_deny_entries");
@@ -82,12 +84,12 @@ it.skipIf(missing)(
     expect((await project.run("destroy", "--yes", "--skip-preview")).code).toBe(0);
     sandbox.clearRequests();
 
-    // What was reviewed is done.
+    // `apply` makes the reviewed changes.
     await cli("plan", ...args, "--no-evidence", "--output", "plan.json");
     const applied = await apply();
     expect(applied.code, applied.output).toBe(0);
     expect(writesOf(sandbox)).toHaveLength(3);
-    // And is found in the stack: a plan knows what was declared, so that it shows what goes.
+    // The stack records the declarations, so that a plan can show removals.
     expect((await cli("plan", ...args, "--no-evidence")).code).toBe(0);
     expect((await cli("drift", "settings/acme.yaml", "--stack", "dev")).code).toBe(0);
     const less = SETTINGS.replace(/allow:.*/s, "");
@@ -95,14 +97,14 @@ it.skipIf(missing)(
     const removing = await cli("plan", ...args, "--no-evidence", "--output", "plan.json");
     expect(removing.output).toContain("- remove allow partner.example");
 
-    // A file that changed since the review is refused, by the file's own words before anything is asked.
+    // A file that changed since the review is rejected before any request, by comparing the file itself.
     sandbox.clearRequests();
     await project.writeFile("settings/acme.yaml", less.replace("Releases payments", "Somebody else"));
     const moved = await upHeld();
     expect(moved.output).toContain('"settings/acme.yaml" does not declare what was reviewed, as of');
-    expect(moved.output).toContain("[ERR_PLAN_MOVED]");
+    expect(moved.output).toContain("[ERR_PLAN_STALE]");
 
-    // And so is a program that declares something else than the file, by the list that would write it.
+    // A program that declares something other than the file is rejected too, by the list that would write it.
     await project.writeFile("settings/acme.yaml", less);
     await project.writeFile(
       "Pulumi.yaml",
@@ -116,7 +118,7 @@ it.skipIf(missing)(
     const written = writesOf(sandbox);
     expect(written.filter((line) => !line.startsWith("DELETE"))).toEqual([]);
 
-    // With what was reviewed, it is done.
+    // The reviewed declarations are applied.
     await project.writeFile("Pulumi.yaml", YAML);
     const done = await upHeld();
     expect(done.code, done.output).toBe(0);
@@ -144,7 +146,7 @@ it("moves settings from dynamic resources to the plugin and back without request
   expect(sandbox.requests).toEqual([]);
 });
 
-/** The two lists in state, by what tells nothing of the front. */
+/** Returns the two lists in the state, without the parts that depend on the provider. */
 async function lists(project: EngineProject): Promise<unknown> {
   const { resources } = await project.state();
   return resources

@@ -2,7 +2,7 @@ import { it } from "vitest";
 import { endsByItself, goesOnAfterKills, isGuarded } from "./only-expired";
 import { SettingsProject } from "./tenant-settings";
 
-/* `apply --only-expired`, through the real engine and both fronts. */
+/* `apply --only-expired`, through the real engine with both providers. */
 
 it("removes only expired entries with dynamic resources", async () => {
   await using its = await SettingsProject.create();

@@ -16,13 +16,13 @@ ${OWN}deny:
     expires: ${expires}
 `;
 
-/** A file with an entry that has lapsed, beside what is pending in the files and what the console changed. */
+/** Tests a file with an expired entry, in addition to pending changes in the files and console edits. */
 export async function endsByItself(its: SettingsProject): Promise<void> {
   const onlyExpired = async (...more: string[]) => await its.apply("--only-expired", ...more);
   const comments = () =>
     Object.fromEntries(its.sandbox.allowDenyEntries("acme").map((one) => [one.value, one.comment]));
 
-  // A stack that has never run has declared nothing.
+  // A stack that has never run has no declarations.
   await its.declare(settings(TODAY));
   const early = await onlyExpired();
   expect(early.output).toContain('The stack "dev" holds no TenantSettings');
@@ -32,7 +32,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   expect(none.output).toContain("Nothing has expired that the tenant still holds.");
   expect(none.code).toBe(0);
 
-  // It lapses; the files want more, and the console has changed an entry, and the lapsed one.
+  // One entry expires, the files have pending changes, and the console has changed another entry and the expired one.
   const pending = settings("2026-01-02")
     .replace("Contract 2026-114", "Contract 2027-001")
     .concat("  - value: pending.example\n");
@@ -54,7 +54,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   expect(writesOf(its.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
   expect(comments()).toEqual({ "evil.example": "mine", "partner.example": "Contract 2026-114" });
 
-  // What was pending is pending still, and no more is said of what has lapsed; then nothing is done again.
+  // The pending changes are still pending, and the expired entry is no longer mentioned. A second run does nothing.
   const plan = await its.plan();
   expect(plan.output).toContain("+1 add  ~2 change  -0 remove");
   expect(plan.output).not.toContain("remove deny flood.example");
@@ -70,7 +70,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   expect((await its.plan()).code).toBe(0);
 }
 
-/** A guard keeps a run from it as from any removal. */
+/** Asserts that the removal guard also blocks `--only-expired`. */
 export async function isGuarded(its: SettingsProject): Promise<void> {
   await its.declare("version: 1\ndeny: [{ value: only.example, expires: 2999-01-01 }]\n");
   expect((await its.apply()).code).toBe(0);
@@ -83,8 +83,9 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
 }
 
 /**
- * An exclusive list of which three have lapsed: the whole run (command, engine and provider) is killed after the first removal, and
- * the next one after the last, so that the state knows of none. The one after them brings the state to what the tenant holds.
+ * Tests an exclusive list with three expired entries. The whole run (command, engine and provider) is killed after the
+ * first removal, and the next run after the last one, so that the state records neither. The third run makes the state
+ * match the tenant.
  */
 export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   const lapsing = ["one.example", "two.example", "three.example"];
@@ -129,14 +130,17 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   expect(done.output).toContain("The tenant held nothing of it any more; the stack knows that now.");
   expect(writesOf(its.sandbox)).toEqual([]);
   expect((await its.apply("--only-expired")).output).toContain("Nothing has expired that the tenant still holds.");
-  // What the files changed, and what an exclusive list would remove beside it, stays pending.
+  // The files' changes, and the removals that an exclusive list would make in addition, stay pending.
   const plan = await its.plan();
   expect(plan.output).toContain("+0 add  ~1 change  -1 remove");
   expect(plan.output).toContain("console.example");
   for (const value of lapsing) expect(plan.output).not.toContain(`remove deny ${value}`);
 }
 
-/** Kills the command that is run next, with all that it runs, once so many removals are done; the service hears of no other. */
+/**
+ * Kills the next command and all of its descendants after this number of removals. Later removals don't reach the
+ * service.
+ */
 function killAfter({ proxy }: SettingsProject, removals: number): void {
   let forwarded = 0;
   let done = 0;

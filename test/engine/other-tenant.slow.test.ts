@@ -10,8 +10,8 @@ import { chiefOf, twoTenants } from "../support/two-tenants";
 import { writesOf } from "../support/writes-of";
 
 /*
- * The accident, through the real engine: two tenants at one host, and their keys swapped. Not one write at either, and nothing is
- * forgotten: with the right keys all goes on as if it had not been.
+ * The keys of two tenants at one host are swapped, with the real engine. Nothing is written to either tenant and
+ * nothing is removed from the state. With the correct keys, everything continues as before.
  */
 
 const keyOf = (tenant: string): Record<string, string> => ({
@@ -28,7 +28,7 @@ const about = getStack();
 for (let i = 0; i < 6; i++) new AllowDenyEntry(\`e\${i}\`, { list: "deny", value: \`\${about}\${i}.example\` });
 `;
 
-/** A stack of a program, applied to its own tenant, beside another tenant with as many entries. */
+/** Returns a program's stack that has been applied to its own tenant. Another tenant has as many entries. */
 async function applied(sandbox: Sandbox, program: string, plugin = false): Promise<EngineProject> {
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url };
   const project = await EngineProject.create({ program, environment, stack: "acme", plugin });
@@ -50,7 +50,7 @@ it.each([
     {
       program: ENTRIES,
       plugin: false,
-      // `up --refresh` and `destroy`: other-tenant.test.ts.
+      // other-tenant.test.ts covers `up --refresh` and `destroy`.
       commands: ["refresh --yes --skip-preview"],
     },
   ],
@@ -74,7 +74,7 @@ it.each([
     expect(run.output).toMatch(ALL_GONE);
     expect(run.output).toContain("[ERR_OTHER_TENANT]");
   }
-  // Without a refresh, what is new or changed is the first that reaches the tenant.
+  // Without a refresh, a new or changed resource is the first to reach the tenant.
   await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
   const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview");
   expect(up.output).toMatch(ALL_GONE);
@@ -85,7 +85,7 @@ it.each([
       .map(({ urn, id }) => `${urn} ${id}`)
       .sort();
   expect(resources((await project.state()).text)).toEqual(resources(before));
-  // With its own key, the run after it has only the new one to make.
+  // With the correct key, the next run only creates the new entry.
   await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview");
   expect(writesOf(sandbox)).toEqual(["POST /allow_deny_entries"]);
 });
@@ -106,7 +106,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   expect((await up("acme")).code).toBe(0);
   for (const value of ["only-globex.example", "shared.example"]) await deny(sandbox, "globex", value);
   sandbox.clearRequests();
-  // Without own domains, what the first run saw is what tells.
+  // Without own domains, the identity recorded by the first run reveals the mistake.
   await settings("deny: [only-acme.example, shared.example, more.example]\n");
   const cli = commandLine(project.folder, { ...project.environment, ...keyOf("globex") });
   const plan = await cli("plan", "settings/acme.yaml", "--stack", "acme", "--no-evidence");
@@ -135,7 +135,7 @@ it("refuses a rollout with swapped keys when planned or resumed", async () => {
   const swapped = { T0_KEY: fleet.environment["T1_KEY"], T1_KEY: fleet.environment["T0_KEY"] };
   expect((await fleet.rollout("--yes")).code).toBe(2);
   fleet.take();
-  // The stack of the second tenant is not made yet: what tells is what the planning saw.
+  // The second tenant's stack doesn't exist yet, so the identity recorded while planning reveals the mistake.
   const swappedLater = await fleet.begin(swapped, "rollout", "resume").ended;
   expect(swappedLater.code).toBe(1);
   expect(await fleet.states()).toEqual({ t0: "done", t1: "failed" });

@@ -5,15 +5,16 @@ import { twoTenants } from "../support/two-tenants";
 import { writesOf } from "../support/writes-of";
 
 /*
- * The accident, through the real engine: two tenants at one host, and their keys swapped. Not one write at either, and nothing is
- * forgotten. other-tenant.slow.test.ts has it with the native plugin and in a rollout, and what goes on after it.
+ * The keys of two tenants at one host are swapped, with the real engine. Nothing is written to either tenant and
+ * nothing is removed from the state. other-tenant.slow.test.ts covers the native plugin, a rollout, and the runs after
+ * it.
  */
 
 const keyOf = (tenant: string): Record<string, string> => ({
   EMAIL_SECURITY_API_KEY: `sandbox-${tenant}-ci`,
 });
 
-/** A settings file, and a program's own entry beside it. */
+/** A settings file, and an entry that the program itself declares. */
 const PROGRAM = `
 import { AllowDenyEntry, TenantSettings } from "pulumi-email-security";
 const settings = new TenantSettings("acme", { file: "acme.yaml" });
@@ -29,7 +30,7 @@ it("writes and forgets nothing with the key of another tenant", async () => {
   });
   const run = (key: string, ...args: string[]) => project.runWith(keyOf(key), ...args, "--yes", "--skip-preview");
 
-  // The very first run, of which no state tells anything.
+  // The very first run, without any state to compare with.
   const first = await run("globex", "up");
   expect([first.code, first.output]).toEqual([
     1,

@@ -36,19 +36,22 @@ const typed = `
   export const entryType: Output<string> = entry.entryType;
 `;
 
-/** "SANDBOX" in a text stands for the sandbox's address. */
+/** "SANDBOX" in the source is replaced with the sandbox's URL. */
 const PROGRAMS: Record<PackageManager, [string, InstalledProgram][]> = {
   npm: [
     ["a CommonJS program in TypeScript", { main: "index.ts", type: "commonjs", text: typed }],
     ["an ESM program in JavaScript", { main: "index.js", type: "module", text: esm }],
   ],
   pnpm: [
-    // Pulumi leaves it to Node.js, which strips the types.
+    // Pulumi lets Node.js strip the types.
     ["an ESM program in TypeScript", { main: "index.ts", type: "module", text: typed }],
   ],
 };
 
-/** Of some 22, most is zod with 6.1 MB and tldts with 3.4; what asks in a terminal are six small ones. */
+/**
+ * The limit on installed packages; there are about 22. The largest are zod (6.1 MB) and tldts (3.4 MB); the terminal
+ * prompts account for six small ones.
+ */
 const MAX_PACKAGES = 26;
 const MAX_BYTES = 17_000_000;
 
@@ -76,7 +79,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     await using project = await EngineProject.at(folder.path, environment);
     await project.succeed("stack", "init", "dev");
 
-    // A preview loads what an update loads: it is looked at in the CommonJS programs.
+    // A preview loads the same code as an update, so only the CommonJS programs run one.
     const preview = program.type === "commonjs" ? [] : ["--skip-preview"];
     const first = await project.succeed("up", "--yes", ...preview);
     if (preview.length === 0) expect(first).toContain("+ 4 to create");
@@ -107,13 +110,13 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
       new VipEmployee("payroll", { email: "Yuki.Sato@acme.example", comment: "Signs payments" });
     `;
 
-    // Here the package is a link into a workspace …
+    // First the package is a link into a workspace.
     await using here = await EngineProject.create({ program: text, environment });
     await here.up();
     const exported = join(here.folder, "stack.json");
     await here.succeed("stack", "export", "--file", exported);
 
-    // … and there, on a colleague's machine, it lies in the store of pnpm.
+    // Then, on a colleague's machine, it is in pnpm's store.
     await writeProgram(folder.path, { main: "index.js", type: "module", text });
     await using there = await EngineProject.at(folder.path, environment);
     await there.succeed("stack", "init", "dev");
@@ -129,7 +132,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
 
   it.runIf(manager === "npm")("installs few packages in addition to Pulumi", async () => {
     const { packages, bytes } = await broughtAlong(folder.path);
-    // What nobody can be without, so that the rest is counted too.
+    // Indispensable packages, to prove that dependencies are counted at all.
     expect(packages).toEqual(expect.arrayContaining(["zod", "tldts-core", "undici"]));
     expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
     expect(bytes).toBeLessThan(MAX_BYTES);
@@ -174,7 +177,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     expect(await ended).toBe(0);
   });
 
-  // Where a package finds what it declares, and nothing else.
+  // With pnpm, a package finds only its declared dependencies.
   it.runIf(manager === "pnpm")("installs optional packages by the command that its error prints", async () => {
     const environment = {
       ...runEnvironment(),

@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import manifest from "../../provider/package.json";
 import { sharedPackage } from "../support/packed-package";
 
-/* What is packed; packed-package.slow.test.ts installs it. */
+/* The contents of the packed package. packed-package.slow.test.ts installs it. */
 
-/** Half of it is the plugin, which holds all that it needs, for settings files too. */
+/** Half of it is the plugin, which bundles all of its dependencies, including those for settings files. */
 const MAX_UNPACKED_BYTES = 9_000_000;
 
 const packed = sharedPackage();
@@ -20,7 +20,7 @@ it("contains only the license, the readme and the build output", () => {
   const ordinary = /(\.js|\.d\.ts|\.schema\.json|\/go\.mod|\/go\.sum)$/;
   const plugin = "dist/plugin/pulumi-resource-email-security";
   expect(built.filter((file) => !ordinary.test(file)).sort()).toEqual([
-    // The version that the SDK tells the engine.
+    // Contains the version that the SDK reports to the engine.
     "dist/native/package.json",
     plugin,
     `${plugin}.cmd`,
@@ -47,7 +47,7 @@ it("contains exactly the repository template of `email-security init`", () => {
     "CODEOWNERS",
     "Pulumi.yaml",
     "README.md",
-    // Under this name, for npm leaves a .gitignore out.
+    // npm leaves out a file named .gitignore.
     "gitignore",
     "index.ts",
     "package.json",

@@ -24,11 +24,11 @@ const missing =
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 
 const KEY = "sandbox-acme-ci";
-/** It explains what the CLI says where it doesn't find the plugin. */
+/** The docs page that explains the CLI's message for a missing plugin. */
 const PAGE = "docs/reference/native-plugin.md";
 const PLUGIN = ["resource", "email-security", manifest.version];
 
-/** All four resources and a function; nothing says where the plugin is. */
+/** Declares all four resources and calls a function. Nothing specifies the plugin's location. */
 const PROGRAM = `name: settings
 runtime: yaml
 resources:
@@ -96,7 +96,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     const lines = [...made].filter(([name]) => name !== CHECKSUMS_FILE).map(([name, digest]) => `${digest}  ${name}\n`);
     expect(lines).toHaveLength(2);
     expect(sums).toBe(lines.join(""));
-    // As the docs say.
+    // The command from the docs.
     const { stdout } = spawnSync("sha256sum", ["-c", "--ignore-missing", CHECKSUMS_FILE], {
       cwd: join(folder.path, "made"),
       encoding: "utf8",
@@ -115,7 +115,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       files: { "Pulumi.yaml": PROGRAM },
       environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: KEY, PATH: host },
     });
-    /** What was written since the last call: a line for each entry and each mailbox. */
+    /** Returns the writes since the last call, one line per entry and per mailbox. */
     const writes = (): string[] => {
       const written = sandbox.requests.filter(({ method }) => method !== "GET");
       sandbox.clearRequests();
@@ -126,7 +126,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       });
     };
 
-    // Not by its folder, which the docs say.
+    // A path to the plugin's directory fails with the error that the docs quote.
     const built = resolve("provider/dist/plugin");
     const byFolder = await project.runWith(pathWith(host), "package", "get-schema", built);
     const [, told = ""] = /`(expected "" to have [^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
@@ -137,14 +137,14 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     expect(schema.output).toContain('"email-security:index:VipList"');
 
     await project.succeed("plugin", "install", ...PLUGIN, "--file", single);
-    // These look at what is installed, and not at the project's lines.
+    // These commands accept the installed plugin, although the project doesn't specify one.
     await project.succeed("install");
     await project.succeed("plugin", "install");
     await project.up();
     expect(writes().sort()).toEqual(WRITTEN);
     expect(await project.succeed("stack", "output", "mostTargeted")).toContain("fullName");
 
-    // The engine is killed when a change has been sent, which the service does when the plugin is gone too.
+    // Kills the engine after it has sent a change. The proxy forwards the change only after the plugin has exited too.
     await project.writeFile("Pulumi.yaml", PROGRAM.replaceAll("INC-2", "INC-3"));
     let plugin = 0;
     proxy.hooks = {
@@ -164,7 +164,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     await project.up();
     expect(commentOf("listed.example")).toBe("INC-3");
 
-    // By a server this time.
+    // This time, the plugin is installed from a server.
     await click(sandbox, "POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
@@ -191,7 +191,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     const values = sandbox.allowDenyEntries("acme").map(({ value }) => value);
     for (const gone of ["single", "listed", "clicked"]) expect(values).not.toContain(`${gone}.example`);
 
-    // The script, which wants a `node`.
+    // The archive with the script, which needs `node`.
     await project.succeed("plugin", "rm", "--all", "--yes");
     await project.succeed("plugin", "install", ...PLUGIN, "--file", script);
     const without = await project.run("up", "--yes", "--skip-preview");
@@ -219,7 +219,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     });
     await project.succeed("stack", "init", "dev");
     const from = (url: string) => ({
-      // What the SDK says is at GitHub.
+      // The SDK's download URL is on GitHub.
       PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^github://.*/pulumi-email-security=${url}/v\${VERSION}`,
     });
 
@@ -239,7 +239,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   async function digestsOf(name: string): Promise<Map<string, string>> {
     const names = await readdir(join(folder.path, name));
     const digests = new Map<string, string>();
-    // As the sums are told: in the order in which they are made.
+    // In the order of the checksums file, which is the order in which the archives are built.
     for (const file of names.sort((a, b) => Number(b.includes("-node.")) - Number(a.includes("-node.")))) {
       const content = await readFile(join(folder.path, name, file));
       digests.set(file, createHash("sha256").update(content).digest("hex"));
@@ -248,7 +248,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   }
 });
 
-/** Serves a folder as each release, on loopback. */
+/** Serves a directory on the loopback interface, as the files of a release. */
 async function serve(folder: string) {
   const asked: string[] = [];
   const server = createServer(({ url = "" }, response) => {

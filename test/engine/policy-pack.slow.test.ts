@@ -24,7 +24,7 @@ it("passes compliant resources and reports accepted risks as advisory", async ()
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     files: {
       "acme.yaml": SETTINGS,
-      // As Pulumi's own language host starts the folder.
+      // Starts the directory as Pulumi's own language host does.
       "host.js": `#!/usr/bin/env node
         process.chdir(${JSON.stringify(resolve("examples/policy-pack"))});
         process.argv.splice(3, 0, process.cwd());

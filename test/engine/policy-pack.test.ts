@@ -25,7 +25,7 @@ it("fails the preview on a violation without showing its comment", async () => {
       "acme-login.example: allows a whole domain",
       "partner.example: allows a whole domain",
     ],
-    // The stack's own configuration names no own domains.
+    // The stack's own configuration doesn't contain own domains.
     "[mandatory] risky-entry": ["acme-login.example: allows a look-alike of your own domain (allow-look-alike)"],
   });
   expect(output).not.toMatch(/Mallory|Trent/);

@@ -4,10 +4,10 @@ export const ANALYZER = resolve("examples/policy-pack/analyzer.js");
 
 const ACCOUNTED = "CHG-12: Contract (owner: Dana Reyes, approved by: Tomas Lindqvist)";
 
-/** Well within the longest time that the pack allows. */
+/** Well within the longest period that the pack allows. */
 const NEXT_MONTH = new Date(Date.now() + 30 * 24 * 60 * 60 * 1000).toISOString().slice(0, 10);
 
-/** Breaks every rule of the pack. */
+/** A program that violates every rule of the pack. */
 export const BAD = `
   import * as pulumi from "@pulumi/pulumi";
   import { AllowDenyEntry, AllowDenyList, VipEmployee } from "pulumi-email-security";
@@ -19,7 +19,7 @@ export const BAD = `
   new VipEmployee("ceo", { email: "lena.hartmann@acme.example" });
 `;
 
-/** Keeps them all, with a risk that is accepted. */
+/** A program that complies with all rules and accepts one risk. */
 export const GOOD = `
   import { AllowDenyEntry, AllowDenyList, TenantSettings, VipEmployee } from "pulumi-email-security";
   new AllowDenyList("partners", { entries: {
@@ -33,7 +33,7 @@ export const GOOD = `
   new TenantSettings("acme", { file: "acme.yaml" });
 `;
 
-/** Beside {@link GOOD}. Its ticket and its people stand in fields of their own. */
+/** The settings file of {@link GOOD}. Ticket, owner and approver have their own fields. */
 export const SETTINGS = `
 version: 1
 allow:
@@ -45,7 +45,10 @@ allow:
     expires: never
 `;
 
-/** What the engine prints of each policy that is broken, sorted: `[mandatory] policy-ticket` and its violations. */
+/**
+ * Parses the violations of each policy from the engine's output, sorted and keyed by level and name, such as
+ * `[mandatory] policy-ticket`.
+ */
 export function violations(output: string): Record<string, string[]> {
   const told: Record<string, string[]> = {};
   let policy = "";

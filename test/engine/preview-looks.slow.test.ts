@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { exclusiveProject, refusesTooMuch, showsAndRemoves } from "./preview-looks";
 
-// Of dynamic resources: lists.slow.test.ts.
+// lists.slow.test.ts covers the dynamic provider.
 it("previews natively what an exclusive list of 5,000 would remove", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await exclusiveProject(sandbox, "native", 5_000);

@@ -4,10 +4,10 @@ import { click } from "../support/console";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
 
-/** As the guides tell it. */
+/** The command from the guides. */
 const DIFF = ["preview", "--diff", "--suppress-outputs"] as const;
 
-/** By the option of the project alone, no command says `--refresh`. */
+/** The option is only set in the project; no command passes `--refresh`. */
 const LOOKS = "options:\n  refresh: always\n";
 
 type FrontName = "dynamic" | "native";
@@ -17,7 +17,7 @@ const MODULES: Readonly<Record<FrontName, string>> = {
   native: "pulumi-email-security/native",
 };
 
-/** A list of `size` entries, exclusive, in a project whose runs look first. */
+/** Creates a project with an exclusive list of `size` entries, whose runs refresh first. */
 export async function exclusiveProject(sandbox: Sandbox, front: FrontName, size: number): Promise<EngineProject> {
   const project = await EngineProject.create({
     program: `
@@ -40,7 +40,7 @@ async function deny(sandbox: Sandbox, value: string): Promise<void> {
   await click(sandbox, "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
 }
 
-/** What a colleague clicks shows in the preview, and goes in the `up` after it. */
+/** Asserts that a preview shows a colleague's console edits, and that the next `up` reverts them. */
 export async function showsAndRemoves(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
   await deny(sandbox, "added.example");
   const [edited] = sandbox.allowDenyEntries("acme").filter(({ value }) => value === bad(7));
@@ -58,7 +58,7 @@ export async function showsAndRemoves(sandbox: Sandbox, project: EngineProject, 
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(size);
 }
 
-/** Too much of it is refused, by both. */
+/** Asserts that both a preview and `up` fail if they would remove too many entries. */
 export async function refusesTooMuch(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
   const many = Math.ceil(size * 0.5);
   for (let at = 0; at < many; at += 1) await deny(sandbox, `click-${at}.example`);

@@ -11,14 +11,14 @@ import { PLUGIN } from "../support/provider-process";
 import { runEnvironment } from "../support/run-environment";
 
 /*
- * What Pulumi's engine and its verbs make of the provider protocol beyond creating, changing and deleting: previews that know
- * what follows from the arguments, the reasons of a change, messages at their resource, a plugin that a debugger has started,
- * and `pulumi do`.
+ * Uses of the provider protocol by Pulumi's engine and commands beyond creating, changing and deleting: outputs that
+ * previews can derive from the arguments, the reasons for a change, messages at their resource, a plugin started by a
+ * debugger, and `pulumi do`.
  */
 
 const FRONTS = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" };
 
-/** An entry and a VIP of a front, and what rests on what they become. */
+/** Returns a program with an entry and VIPs of a provider, and resources that depend on the entry's outputs. */
 function program(module: string, { comment, vips }: { comment: string; vips: readonly string[] }): string {
   return `
     import * as pulumi from "@pulumi/pulumi";
@@ -39,7 +39,7 @@ interface Step {
   readonly newState?: { readonly inputs: Record<string, unknown> };
 }
 
-/** The steps of a preview, by the names of their resources. */
+/** Returns the steps of a preview by resource name. */
 async function preview(project: EngineProject): Promise<Record<string, Step>> {
   const printed = await project.succeed("preview", "--json");
   const { steps } = JSON.parse(printed.slice(printed.indexOf("{"))) as {
@@ -48,7 +48,7 @@ async function preview(project: EngineProject): Promise<Record<string, Step>> {
   return Object.fromEntries(steps.map((step) => [step.urn.split("::").at(-1), step]));
 }
 
-/** What changes, and why; what stays as it is has no part in a preview's JSON. */
+/** Returns the changed resources and the reasons for their changes. Unchanged ones are left out. */
 function changed(steps: Record<string, Step>): Record<string, readonly string[] | undefined> {
   const ours = Object.entries(steps).filter(([, { op }]) => op !== "same");
   return Object.fromEntries(ours.map(([name, { diffReasons }]) => [name, diffReasons]));
@@ -62,7 +62,7 @@ async function projectOn(sandbox: Sandbox, text: string): Promise<EngineProject>
   });
 }
 
-/** What stands below a resource's name among the diagnostics of a run. */
+/** Returns the first line below a resource's name in a run's diagnostics. */
 function saidAt(resource: string, output: string): string {
   const lines = output.slice(output.indexOf("Diagnostics:")).split("\n");
   return lines[lines.findIndex((line) => line.includes(`(${resource}):`)) + 1]?.trim() ?? "";
@@ -119,12 +119,12 @@ it("serves consecutive runs from one manually started plugin", async () => {
     await project.write(program(FRONTS.native, { comment: "INC-7", vips: [] }));
     const { code, output } = await project.runWith(attached, ...up);
     expect(code).toBe(0);
-    expect(saidAt(LENA, output)).toMatch(/^lena\.hartmann@acme\.example is no VIP any more, and stays excluded/);
+    expect(saidAt(LENA, output)).toMatch(/^lena\.hartmann@acme\.example isn't a VIP any more, and stays excluded/);
     expect(printed).toEqual([]);
 
-    // It would be configured for the one tenant, and then for the other.
+    // A plugin started by a debugger would be configured for one tenant, and then for the other.
     const args = `{ baseUrl: "${sandbox.url}", apiKey: "sandbox-globex-ci" }`;
-    // The one that comes first is served: here the default one.
+    // The plugin serves the first Provider that configures it, here the default one.
     const other = `new Provider("other", ${args}, { dependsOn: [entry] })`;
     await project.write(`
       import { AllowDenyEntry, Provider } from "${FRONTS.native}";
@@ -181,10 +181,10 @@ it("runs `pulumi do` with nothing but the environment", async () => {
   expect(await run("AllowDenyEntry", "delete", "deny:evil.example", "--yes")).toMatchObject({ code: 0 });
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
 
-  // The key of the environment goes to no address that an argument names.
+  // The environment's API key is never sent to a base URL from an argument.
   const elsewhere = await run("VipEmployee", "list", "--email-security:base-url", "https://other.example");
   expect(elsewhere.output).toMatch(/Give apiKey to the Provider of `pulumi do`/);
-  // With a stack, by the same words.
+  // The same arguments work with a stack.
   const lena = ["create", "treasury", "--email", LENA, "--yes"];
   expect(await project.run("do", "email-security:index:VipEmployee", ...lena)).toMatchObject({ code: 0 });
   expect((await project.state()).resources).toMatchObject([{ id: LENA, outputs: { tenant: host } }]);

@@ -18,7 +18,7 @@ function program(url: string): string {
   `;
 }
 
-/** A program with one resource of each kind, named and placed as given. */
+/** Returns a program with one resource of each kind, with the given name suffix and Provider. */
 function one(url: string, suffix: string, tenant?: { name: string; key: string }): string {
   const instance =
     tenant === undefined
@@ -50,7 +50,7 @@ it("deletes nothing when resources move to an explicit Provider", async () => {
   expect(sandbox.allowDenyEntries("acme")).toEqual(before);
   expect(sandbox.exclusions("acme")).toEqual([]);
 
-  // By another key, and another name of its host, the tenant looks like another; it is the same one all the same.
+  // With another key and another name for its host, the tenant looks like a different one, but it is the same.
   const alias = `${sandbox.url.replace("127.0.0.1", "localhost")}/`;
   await project.write(one(alias, "-renamed", { name: "acme-rotated", key: "sandbox-acme-console" }));
   const moved = await project.up();
@@ -77,7 +77,7 @@ it("rejects two Providers that declare lists of one tenant", async () => {
   });
   for (const run of ["first", "second"]) {
     await expect(project.up(), run).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
-    // Where the process of one starts late, the other may have written what it declares itself; never both.
+    // If one provider's process starts late, the other may already have written its own entry. Never both do.
     const values = sandbox.allowDenyEntries("acme").map(({ value }) => value);
     expect(
       ["first.example", "second.example"].every((value) => values.includes(value)),
@@ -109,7 +109,7 @@ it("manages two tenants by their own keys regardless of the environment", async 
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program(sandbox.url),
-    // Neither may reach an explicit instance.
+    // The environment's values must not reach an explicit instance.
     environment: {
       EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid",
       EMAIL_SECURITY_API_KEY: "another-key",
@@ -134,7 +134,7 @@ it("manages two tenants by their own keys regardless of the environment", async 
   expect(await project.up()).toContain("5 unchanged");
   expect(sandbox.requests).toEqual([]);
 
-  // Another key of the same tenant changes the instance, and replaces nothing.
+  // Another key for the same tenant updates the instance without replacing any resource.
   await project.succeed("config", "set", "--secret", "acmeKey", "sandbox-acme-console");
   const before = sandbox.allowDenyEntries("acme");
   expect(await project.up()).not.toMatch(/replaced|deleted/);

@@ -3,15 +3,15 @@ import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 
 /*
- * What Pulumi's options and flags do to our resources, of both fronts side by side: one stack that goes through all of it, a test a
- * row of docs/reference/resource-options.md, in this order.
+ * The effect of Pulumi's resource options and flags, for both providers side by side. One stack goes through all tests,
+ * one per row of docs/reference/resource-options.md and in the same order.
  */
 
 const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" } as const;
 type Front = keyof typeof MODULES;
 const FRONTS = Object.keys(MODULES) as Front[];
 
-/** The people of each front; automatic detection has found none of them. */
+/** The people for each provider. Automatic detection finds none of them. */
 const PEOPLE = {
   dynamic: ["yuki.sato", "lena.hartmann", "mei.chen", "greta.nilsen"],
   native: ["diego.santos", "ben.adeyemi", "chloe.dubois", "jonas.weber"],
@@ -21,11 +21,11 @@ function mailbox(front: Front, at: number): string {
   return `${PEOPLE[front][at]}@acme.example`;
 }
 
-/** A resource of each front, under the front's name and this one. */
+/** A resource that each provider declares. Its name is prefixed with the provider. */
 interface Declared {
   readonly kind: "AllowDenyEntry" | "AllowDenyList" | "VipEmployee" | "VipList";
   readonly args: (front: Front) => object;
-  /** As source; the front's other resources stand in `of`. */
+  /** Source code, in which `of` contains the provider's other resources. */
   readonly options?: string;
 }
 
@@ -53,7 +53,7 @@ function entry(value: string, comment = "first", options?: string): Declared {
   };
 }
 
-/** A component that hands a Provider of its own down to its entry. */
+/** Returns source for a component that passes its own Provider down to its entry. */
 function team(front: Front): string {
   return `
     class Team extends pulumi.ComponentResource {
@@ -89,7 +89,7 @@ const kept: Program = {
 
 const guarded = entry("guarded", "first", "{ protect: true }");
 
-/** A list two of whose keys are ignored. */
+/** A list with two ignored keys. */
 function picky(entries: Readonly<Record<string, string>>): Declared {
   return {
     kind: "AllowDenyList",
@@ -107,9 +107,9 @@ function picky(entries: Readonly<Record<string, string>>): Declared {
 
 let sandbox: Sandbox;
 let project: EngineProject;
-/** The id of what the first run made, by value. */
+/** The IDs that the first run created, by value. */
 let ids: ReadonlyMap<string, string>;
-/** Held back from answering while it is set. */
+/** While set, responses are delayed until it resolves. */
 let hold: Promise<undefined> | undefined;
 
 beforeAll(async () => {
@@ -149,7 +149,7 @@ afterAll(async () => {
   await sandbox?.close();
 });
 
-/** What stands at the service, as "deny kept-native.example first". */
+/** Returns the service's entries, such as "deny kept-native.example first". */
 function entries(): string[] {
   return sandbox.allowDenyEntries("acme").map(({ list, value, comment }) => `${list} ${value} ${comment}`);
 }
@@ -161,14 +161,14 @@ function vips(): string[] {
     .map(({ email }) => email);
 }
 
-/** The writes since they were last cleared. */
+/** Returns the writes since the requests were last cleared. */
 function writes(): string[] {
   return sandbox.requests
     .filter(({ method }) => method !== "GET")
     .map(({ method, path, body }) => `${method} ${path.split("/settings/")[1]} ${JSON.stringify(body ?? "")}`);
 }
 
-/** Where the first write that says this stands. */
+/** Returns the index of the first write that contains the text. */
 function writeOf(text: string): number {
   return writes().findIndex((write) => write.includes(text));
 }
@@ -196,7 +196,7 @@ const changed: Program = {
   picky: picky({ a: "deny: changed", c: "deny: first" }),
 };
 
-/** Of these, what two declare by other names. */
+/** Two of these resources under other names. */
 const renamed: Program = { renamed: entry("after-2"), place: entry("moved") };
 
 it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
@@ -262,7 +262,7 @@ it("changes only the resources selected by `--target`", async () => {
   await project.write(source({ ...rest, ...renamed, told: entry("told", "changed") }, team));
   sandbox.clearRequests();
   await project.up("--target", "**-renamed", "--target", "**-moved");
-  // Where it has moved to was not named.
+  // The new resource of the moved entry wasn't selected, so the entry is only deleted.
   expect(writes().map((write) => write.replace(/ade_\w+/, ""))).toEqual(ofBoth(() => 'DELETE allow_deny_entries/ ""'));
   expect(entries().filter((one) => one.includes("moved-"))).toEqual([]);
 });
@@ -290,7 +290,7 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
         ...rest,
         before: entry("before-3"),
         told: entry("told", "replaced"),
-        // What is ignored of a list is declared anew by a replacement.
+        // A replacement declares the ignored keys of a list again.
         picky: picky({ a: "deny: first", "b (graymail)": "allow", c: "deny: first" }),
         ...renamed,
         ...kept,
@@ -313,7 +313,7 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
       .filter((write) => write.includes("replaced"))
       .sort(),
   ).toEqual(ofBoth((front) => `PATCH allow_deny_entries/${id(front)} {"comment":"replaced"}`).sort());
-  // The others are of the one that has another value, and is made before it goes.
+  // The other writes replace the entry with a new value: it is created before the old one is deleted.
   expect(writes().filter((write) => write.includes("before-3-"))).toHaveLength(2);
   expect(writes()).toHaveLength(6);
   expect(vips().sort()).toEqual(
@@ -351,7 +351,7 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
     "up",
     "--yes",
     "--skip-preview",
-    // Else the first that fails keeps others from being begun.
+    // Without this flag, the first failure keeps other resources from starting.
     "--continue-on-error",
     "--target",
     "**-slow",
@@ -365,11 +365,11 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
   }
   hold = undefined;
   gate.resolve(undefined);
-  // A second may be too short on a busy machine.
+  // One second may be too short on a busy machine.
   await project.write(program("5m"));
   await project.up("--target", "**-slow", "--target", "**-slowList");
   expect(entries().filter((one) => one.includes("slow-"))).toHaveLength(4);
-  // What may have been done was done, and is not sent again.
+  // The writes with an unknown outcome had taken effect, and aren't sent again.
   const sent = writes().filter((write) => write.includes("slow-"));
   expect(new Set(sent).size).toBe(sent.length);
   const { resources } = await project.state();

@@ -3,15 +3,16 @@ import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 
 /*
- * A refresh asks the process that knows a resource how it differs. That the same run asks another one to make it, as of a resource
- * that moves to another Provider or front, it can't know yet: what it has come to believe must not decide who is excluded.
+ * A refresh asks the provider process that manages a resource for drift. The process can't know yet that the same run
+ * makes another process create the resource, for example because it moves to another Provider or from dynamic to
+ * native. So the state after a refresh must not decide who is excluded.
  */
 
 const LOOKS = `name: settings\nruntime: nodejs\noptions:\n  refresh: always\n${PLUGIN_LINES}`;
 
 interface Declared {
   readonly front: "dynamic" | "native";
-  /** The key of a Provider; without, they are of the environment's. */
+  /** The API key of an explicit Provider. Default: the environment's key, without a Provider. */
   readonly key?: string;
   readonly members?: readonly string[];
 }

@@ -12,8 +12,8 @@ import { EmptyFolder } from "../support/packed-package";
 import type { Workflow } from "../support/pipeline-files";
 
 /*
- * A release, up to where it would be published: in a clone, by the command of CONTRIBUTING.md and the commands of the workflow.
- * What the workflow checks and tests with is this whole suite, and not run again.
+ * A release up to the point of publishing, in a clone, with the command from CONTRIBUTING.md and the commands of the
+ * workflow. The workflow's checks and tests are this whole suite, so they don't run again.
  */
 
 const run = promisify(execFile);
@@ -27,8 +27,9 @@ beforeAll(async () => {
   scratch = await EmptyFolder.create();
   clone = join(scratch.path, "clone");
   await run("git", ["clone", "--quiet", "--no-hardlinks", resolve("."), clone]);
-  // With what is not committed yet, so that it is seen here first; with the packages, in which ours is a link to beside them; and
-  // with what was built of the same sources, so that only what a release changes is built.
+  // Includes uncommitted changes, so that they are tested before a commit; the installed packages, whose links to
+  // workspace packages point into the clone; and the build output of the same sources, so that only files changed by
+  // the release are rebuilt.
   const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"]);
   for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(name))) {
     await cp(file, join(clone, file));
@@ -37,7 +38,7 @@ beforeAll(async () => {
   const stamp = "node_modules/.cache/email-security";
   for (const built of ["provider/dist", "sdk/nodejs/bin", stamp])
     await cp(built, join(clone, built), { recursive: true });
-  // Right after a release nothing is unreleased.
+  // Right after a release, the changelog has no unreleased changes.
   const changelog = await readFile(join(clone, "CHANGELOG.md"), "utf8");
   const more = "## Unreleased\n\n### Added\n\n- A line of a test.\n";
   await writeFile(join(clone, "CHANGELOG.md"), changelog.replace("## Unreleased\n", more));
@@ -50,7 +51,10 @@ afterAll(async () => {
   await scratch?.[Symbol.asyncDispose]();
 });
 
-/** Gives the clone what is installed here, without what tools keep there; links to packages of the clone lead there. */
+/**
+ * Links the installed packages into the clone, without the caches of tools. Links to workspace packages point into the
+ * clone.
+ */
 async function link(folder: string): Promise<void> {
   await mkdir(join(clone, folder), { recursive: true });
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -88,7 +92,7 @@ it("prepares a release with one command", async () => {
     ...globSync("examples/*/package.json"),
   ];
   expect(others).toEqual(written.sort());
-  // Each SDK has it, by whatever name its language gives it; and nothing says the earlier one.
+  // Each SDK contains the new version, in its language's own format, and no file contains the earlier one.
   const said0 = await git("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
   for (const language of ["nodejs", "python", "go", "dotnet", "java"]) expect(said0).toContain(`sdk/${language}/`);
   const earlier = await git(
@@ -117,14 +121,14 @@ it("builds every release artifact by the commands of the workflow", async () => 
   const environment = { GITHUB_REF_NAME: `v${VERSION}` };
   let said = "";
   for (const command of own) {
-    // Of the archives, the one that is soon made: test/engine/plugin-archives.slow.test.ts makes another.
+    // Builds only the archive that is fast to build. test/engine/plugin-archives.slow.test.ts builds another one.
     said += await sh(command.endsWith("release:build") ? `${command} -- --only node` : command, environment);
   }
   await expect(sh(own[0] ?? "", { GITHUB_REF_NAME: "v9.9.9" })).rejects.toThrow();
   const whole = jobs["github"]?.steps.find(({ name }) => name === "The archives are whole");
   await sh(`cd dist/release/${whole?.["working-directory"]} && ${whole?.run}`);
 
-  // Of languages whose tools are here.
+  // Only the languages whose toolchains are installed.
   const isMade = (file: string): boolean => !(said.includes("left out: Java's") && file.startsWith("maven/"));
   const files = globSync("**/*", { cwd: join(clone, "dist/release") }).filter(
     (file) => /\.\w+$/.test(file) && !file.startsWith("nuget/"),
@@ -143,7 +147,7 @@ it("builds every release artifact by the commands of the workflow", async () => 
       .sort(),
   );
   expect(await readFile(archivesOf("notes.md"), "utf8")).toContain("### Added");
-  // What would publish to npm, told to publish nothing; it knows of no version that is there.
+  // The workflow's publish step, as a dry run. It doesn't find any published version.
   const publishing = jobs["npm"]?.steps.find(({ name }) => name === "Publish")?.run ?? "";
   const told = await sh(`cd dist/release && ${publishing.replace("--provenance", "--dry-run")}`);
   expect(told.match(/^\+ .*$/gm)?.sort()).toEqual(

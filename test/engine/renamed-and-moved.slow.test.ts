@@ -19,7 +19,8 @@ it("moves an entry of a renamed resource to another list after a refresh", async
   await project.up();
   await project.write(program("after", "deny"));
 
-  // Pulumi asks nothing about a resource that goes, so the entry may be anybody's.
+  // Pulumi doesn't ask the provider about a resource that is going to be removed, so the existing entry could be
+  // anybody's.
   const refused = await project.run("up", "--yes", "--skip-preview");
   expect([refused.code, refused.output]).toEqual([1, expect.stringContaining("ERR_EXISTS")]);
   expect(lists()).toEqual(["allow"]);

@@ -8,13 +8,15 @@ const FRONTS = {
 } as const;
 
 interface Declared {
-  /** The members of each front's list beside the ones of its own, and the options of it, as source. */
+  /**
+   * Returns the source of the members of a provider's list. `person` is a mailbox that only this provider's list uses.
+   */
   readonly members: (person: string) => string;
   readonly options: (person: string) => string;
   readonly name?: string;
 }
 
-/** A program with a VIP list of each front. */
+/** Returns a program with one VIP list per provider. */
 function program({ members, options, name = "board" }: Declared): string {
   const lists = Object.entries(FRONTS).map(
     ([front, { person }]) =>
@@ -43,7 +45,7 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
   await project.up();
   expect(declared()).toEqual(people.map((person) => [person, "Payroll"]));
 
-  // Changed in the program, and renamed by an alias: what is ignored stays.
+  // The program changes a member and renames the list with an alias. The ignored member stays.
   const ignoring = (person: string, name: string) =>
     `{ ignoreChanges: ['members["${person}"]'], aliases: [{ name: "dynamic-${name}" }, { name: "native-${name}" }] }`;
   await project.write(
@@ -57,7 +59,7 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
   expect(await project.up()).not.toMatch(/updated|replaced|deleted/);
   expect(sandbox.requests).toEqual([]);
 
-  // Taken away in the program, the same: nobody is excluded for good.
+  // The same if the program removes the member: nobody is excluded.
   await project.write(
     program({ name: "committee", members: () => "{}", options: (person) => ignoring(person, "board") }),
   );
@@ -65,7 +67,8 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
   expect(declared()).toEqual(people.map((person) => [person, "Payroll"]));
   expect(sandbox.exclusions("acme")).toEqual([]);
 
-  // A key in another form than the state's would be ignored in silence. (In the program of the other front: see its unit test.)
+  // Pulumi would silently ignore a key that is spelled differently in the state, so it is rejected. A unit test covers
+  // the other provider.
   await project.write(
     program({
       name: "committee",
@@ -79,7 +82,7 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
     'ignoreChanges: members["Diego.Santos@acme.example"] ignores nothing; write members["diego.santos@acme.example"].',
   );
 
-  // A transform sees each element, and may change it.
+  // A transform receives each element and can change it.
   await project.write(
     [
       'import * as pulumi from "@pulumi/pulumi";',
@@ -97,7 +100,9 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
   expect(declared()).toEqual(people.map((person) => [person, "Payroll, by transform"]));
 });
 
-/** A program with a resource of each kind and front, all with this comment, which replaces them. */
+/**
+ * Returns a program with a resource of each kind from each provider, all with this comment, whose change replaces them.
+ */
 function replaced(comment: string, options: object): string {
   const of = (front: keyof typeof FRONTS): string => {
     const vips = front === "dynamic" ? ["yuki.sato", "lena.hartmann"] : ["diego.santos", "priya.raman"];

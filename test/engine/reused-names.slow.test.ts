@@ -2,14 +2,18 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { begun, Fleet, keyVariable, settingsOf, statesIn } from "../support/fleet";
 
 /*
- * A tenant's name that means another company's tenant than before, and a tenant with another name: through the real command and the real
- * engine. The tenants have no VIPs, and hold the same but for their own entry: only what rollouts read tells them apart.
+ * A tenant name that now refers to another company's tenant, and a renamed tenant, through the real command and the
+ * real engine. The tenants have no VIPs, and the same entries except one of their own, so only the identity that
+ * rollouts recorded distinguishes them.
  */
 
 let fleet: Fleet;
 let id: string;
 
-/** `t0` and `t1` are brought an allow beside their baseline; `t2` is another company's, and is in no file. */
+/**
+ * A rollout adds an allow to the baseline of `t0`, and applies the baseline of `t1`. `t2` belongs to another company
+ * and isn't in any file.
+ */
 beforeEach(async () => {
   fleet = await Fleet.start({ tenants: 3, entries: 2 });
   await fleet.write("tenants.yaml", targets("t0: {}"));
@@ -46,7 +50,7 @@ waves:
 `;
 }
 
-/** By the tenant of the service. */
+/** Returns the service's tenants that were written to since the last call. */
 function writes(): string[] {
   const written = fleet.take().filter(({ method }) => method !== "GET");
   return [...new Set(written.map(({ tenant }) => tenant ?? ""))].sort();

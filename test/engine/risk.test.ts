@@ -17,7 +17,7 @@ it("rejects risky entries in a preview without any request", async () => {
   await project.succeed("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
   const refused = await project.run("preview");
   expect(refused.code).not.toBe(0);
-  // The engine may end at the first resource that is refused.
+  // The engine may stop at the first rejected resource.
   expect(refused.output).toContain("which is refused (allow-look-alike, acme.example): ");
   expect(sandbox.requests).toEqual([]);
 

@@ -3,7 +3,8 @@ import type { Advice } from "../../provider/rollout/model/rollout-report";
 import { begun, type EndedCommand, Fleet, statesIn, told } from "../support/fleet";
 
 /*
- * A rollout writes only to tenants that the targets file names when it writes: through the real command and the real engine.
+ * A rollout writes only to tenants that are in the targets file at the time of the write. Runs through the real command
+ * and the real engine.
  */
 
 let fleet: Fleet;
@@ -19,7 +20,7 @@ afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-/** The tenants that a request was sent to since the last call, by key. */
+/** Returns the tenants that received a request since the last call, identified by key. */
 function askedTenants(): string[] {
   const names = fleet.take().map(({ tenant }) => tenant ?? "");
   return [...new Set(names)].sort();
@@ -31,7 +32,7 @@ async function replaceInTargets(text: string, by: string): Promise<void> {
   await fleet.write("tenants.yaml", before.replace(text, by));
 }
 
-/** Runs the one command that is advised, as it is printed. */
+/** Runs the only advised command exactly as printed. */
 async function runAdvice(advice: readonly Advice[], ...args: string[]): Promise<EndedCommand> {
   const commands = advice.flatMap(({ command }) => command ?? []);
   expect(commands).toHaveLength(1);

@@ -8,7 +8,7 @@ import { Fleet } from "../support/fleet";
 import { cloneOf } from "../support/two-clones";
 
 /*
- * Two clones of one repository, each with its own journal, over one state backend. The clock of the second is behind.
+ * Two clones of one repository, each with its own journal, share a state backend. The second clone's clock is behind.
  */
 
 const GOOD = "good.example";
@@ -39,7 +39,7 @@ describe.each([
     expect(afterHotfix).toContain(`allow ${BAD}`);
     expect(markerOf(fleet, "t0")).toMatchObject({ rollout: hotfix, seq: 2 });
 
-    // The first clone's journal doesn't know the hotfix: nothing is removed under it.
+    // The first clone's journal doesn't contain the hotfix, so the rollback must not undo anything beneath it.
     fleet.take();
     const refused = await fleet.rollout("rollback", "--yes");
     expect(refused.code, refused.output).toBe(3);
@@ -47,7 +47,7 @@ describe.each([
     expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
     expect(fleet.holds("t0")).toEqual(afterHotfix);
 
-    // With both journals, the hotfix is the newest everywhere.
+    // With both journals, the hotfix is the latest rollout of every tenant.
     const here = commandLine(fleet.folder, fleet.environment);
     const databases = [fleet.folder, clone.folder].flatMap((folder) => [
       "--database",
@@ -70,7 +70,7 @@ describe.each([
   });
 });
 
-/** What the state of a tenant's stack says of its last rollout. */
+/** Returns the rollout marker in the state of a tenant's stack. */
 function markerOf(fleet: Fleet, name: string) {
   const file = join(fleet.folder, ".state/.pulumi/stacks/fleet", `${name}.json`);
   const { checkpoint } = JSON.parse(readFileSync(file, "utf8"));

@@ -5,9 +5,7 @@ import { noticeSchema } from "../../provider/rollout/notify/notice";
 import { Fleet, told } from "../support/fleet";
 import { startHook } from "../support/hook";
 
-/*
- * A gate keeps what it is to keep, however somebody goes round it, through the real command and the real engine.
- */
+/* Attempts to get around a closed gate, through the real command and the real engine. */
 
 let fleet: Fleet;
 
@@ -32,11 +30,11 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   expect(more).toEqual([]);
   expect(waits).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, left: 1 } });
   expect(waits?.next[0]?.command).toContain(`rollout resume ${id}`);
-  // For whoever runs it again, the first wave has nothing to wait for any more.
+  // A rerun has nothing left to do in the first wave, but still must not pass the gate.
   const again = await fleet.rollout("--yes");
   expect(told(again)).toEqual([1, []]);
   expect(again.output).toMatch(/waits for a person.*rollout resume.*\[ERR_ROLLOUT_BUSY\]/);
-  // And whoever looks at the plan first is told before it is asked for.
+  // A plan without `--yes` reports the waiting rollout.
   const looked = await fleet.rollout();
   expect(told(looked)).toEqual([2, []]);
   expect(looked.stderr).toMatch(/another rollout comes first\. .*waits for a person.*rollout resume/);
@@ -46,12 +44,12 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   const other = await fleet.begin(elsewhere, "rollout", "--yes").ended;
   expect(told(other)).toEqual([1, []]);
   expect(other.output).toMatch(new RegExp(`${id} has not come to these stacks yet \\("t1"\\), and waits for a person`));
-  // Abandoned where its journal is not; then that journal can't go on with it.
+  // A rollout can be abandoned from another journal. Its own journal can't resume it afterwards.
   const stopped = await fleet.begin(elsewhere, "rollout", "abandon", id).ended;
   expect(stopped.output).toMatch(/of another journal, is abandoned/);
   expect((await fleet.rollout("resume")).output).toMatch(/abandoned by a person where its journal was not at hand/);
 
-  // And a new one, of a journal that knows nothing, waits at the gate again.
+  // A new rollout with an empty journal waits at the gate again.
   await rm(join(fleet.folder, ".email-security"), { recursive: true });
   const waiting = await fleet.rollout("--yes");
   expect(waiting.code, waiting.output).toBe(2);

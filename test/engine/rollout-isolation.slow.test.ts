@@ -3,9 +3,9 @@ import type { Fleet } from "../support/fleet";
 import { sized } from "../support/scale";
 import { expectChangedApart, KEY, startFleetWithKeys, watched } from "./rollout-isolation";
 
-/** As many as a large customer has, where the long form of the tests runs, and then all are changed. */
+/** As many tenants as a large customer has, in the long form of the tests. Only then are all of them changed. */
 const ALL = sized("rollout-isolation", 300, 80);
-/** Whether all are changed through the engine; rollout-isolation.test.ts changes a few. */
+/** Whether all tenants are changed through the engine. rollout-isolation.test.ts changes a few. */
 const IS_CHANGED = sized("rollout-isolation", true, false);
 
 let fleet: Fleet;
@@ -20,7 +20,8 @@ afterAll(async () => {
 });
 
 it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, async () => {
-  // With room, garbage is left lying: 130 MB and 210 MB. In a small heap, what there is is what is held.
+  // With a large heap, Node.js delays garbage collection, which results in peaks of 130 MB and 210 MB. A small heap
+  // shows the memory that is really retained.
   const small = { NODE_OPTIONS: "--max-old-space-size=48 --max-semi-space-size=1" };
   const few = fleet.begin(small, "rollout", "--only", ...named(10));
   const { peakMb: ofFew } = await watched(fleet, few);

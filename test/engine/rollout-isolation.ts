@@ -7,13 +7,11 @@ import { expect } from "vitest";
 import { getEngineCapacity } from "../../provider/rollout/model/capacity";
 import { Fleet, type RunningCommand } from "../support/fleet";
 
-/*
- * Many tenants of one service, a key each. Nothing of one gets to another: no key, no value, no error.
- */
+/* Many tenants of one service, each with its own key. No key, value or error of one tenant reaches another. */
 
 const FAILING = "t2";
 
-/** A fleet with one tenant whose run fails, with words that are to do harm. */
+/** Starts a fleet in which one tenant's run fails with hostile text. */
 export async function startFleetWithKeys(tenants: number): Promise<Fleet> {
   return await Fleet.start({
     tenants,
@@ -21,7 +19,7 @@ export async function startFleetWithKeys(tenants: number): Promise<Fleet> {
     sandbox: {
       intercept({ method, body }) {
         if (method !== "POST" || (body as { value?: string }).value !== `only-${FAILING}.example`) return undefined;
-        // A service that tells too much, in a way that is to do harm.
+        // An error that leaks the key and contains hostile text.
         const error = `no: sandbox-${FAILING}-ci \u001b[31m<img src=x> [click](javascript:x) "quoted" MARK-OF-ONE`;
         return { status: 400, body: { error } };
       },
@@ -33,10 +31,13 @@ export async function startFleetWithKeys(tenants: number): Promise<Fleet> {
 export const KEY = /sandbox-t\d+-(?:ci|console)/g;
 const VALUE = /only-(t\d+)\.example/g;
 
-/** The tenants whose own value is in a text. */
+/** Returns the tenants whose own value is in a text. */
 const valuesIn = (text: string): string[] => [...new Set([...text.matchAll(VALUE)].map(([, name = ""]) => name))];
 
-/** Looks at all processes of a run again and again, and answers what was seen at its end. */
+/**
+ * Polls all processes of a run until it ends. Returns the coordinator's peak memory, the keys in the environments of
+ * the other processes, and the processes that had a wrong key.
+ */
 export async function watched(
   fleet: Fleet,
   run: RunningCommand,
@@ -52,7 +53,7 @@ export async function watched(
     peakMb = Math.max(peakMb, peakOf(run.process.pid ?? 0));
     for (const { id, command, environment } of fleet.processes()) {
       if (command.match(KEY) !== null) wrong.push(command);
-      // A process that was just made is a copy of the command, until it is the program that it is to be.
+      // A process that was just forked is a copy of the command until it executes its own program.
       if (id === run.process.pid || command.includes("commands/main.js")) continue;
       const keys = [...new Set(environment.match(KEY))];
       const stack = /--stack (t\d+)/.exec(command)?.[1];
@@ -66,7 +67,7 @@ export async function watched(
   return { peakMb, keysSeen, wrong };
 }
 
-/** The most memory that a process has had, in MB. */
+/** Returns the peak memory of a process, in MB. */
 function peakOf(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -76,7 +77,7 @@ function peakOf(pid: number): number {
   }
 }
 
-/** Changes the first of a fleet's tenants, as many as are said, and looks for what is one's at another. */
+/** Changes the first `changed` tenants of a fleet, and asserts that none of one tenant's data is found at another. */
 export async function expectChangedApart(fleet: Fleet, changed: number): Promise<void> {
   const names = fleet.names.slice(0, changed);
   const selected = changed === fleet.names.length ? [] : ["--only", ...names];
@@ -84,7 +85,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   const run = fleet.begin({}, "rollout", "--yes", ...selected, "--output", "report.json");
   const { keysSeen, wrong } = await watched(fleet, run);
   const { code, output, events } = await run.ended;
-  // However many the wave would have at once: as many as this machine bears.
+  // The machine's capacity limits concurrency, however high the wave's limit is.
   let atOnce = 0;
   const busy = events.map(({ kind }) => {
     atOnce += kind === "tenant-started" ? 1 : kind === "tenant-finished" ? -1 : 0;
@@ -92,7 +93,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   });
   expect(Math.max(...busy)).toBeLessThanOrEqual(getEngineCapacity());
   expect({ code, wrong }).toEqual({ code: 1, wrong: [] });
-  // The watch has seen processes that could have had more.
+  // Proves that the watch saw processes that could have held other keys.
   expect(keysSeen.size).toBeGreaterThan(changed / 2);
   for (const name of names) {
     const declared = fleet.declared(name).filter((line) => name !== FAILING || !line.includes("only-"));
@@ -106,7 +107,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   const status = await fleet.begin({}, "rollout", "status", "--output", "json=-", ...reports).ended;
   const report = await fleet.report();
   expect(report.tenants.find(({ name }) => name === FAILING)?.error?.message).toContain("MARK-OF-ONE");
-  // Events and the report: of a tenant only its own.
+  // Events, reports, rows and states contain values of their own tenant only.
   for (const [name, text] of [
     ...events.map((event) => ["tenant" in event ? event.tenant : "", JSON.stringify(event)] as const),
     ...report.tenants.map((tenant) => [tenant.name, JSON.stringify(tenant)] as const),
@@ -131,7 +132,10 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   await fleet.quiet();
 }
 
-/** All rows of a journal that are one tenant's, or nobody's, with what is compressed in them. */
+/**
+ * Returns the rows of a journal with the tenant that each belongs to (empty: none). Compressed columns are
+ * decompressed.
+ */
 function rowsOf(file: string): (readonly [tenant: string, text: string])[] {
   const journal = new DatabaseSync(file, { readOnly: true });
   const tables = journal

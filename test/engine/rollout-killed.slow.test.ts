@@ -10,13 +10,13 @@ import { matrix, SEED } from "../support/scale";
 import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
 
 /*
- * The coordinator is killed (SIGKILL), or asked to stop, somewhere in a rollout; then somebody says `rollout resume`.
- * That must come to what the undisturbed run comes to: every change made once, and no process left.
+ * The coordinator is killed (SIGKILL) or asked to stop at some point in a rollout, and `rollout resume` continues it.
+ * The result must be that of an undisturbed rollout: every change made once, and no process left.
  */
 
 const TENANTS = 3;
 const ENTRIES = 12;
-/** Of one run: each tenant's entry and the baseline's. */
+/** The creations per tenant in one run: its own entry and those of the baseline. */
 const POSTS = ENTRIES + 1;
 const SOAK = 1;
 
@@ -47,7 +47,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-/** Where a run is when it is disturbed. */
+/** Waits for the point in a run at which it is disturbed. */
 type Moment = (run: RunningCommand) => Promise<unknown>;
 
 const MOMENTS: Readonly<Record<string, Moment>> = {
@@ -60,7 +60,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
   "the last is being written": async (run) => await writes(run, TENANTS * POSTS - 3),
 };
 
-/** Until so many writes have reached the service, which is slow. */
+/** Waits until this many writes have reached the service, which is slow. */
 async function writes(run: RunningCommand, count: number): Promise<void> {
   let seen = 0;
   await new Promise<void>((done) => {
@@ -74,7 +74,10 @@ async function writes(run: RunningCommand, count: number): Promise<void> {
   });
 }
 
-/** Until so many writes have reached the service, which leaves them and all later ones without an answer until it is released. */
+/**
+ * Waits until this many writes have reached the service. It doesn't respond to the last of them, nor to later ones,
+ * until released.
+ */
 async function heldWrites(count: number): Promise<{ release(): void }> {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let seen = 0;
@@ -95,7 +98,7 @@ async function heldWrites(count: number): Promise<{ release(): void }> {
   };
 }
 
-/** Each case adds to the baseline, and takes one away, so that there is something to do for all. */
+/** Each case adds entries to the baseline and removes one, so that every tenant has changes. */
 let round = 0;
 let baseline: readonly string[] = [];
 let added: readonly string[] = [];
@@ -107,7 +110,9 @@ async function changeBaseline(): Promise<void> {
   fleet.take();
 }
 
-/** Each entry was created once, and each of the old ones deleted once; the service refused nothing. */
+/**
+ * Asserts that each tenant matches its declarations, each new entry was created once, and no creation was sent twice.
+ */
 function expectEachOnce(): void {
   for (const name of fleet.names) {
     expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
@@ -126,7 +131,7 @@ function expectEachOnce(): void {
 async function expectSettled(): Promise<void> {
   await fleet.quiet();
   expectEachOnce();
-  // The states are true: a rollout finds nothing to do, and neither does a person's own preview.
+  // The states are correct: another rollout finds nothing to do.
   const again = await fleet.rollout();
   expect(again).toMatchObject({ code: 0 });
 }
@@ -136,7 +141,7 @@ const locksOf = (name: string): string => lockFolder(fleet, name);
 
 it("resumes after a kill during stack creation and cleans up debris", async () => {
   await changeBaseline();
-  // Where the stack is to be written there is a file, so that the CLI tries again and again, with the lock in its hands.
+  // A file takes the place of the stacks' directory, so that the CLI keeps retrying while it holds the lock.
   const first = new Promise<void>((done) => {
     atRequest = async () => {
       await mkdir(join(fleet.folder, ".state/.pulumi/stacks"), { recursive: true });
@@ -163,18 +168,19 @@ it("resumes after a kill during stack creation and cleans up debris", async () =
   expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
 
-  // Of stacks that were never made: a lock with its name; one without that is whole, and an empty one.
+  // Debris of stacks that were never created: a lock, a complete temporary file of a lock, and an empty one.
   await layLock(locksOf("t1"));
   await layLock(locksOf("t2"), { file: "a.json.18ab.tmp" });
   await writeFile(join(locksOf("t2"), "b.json.18ab.tmp"), "");
-  // Of one that is there: empty attributes of its state, and a lock whose number somebody else has by now.
+  // Debris of an existing stack: an empty attributes file, and a lock with a process ID that now belongs to another
+  // process.
   await writeFile(join(fleet.folder, STACKS, "t0.json.attrs"), "");
   await layLock(locksOf("t0"), { pid: process.pid });
   await changeBaseline();
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
   expect(fleet.names.map(locksOf).flatMap(locksIn)).toEqual([]);
-  // Nothing but the stacks is left of what it took to unlock them.
+  // Removing the locks leaves no other stacks behind.
   const stacks = readdirSync(join(fleet.folder, STACKS)).filter((name) => name.endsWith(".json"));
   expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
 });
@@ -244,9 +250,9 @@ const VICTIMS: Readonly<Record<string, RegExp>> = {
   "a provider": /cmd\/dynamic-provider/,
 };
 
-/** About so many requests a run makes. */
+/** The approximate number of requests of a run. */
 const REQUESTS = TENANTS * (POSTS + 9);
-/** Where the first tenant has begun, and there is somebody to kill. */
+/** The number of requests after which the first tenant has started, so that there are processes to kill. */
 const FIRST = 12;
 const kills = Object.keys(VICTIMS).flatMap((victim) =>
   Array.from({ length: REQUESTS - FIRST }, (_, number) => ({ victim, at: FIRST + number })),
@@ -261,7 +267,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
     let killed = "";
     atRequest = async () => {
       seen += 1;
-      // Between two tenants there is nobody else.
+      // Between two tenants, the victim doesn't exist.
       if (seen < at || killed !== "") return;
       const found = fleet.processes().find(({ command }) => VICTIMS[victim]?.test(command));
       if (found === undefined) return;
@@ -275,7 +281,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
       killed: expect.stringMatching(VICTIMS[victim] ?? ""),
     });
     const { state, counts } = await fleet.report();
-    // Whoever dies under a coordinator is begun once more by it.
+    // If another process than the coordinator is killed, the coordinator retries the tenant once.
     if (victim !== "the coordinator") {
       expect({ state, failed: counts.failed, output: run.output }).toMatchObject({
         state: "done",
@@ -332,14 +338,14 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   expect(statesIn(report)).toEqual({ t0: "done", t1: "pending", t2: "pending" });
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
 
-  // It waits longer for an answer than the test for its end.
+  // Its request timeout is longer than the test waits for its exit.
   const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
   const held = await heldWrites(8);
   goesOn.process.kill("SIGINT");
   await goesOn.said("at once");
   goesOn.process.kill("SIGINT");
   expect(await goesOn.ended).toMatchObject({ code: 2 });
-  // What was under way, and is not answered yet, was not waited for.
+  // The second Ctrl-C didn't wait for the requests in flight.
   await fleet.quiet();
   expect(await fleet.report()).toMatchObject({ state: "running", isHeld: false });
   held.release();
@@ -348,7 +354,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   await expectSettled();
 });
 
-/** As Ctrl-C in a terminal does: all processes of its group are told. */
+/** Sends SIGINT to the whole process group, as Ctrl-C in a terminal does. */
 function interrupt({ process: { pid = 0 } }: RunningCommand): void {
   process.kill(-pid, "SIGINT");
 }

@@ -8,8 +8,8 @@ import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
 import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
 
 /*
- * The marks beside the stacks after a run was killed while it wrote one: debris is removed, a lock that may have an owner stays, and a
- * command that fails leaves the journal as it was.
+ * Rollout locks after a run was killed while it wrote one: debris is removed, a lock that may have an owner stays, and
+ * a command that fails doesn't change the journal.
  */
 
 const WAVES = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
@@ -28,7 +28,7 @@ const locksOf = (id: string): string => lockFolder(fleet, id, LOCKS_PROJECT);
 const statesFolder = (): string => join(fleet.folder, ".state/.pulumi/stacks", LOCKS_PROJECT);
 const run = async (...args: string[]): Promise<EndedCommand> => await fleet.begin({}, "rollout", ...args).ended;
 
-/** Starts a rollout with one more deny, up to its gate. */
+/** Starts a rollout that adds one deny, and stops at its gate. Returns its ID. */
 let denies = 0;
 async function atGate(): Promise<string> {
   denies += 1;
@@ -39,7 +39,7 @@ async function atGate(): Promise<string> {
   return waiting.report().id;
 }
 
-/** What a killed run can leave of a mark. */
+/** The files of a rollout lock that a killed run can leave behind. */
 const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
   "a lock": async (id) => await layLock(locksOf(id)),
   "a lock without a name, cut off": async (id) => {
@@ -104,16 +104,20 @@ it("keeps another machine's lock and prints the command that unlocks it", async 
 it.each(COMMANDS)("recovers from a kill during a rollout lock: %s", async (_, args, state) => {
   const id = await killedInMark(args);
   const again = await run(...args(id));
-  // The mark is locked several times: after the last one, the command has done its work, or another one goes on with it.
+  // The rollout lock's stack is locked several times. After the last time, the command has finished its work; before,
+  // `resume` continues it.
   if (again.code !== 0) await run("resume");
   expect((await fleet.report(id)).state, again.output).toBe(state);
   const next = await run("--only-expired", "--yes");
   expect(next.code, next.output).toBe(0);
 });
 
-/** Kills a command while the CLI that it runs holds the lock of the mark; again where the CLI was faster than the kill. */
+/**
+ * Kills a command while its CLI process holds the lock on the rollout lock's stack. Tries again if the CLI was faster
+ * than the kill.
+ */
 async function killedInMark(args: (id: string) => readonly string[]): Promise<string> {
-  // Else a rollback would undo the baseline too, which no later rollout brings again without being asked.
+  // Otherwise a rollback would also undo the baseline, which later rollouts don't restore without being asked to.
   await run("resume", await atGate());
   for (let attempt = 1; attempt <= 5; attempt++) {
     const id = await atGate();
@@ -122,7 +126,7 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
     try {
       process.kill(-(killed.process.pid ?? 0), "SIGKILL");
     } catch {
-      // It has ended by itself.
+      // It has already exited.
     }
     await killed.ended;
     await fleet.quiet();

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { begun, Fleet, statesIn } from "../support/fleet";
 
 /*
- * A rollout over the native plugin, beside dynamic resources. How one is killed and taken back over the plugin is in
- * rollout-taken-back.slow.test.ts.
+ * Rollouts with the native plugin next to dynamic resources. rollout-taken-back.slow.test.ts kills and rolls back a
+ * rollout with the plugin.
  */
 
 let fleet: Fleet;
 
 const WAVES = "waves:\n  - { name: canary, match: { ring: canary }, gate: true }\n  - { name: rest }\n";
 
-/** Says of each tenant what its lists are to be made over, where anything is said. */
+/** Writes the targets file with the provider of each tenant. Undefined: none is declared. */
 async function fronts(t0: string | undefined, t1: string | undefined): Promise<void> {
   const said = (front: string | undefined): string => (front === undefined ? "" : `, front: ${front}`);
   await fleet.targets({
@@ -20,7 +20,7 @@ async function fronts(t0: string | undefined, t1: string | undefined): Promise<v
   });
 }
 
-/** What the lists of a tenant's stack were made over. */
+/** Returns the providers of the lists in a tenant's stack, as type prefixes. */
 async function madeOver(name: string): Promise<string[]> {
   const types = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).matchAll(
     /"type": ?"([^"]*):(?:AllowDenyList|VipList)"/g,
@@ -40,14 +40,14 @@ it("creates a native stack on request and enforces its plan", async () => {
   const first = await fleet.rollout("--yes");
   expect(first.code, first.output).toBe(2);
   expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending" });
-  // Since the plan, a colleague has made what it was to make.
+  // After the plan, a colleague has created the entry that the rollout was about to create.
   const values = { list: "deny", entry_type: "domain", value: "only-t1.example", comment: "a colleague's" };
   await fleet.console("t1", "POST", "/allow_deny_entries", values);
   const moved = await fleet.rollout("resume");
   expect(moved.code, moved.output).toBe(1);
   const error = moved.report().tenants.find(({ name }) => name === "t1")?.error;
-  expect(error?.code).toBe("ERR_PLAN_MOVED");
-  // Told by the list alone, and not again by what waited for it.
+  expect(error?.code).toBe("ERR_PLAN_STALE");
+  // Only the list reports the error, not the resources that depend on it.
   expect(error?.message).not.toContain("shut down");
   expect(fleet.holds("t1")).toEqual(["deny only-t1.example a colleague's"]);
 
@@ -62,7 +62,7 @@ it("creates a native stack on request and enforces its plan", async () => {
 
 it("moves only the requested dynamic stack to native, without a write", async () => {
   fleet.take();
-  // Where nothing is said, a stack stays what it is; and what is as declared costs no engine.
+  // Without a declared provider, a stack keeps its own. An unchanged tenant doesn't start an engine.
   await fronts("native", undefined);
   const moving = await fleet.rollout("--yes");
   expect(statesIn(moving.report())).toEqual({ t0: "done", t1: "unchanged" });

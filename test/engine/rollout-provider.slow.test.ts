@@ -8,16 +8,16 @@ import { built } from "../support/built";
 import { Fleet, keyVariable } from "../support/fleet";
 
 /*
- * A rollout's engine has the provider of dynamic resources in its own process, which serves one tenant after the other: what it
- * leaves in the state, and that it leaves nothing of one tenant to the next.
+ * A rollout's engine process contains the dynamic provider and serves one tenant after another. Tests the state that it
+ * writes, and that no data of one tenant is left for the next.
  */
 
 let fleet: Fleet;
 let pool: EnginePool;
-/** One whose processes have these variables too. */
+/** Creates a pool whose processes have these additional variables. */
 let poolWith: (environment: Readonly<Record<string, string>>) => EnginePool;
 let engine: Awaited<ReturnType<typeof requireEngine>>;
-/** Called at each write. */
+/** Called at each write request. */
 let atWrite: (() => void) | undefined;
 
 const STARTED = "started.txt";
@@ -32,7 +32,7 @@ beforeAll(async () => {
       },
     },
   });
-  // Each process of Node.js writes down what it is.
+  // Each Node.js process records its command line.
   const recorder = join(fleet.folder, "recorder.cjs");
   const file = JSON.stringify(join(fleet.folder, STARTED));
   await fleet.write(
@@ -57,7 +57,9 @@ beforeEach(async () => {
   fleet.take();
 });
 
-/** How many processes began: those that run the engine, and Pulumi's hosts of dynamic resources. */
+/**
+ * Returns the number of processes that have started: those that run the engine, and Pulumi's dynamic provider hosts.
+ */
 function started(): { readonly engines: number; readonly hosts: number } {
   const lines = readFileSync(join(fleet.folder, STARTED), "utf8").split("\n");
   const count = (part: string): number => lines.filter((line) => line.includes(part)).length;
@@ -92,7 +94,10 @@ async function up(
 
 const keyOf = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[keyVariable(name)] ?? "" });
 
-/** A stack's resources as the state has them, but for what the engine makes up anew or writes of each program. */
+/**
+ * Returns the resources in a stack's state, without the properties that the engine generates or that depend on the
+ * program.
+ */
 async function resourcesOf(name: string): Promise<unknown> {
   const text = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).replaceAll(name, "NAME");
   const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: { urn: string }[] } } }).checkpoint
@@ -137,7 +142,7 @@ it("keeps no key of the previous tenant", async () => {
     message: expect.stringContaining("API key of the tenant is not configured"),
   });
   expect(fleet.take()).toEqual([]);
-  // In the process that had the other's.
+  // It ran in the process that had served the other tenant.
   expect(started()).toEqual({ engines: 0, hosts: 0 });
 });
 

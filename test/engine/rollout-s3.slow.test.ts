@@ -5,12 +5,12 @@ import { baselineOf, Fleet, statesIn } from "../support/fleet";
 import { S3Server } from "../support/s3-server";
 
 /*
- * The state of the stacks is in a bucket of S3: a rollout is killed in the middle with the stacks' locks in its hands, and
- * resumed. Through the real command, the real engine and a server of S3's protocol.
+ * The stacks' state is in an S3 bucket. A rollout is killed while it holds the stacks' locks, then resumed. Uses the
+ * real command, the real engine and a server with the S3 protocol.
  */
 
 const SECRET = "a-secret-that-opens-the-bucket";
-/** No process has this number. */
+/** A process ID that can't exist. */
 const NOBODY = 2 ** 22 + 1;
 
 let bucket: S3Server;
@@ -43,7 +43,7 @@ afterAll(async () => {
 
 const LOCKS = ".pulumi/locks/organization/fleet";
 
-/** Lays down a lock as the CLI writes it. */
+/** Writes a lock in the format of the CLI. */
 async function layLock(name: string, host: string): Promise<string> {
   const object = `${LOCKS}/${name}/a.json`;
   const lock = { pid: NOBODY, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
@@ -52,7 +52,7 @@ async function layLock(name: string, host: string): Promise<string> {
 }
 
 it("resumes after a kill with S3 state and removes its locks", async () => {
-  // The first write is never answered, so that its stack is locked for sure.
+  // The first write gets no response, so that its stack is certainly locked.
   const released = Promise.withResolvers<void>();
   const firstWrite = new Promise<void>((done) => {
     atRequest = async ({ method }) => {
@@ -72,14 +72,14 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   expect(await bucket.names(`${LOCKS}/t0/`)).toHaveLength(1);
   expect(await fleet.states()).toEqual({ t0: "running", t1: "pending", t2: "pending" });
 
-  // Another prefix of the bucket holds none of the stacks: they would all be taken for new.
+  // Another prefix of the bucket contains none of the stacks, so all would be considered new.
   const elsewhere = { PULUMI_BACKEND_URL: `${bucket.backend}&prefix=other/` };
   const before = fleet.sandbox.requests.length;
   const strayed = await fleet.begin(elsewhere, "rollout", "resume").ended;
   expect(strayed).toMatchObject({ code: 1, output: expect.stringContaining("another state backend than") });
   expect(fleet.sandbox.requests).toHaveLength(before);
 
-  // Of one that was killed while it made the stack, and of one on another machine.
+  // A lock of a run that was killed while it created the stack, and one of a run on another machine.
   await layLock("t1", hostname());
   const foreign = await layLock("t2", "runner-7");
   const resumed = await fleet.rollout("resume", "--lock-wait", "1");

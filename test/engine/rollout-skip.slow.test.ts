@@ -5,7 +5,8 @@ import { Fleet, statesIn } from "../support/fleet";
 import { expectExample } from "../support/provoked";
 
 /*
- * A tenant stops a rollout at night, and somebody goes on without it. Through the real command and the real engine.
+ * A tenant stops a rollout at night, and somebody continues without it. Runs through the real command and the real
+ * engine.
  */
 
 it("continues without a skipped tenant until it is unskipped", async () => {
@@ -45,7 +46,7 @@ it("continues without a skipped tenant until it is unskipped", async () => {
   });
   for (const name of ["t0", "t2"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 
-  // To roll it back, and the next rollout: both are planned without it.
+  // The plans of a rollback and of the next rollout both leave it out.
   const back = await told("rollback");
   expect(back.code).toBe(2);
   expect(back.output).toMatch(/Skipped \(1\)\n\n {2}⊘ t1, since .*\n {2}The rollback changes nothing there\./);

@@ -4,8 +4,8 @@ import { startFaultyProxy } from "../support/faulty-proxy";
 import { begun, Fleet, settingsOf, statesIn } from "../support/fleet";
 
 /*
- * What stops a rollout, and how somebody goes on: tenants that fail, guards, gates, checks that are not well. Through the real
- * command and the real engine, each story with a fleet of its own.
+ * Reasons that stop a rollout, and how to continue: failed tenants, removal guards, gates and failed health checks.
+ * Runs through the real command and the real engine, each test with its own fleet.
  */
 
 function errors({ tenants }: RolloutReport): Record<string, unknown> {
@@ -14,16 +14,16 @@ function errors({ tenants }: RolloutReport): Record<string, unknown> {
   );
 }
 
-/** The tenants that were written to since the last look. */
+/** Returns the tenants that were written to since the last call. */
 function written(fleet: Fleet): string[] {
   const writes = fleet.take().filter(({ method }) => method !== "GET");
   return [...new Set(writes.map(({ tenant }) => tenant ?? "nobody"))].sort();
 }
 
-/** What only t3 declares beside. */
+/** The entries that t3 declares in addition to the baseline. */
 const OWN = Array.from({ length: 12 }, (_, entry) => `own${entry}.example`);
 
-/** Six tenants in two waves; one of them is reached through a proxy. */
+/** Starts six tenants in two waves, one of them behind a proxy. */
 async function startBehindProxy() {
   const fleet = await Fleet.start({
     tenants: 6,
@@ -67,7 +67,7 @@ it("writes nothing when more tenants than tolerated can't be planned", async () 
     t5: ["plan", "ERR_ROLLOUT_PLAN"],
   });
 
-  // Each wave would bear one, and the rollout as a whole does not bear two.
+  // Each wave tolerates one failure, but the rollout as a whole doesn't tolerate two.
   await fleet.targets({
     about,
     waves: `failureTolerance: 1
@@ -106,7 +106,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   await proxy.heal();
   const resumed = fleet.begin({}, "rollout", "resume");
   await resumed.seen((event) => event.kind === "tenant-started" && event.tenant === "t2");
-  // A colleague in the console, between the plan and the tenant's turn.
+  // A colleague edits in the console after the plan and before the tenant is changed.
   await fleet.console("t5", "POST", "/allow_deny_entries", {
     list: "allow",
     entry_type: "domain",
@@ -115,7 +115,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   expect(await resumed.ended).toMatchObject({ code: 1 });
   expect(begun(await resumed.ended)).toEqual(["t1", "t2", "t3", "t4", "t5"]);
   const report = (await resumed.ended).report();
-  expect(errors(report)).toEqual({ t0: ["plan", "ERR_AUTH"], t5: ["apply", "ERR_PLAN_MOVED"] });
+  expect(errors(report)).toEqual({ t0: ["plan", "ERR_AUTH"], t5: ["apply", "ERR_PLAN_STALE"] });
   expect(report.state).toBe("done");
   for (const name of ["t1", "t2", "t3", "t4"]) expect(fleet.holds(name)).toEqual(declared(name));
   expect(fleet.holds("t0")).toEqual([]);
@@ -123,7 +123,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   expect(report.advice.map(({ command }) => command)).toContain("email-security rollout tenants.yaml");
   fleet.take();
 
-  // The colleague takes it back: what is left is one tenant, and the one that was never planned.
+  // The colleague reverts the edit. One tenant is left, in addition to the one that was never planned.
   const [{ id = "" } = {}] = fleet.sandbox.allowDenyEntries("t5");
   await fleet.console("t5", "DELETE", `/allow_deny_entries/${id}`);
   fleet.take();
@@ -132,7 +132,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   expect(errors(last.report())).toEqual({ t0: ["plan", "ERR_AUTH"] });
   expect(written(fleet)).toEqual(["t5"]);
 
-  // Planned anew, with the right key; and a mailbox of another organization at another tenant.
+  // A new plan with the correct key, and another organization's mailbox at another tenant.
   await fleet.write("settings/t4.yaml", settingsOf("t4", "vips:\n  - nobody@elsewhere.example\n"));
   const again = await fleet.rollout("--yes");
   expect({ code: again.code, errors: errors(again.report()) }).toEqual({
@@ -144,7 +144,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(declared(name));
 
-  // And nothing at all is written when one tenant's guard trips.
+  // If one tenant's removal guard trips, nothing is written at all.
   await fleet.write("settings/t0.yaml", settingsOf("t0", "  - more.example\n"));
   await fleet.write("settings/t3.yaml", settingsOf("t3"));
   fleet.take();
@@ -155,7 +155,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(declared(name));
 });
 
-/** How long a service is waited for: long enough for one that answers, however busy the machine is. */
+/** The request timeout: long enough for a service that responds, even on a busy machine. */
 const LIMIT = { EMAIL_SECURITY_TIMEOUT_MS: "1000" };
 
 it("stops at its failure tolerance when an address goes silent", async () => {
@@ -178,11 +178,11 @@ it("stops at its failure tolerance when an address goes silent", async () => {
   expect(report).toMatchObject({ state: "stopped", counts: { failed: 5, pending: 1 } });
   expect(errors(report)["t0"]).toEqual(["apply", "ERR_TIMEOUT"]);
   expect(report.tenants.at(4)?.error?.message).toMatch(/^It was not asked, and nothing of it was changed/);
-  // At most: the three lists, four times each, by the engine of the first tenant; one look by the second; nothing by the others.
-  // On a busy machine one may be given up before it is sent.
+  // At most three lists with four attempts each by the first tenant's engine, one read by the second tenant, and
+  // nothing by the others. On a busy machine, a request may time out before it is sent.
   expect(proxy.requests.length - before).toBeLessThanOrEqual(3 * 4 + 1);
 
-  // The same where it is planned: at most the lists once for all, and a look for some.
+  // While planning, at most each list once in total, and one read for some tenants.
   const planned = proxy.requests.length;
   await targets(1);
   const unplanned = await fleet.begin(LIMIT, "rollout", "--yes").ended;

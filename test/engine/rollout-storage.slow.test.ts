@@ -7,8 +7,8 @@ import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
 
 /*
- * The journal's own storage fails in the middle of a rollout: another process keeps it locked, it may not grow, it is deleted, it is
- * empty. Through the real command and the real engine.
+ * The journal's storage fails in the middle of a rollout: another process keeps it locked, it can't grow, it is
+ * deleted, or it is empty. Runs through the real command and the real engine.
  */
 
 let fleet: Fleet;
@@ -46,7 +46,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-/** Done in the moment in which the service gets the first write to a tenant. */
+/** Runs an action when the service receives the first write to a tenant. */
 async function atFirstWrite(run: RunningCommand, name: string, act: () => void): Promise<void> {
   await run.seen((event) => event.kind === "tenant-started" && event.tenant === name);
   await new Promise<void>((done) => {
@@ -59,7 +59,7 @@ async function atFirstWrite(run: RunningCommand, name: string, act: () => void):
   });
 }
 
-/** Every tenant holds what is declared, and each new entry was asked for once, over all runs. */
+/** Asserts that every tenant matches its declarations, and that each new entry was sent once over all runs. */
 function expectEachOnce(): void {
   const posts = fleet.take().filter(({ method }) => method === "POST");
   const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
@@ -69,12 +69,12 @@ function expectEachOnce(): void {
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
 }
 
-/** What a person is told to do next. */
+/** Returns the arguments of the command that the output recommends. */
 function nextCommand(output: string): string[] {
   return /`email-security rollout (resume \S+)`/.exec(output)?.[1]?.split(" ") ?? [];
 }
 
-/** Keeps the journal locked, as a backup or a person's query does. */
+/** Locks the journal, as a backup or a manual query does. */
 function lock(): { release(): void } {
   const other = new DatabaseSync(journal);
   other.exec("BEGIN IMMEDIATE");
@@ -86,7 +86,7 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   const locks: { release(): void }[] = [];
   await atFirstWrite(run, "t0", () => locks.push(lock()));
   await run.said("another process keeps it locked");
-  // Whoever looks on is not kept from it.
+  // Readers aren't blocked.
   expect(await fleet.states()).toEqual({ t0: "running", t1: "pending" });
   locks.pop()?.release();
   await run.said("can be used again");
@@ -105,7 +105,7 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
 it("stops when its journal can't grow and can be resumed", async () => {
   const run = fleet.begin({}, "rollout", "--yes");
   await atFirstWrite(run, "t0", () => {
-    // What it has started already has a limit of its own.
+    // The processes that it has already started keep their own limits.
     execFileSync("prlimit", [`--pid=${run.process.pid}`, "--fsize=1"]);
   });
   const { code, output } = await run.ended;
@@ -123,9 +123,9 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   await atFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
   const { code, output } = await run.ended;
   expect(code).toBe(1);
-  expect(output).toMatch(/rollouts\.db" is gone: it, or its folder, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/);
+  expect(output).toMatch(/rollouts\.db" is gone: it, or its directory, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toMatch(
-    /If you have the journal, bring it back .* Else abandon this rollout, .* and begin a new rollout/,
+    /If you have the journal, restore it together .* Else abandon this rollout, .* and begin a new rollout/,
   );
   expect(output).not.toContain("ENOENT");
 
@@ -140,7 +140,7 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   rmSync(journal);
   const [, id = "none"] = /`email-security rollout abandon (\S+)`/.exec(output) ?? [];
   const again = /`email-security rollout (tenants\.yaml)`/.exec(output)?.[1] ?? "none";
-  // What it left beside the stacks keeps another from going past it until it is abandoned.
+  // Its rollout lock blocks other rollouts until it is abandoned.
   expect((await fleet.rollout(again, "--yes")).output).toContain("[ERR_ROLLOUT_BUSY]");
   expect(await fleet.rollout("abandon", id)).toMatchObject({ code: 0 });
   expect(await fleet.rollout(again, "--yes")).toMatchObject({ code: 0 });

@@ -6,7 +6,8 @@ import { begun, Fleet, settingsOf } from "../support/fleet";
 import { expectExample } from "../support/provoked";
 
 /*
- * A rollout that was wrong is rolled back: each tenant to what it held before it, through the real command and the real engine.
+ * A faulty rollout is rolled back, so that each tenant has its earlier entries again. Runs through the real command and
+ * the real engine.
  */
 
 let fleet: Fleet;
@@ -15,10 +16,10 @@ const OLDEST = ["evil0.example", "oldest.example"];
 const V1 = ["evil0.example", "evil1.example"];
 const BAD = "bad.example";
 
-/** What every tenant holds. */
+/** Returns the entries of every tenant. */
 const held = (): Record<string, string[]> => Object.fromEntries(fleet.names.map((name) => [name, fleet.holds(name)]));
 
-/** The settings with an allow that nobody should have, with a domain less, and with a comment that is wrong. */
+/** Writes a baseline with an allow that shouldn't exist, a missing domain and a wrong comment. */
 async function wrongBaseline(): Promise<void> {
   await fleet.write(
     "settings/baseline.yaml",
@@ -44,7 +45,7 @@ afterAll(async () => {
 
 it("restores what each tenant held before, or the files of a revision", async () => {
   const oldest = fleet.git("rev-parse", "HEAD~1");
-  // One has an entry of a colleague's that the settings know nothing of.
+  // One tenant has a colleague's entry that isn't in any settings file.
   await fleet.console("t2", "POST", "/allow_deny_entries", {
     list: "deny",
     entry_type: "domain",
@@ -62,7 +63,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   const { id, digest } = after.report();
   expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
 
-  // A colleague has mended one by hand meanwhile: that stays.
+  // A colleague has fixed one entry by hand in the meantime. The rollback keeps the fix.
   const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === BAD);
   await fleet.console("t2", "PATCH", `/allow_deny_entries/${row?.id}`, { list: "deny" });
 
@@ -85,7 +86,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
     t1: before["t1"],
     t2: [...(before["t2"] ?? []), `deny ${BAD}`].sort(),
   });
-  // The canary was changed by the rollout before, and that one is rolled back by its own name.
+  // The previous rollout changed the canary, so it must be rolled back by its own ID.
   expect(t0).toContain(`allow ${BAD}`);
   expect(await fleet.report(id)).toMatchObject({
     state: "rolled-back",
@@ -108,16 +109,16 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
   expect(fleet.holds("t0")).toEqual(before["t0"]);
   expect((await fleet.rollout("rollback", id)).output).toMatch(/rolled back by \S+ already/);
-  // Whoever says it once more does not mean the one before it too.
+  // A repeated `rollback` without an ID doesn't roll back the rollout before it.
   expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was rolled back already/);
 
-  // The settings still say it. Whoever runs them again must ask for just that.
+  // The files still declare the change. Applying it again requires the plan digest.
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 3, events: [] });
   const again = await fleet.rollout("--yes", "--only", "t1");
   expect(again).toMatchObject({ code: 3, events: [] });
   expect(again.output).toMatch(/rolled back what this plan would do again.*allow bad\.example.*\[ERR_ROLLED_BACK\]/);
-  // What `email-security explain` shows is of one that rolled back another change.
+  // The example in `email-security explain` shows one rollback, of another change.
   const asShown = again.stderr
     .replace(/\S+ and (?=\S+ rolled back what this plan)/, "")
     .replace(/(?<=would do again \()[^;]*/, "deny wrong.example");
@@ -125,11 +126,11 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(fleet.holds("t1")).toEqual(before["t1"]);
   const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
   expect(command).not.toBe(digest);
-  // Nor does it come again in the company of something new.
+  // A plan with an additional new change is refused too.
   await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
   expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(/allow bad\.example.*\[ERR_ROLLED_BACK\]/);
   fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
-  // What was said to be left to do in git, done: nothing is to be written.
+  // After the advised Git command, there is nothing left to write.
   execFileSync("sh", ["-c", own.advice.at(-1)?.command ?? "false"], {
     cwd: fleet.folder,
     env: {
@@ -147,7 +148,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   const named = await fleet.rollout("--yes", "--only", "t1", "--plan-digest", command);
   expect(named.code, named.output).toBe(0);
   expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
-  // To the files of a revision, whatever was there before it.
+  // Rolls back to the files of a revision, regardless of the earlier entries.
   const unknown = await fleet.rollout("rollback", "--to", "no-such-branch", "--yes");
   expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining("no-such-branch") });
   const older = await fleet.rollout("rollback", "--to", oldest, "--yes");
@@ -170,7 +171,8 @@ it.each(["dynamic", "native"])(
       "settings/t1.yaml",
       settingsOf("t1", `  - ${BAD}\n  - worse.example\nallow:\n  - { value: ally.example }\n`),
     );
-    // Killed with its engine, once the service has done one of three and before the state says so.
+    // Kills the command and its engine at one of three writes. The service executes the write, but the state doesn't
+    // record it.
     atRequest = ({ method, body }) => {
       if (method !== "POST" || (body as { value?: string }).value !== "ally.example") return undefined;
       for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
@@ -184,10 +186,10 @@ it.each(["dynamic", "native"])(
     expect(back.code, back.output).toBe(0);
     expect(fleet.holds("t1")).toEqual(before);
 
-    // What follows has to do with no front.
+    // The rest doesn't depend on the provider.
     if (front === "native") return;
 
-    // With more than its guard would let go, and another rollout since.
+    // The rollback removes more than the removal guard allows, and there was another rollout in the meantime.
     await fleet.write(
       "settings/t1.yaml",
       settingsOf("t1", Array.from({ length: 40 }, (_, n) => `  - many${n}.example\n`).join("")),

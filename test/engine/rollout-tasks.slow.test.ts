@@ -3,7 +3,10 @@ import type { ServiceRequest } from "../../provider/sandbox";
 import { begun, Fleet, settingsOf, statesIn, told } from "../support/fleet";
 import { writesOf } from "../support/writes-of";
 
-/* Rollouts that nobody attends, through the real command and the real engine: what has ended goes, what the console did goes. */
+/*
+ * Unattended rollouts, through the real command and the real engine: one removes expired entries, another reverts
+ * console edits.
+ */
 
 let fleet: Fleet;
 /** Called before each request to the service. */
@@ -26,7 +29,7 @@ beforeAll(async () => {
     },
   });
   const today = new Date().toISOString().slice(0, 10);
-  // t0 and t1 have an entry that ends; t2 has none. t1 is mended, the others are not.
+  // t0 and t1 have an expiring entry, t2 has none. Only t1 reverts drift.
   await fleet.write("settings/t0.yaml", settingsOf("t0", flood(today)));
   await fleet.write("settings/t1.yaml", settingsOf("t1", flood(today) + MENDED));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
@@ -37,7 +40,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-/** What was printed, without its lines. */
+/** Returns the output with line breaks collapsed. */
 const flat = ({ output }: { readonly output: string }): string => output.replace(/\s+/g, " ");
 
 const rowOf = (name: string, value: string) => fleet.sandbox.allowDenyEntries(name).find((one) => one.value === value);
@@ -49,7 +52,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   fleet.take();
   const ids = ["t0", "t1"].map((name) => rowOf(name, "flood.example")?.id);
 
-  // Killed with its engine, once the service has done the first and before the state says so.
+  // Kills the command and its engine at the first deletion. The service executes it, but the state doesn't record it.
   atRequest = ({ method }) => {
     if (method === "DELETE") for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
   };
@@ -63,7 +66,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   expect(statesIn(done.report())).toEqual({ t0: "done", t1: "done", t2: "unchanged" });
   expect(done.report()).toMatchObject({ task: "only-expired", counts: { done: 2, unchanged: 1 } });
   expect(writesOf(fleet.sandbox)).toEqual(ids.map((id) => `DELETE /allow_deny_entries/${id}`));
-  // What waits in the files and what the console did stand as they were.
+  // The pending changes in the files and the console edits are untouched.
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1").filter((one) => one !== "deny evil0.example"));
 
@@ -81,7 +84,7 @@ it("reverts console drift with --revert-drift only where the files allow it", as
     const added = { list: "deny", entry_type: "domain", value: "colleague.example" };
     await fleet.console(name, "POST", "/allow_deny_entries", added);
   }
-  // t0 says it from now on, and a change of its files waits.
+  // t0 now reverts drift too, and its files have a pending change.
   await fleet.write("settings/t0.yaml", settingsOf("t0", `${flood(PAST)}  - pending.example\nonDrift: revert\n`));
   const added = rowOf("t1", "colleague.example")?.id;
   fleet.sandbox.clearRequests();
@@ -102,7 +105,7 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   expect(fleet.holds("t2")).not.toContain("deny evil1.example");
   expect((await fleet.report(done.report().id)).task).toBe("revert-drift");
 
-  // What a person means who rolls the last rollout back is the last change of the files.
+  // `rollback` without an ID refers to the last rollout of the files, not to unattended ones.
   const back = await fleet.rollout("rollback");
   expect(back.code, back.output).toBe(2);
   const list = (await fleet.rollout("status", "--list")).stdout.trim().split("\n");

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await fleet.write("settings/t2.yaml", settingsOf("t2", flood(TODAY) + REVERTED));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 2 });
   expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
-  // A change of the files that reached the canary alone: a person stopped it at the gate.
+  // A file change reached only the canary, because a person stopped the rollout at its gate.
   await fleet.write("settings/t0.yaml", settingsOf("t0", flood(TODAY) + NEWS));
   await fleet.write("settings/t1.yaml", settingsOf("t1", flood(PAST) + NEWS));
   const waits = await fleet.rollout("--yes");

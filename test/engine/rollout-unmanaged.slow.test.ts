@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { Fleet } from "../support/fleet";
 
 /*
- * Allows that somebody added in the console, and that no file declares. Through the real command and the real engine.
+ * Allow entries that somebody added in the console and that no file declares. Runs through the real command and the
+ * real engine.
  */
 
 it("names the unmanaged allows and what to do about them", async () => {
@@ -26,8 +27,8 @@ it("names the unmanaged allows and what to do about them", async () => {
   const follow = async (command = "") => await fleet.begin({}, ...command.split(" ").slice(1)).ended;
   const status = await follow(look?.command);
   expect(status).toMatchObject({ code: 2, stdout: expect.stringContaining("added allow gmail.com") });
-  // No command: a risky allow is for a person to judge.
+  // No command is printed, because a person has to judge a risky allow.
   expect(status.stdout.replace(/\s+/g, " ")).toContain(
-    "What to do next: What nobody declares stays at 1 tenant: the mode of its list removes none of it.",
+    "What to do next: Unmanaged entries stay at 1 tenant: the mode of the list removes none of them.",
   );
 });

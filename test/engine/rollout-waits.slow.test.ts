@@ -8,8 +8,8 @@ import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
 import { expectExample } from "../support/provoked";
 
 /*
- * What a rollout waits for: a person, a wave that is well, another run of Pulumi, another rollout. One story, through the
- * real command and the real engine.
+ * Everything that a rollout waits for: a person, a healthy wave, another Pulumi run, another rollout. The tests depend
+ * on their order, and use the real command and the real engine.
  */
 
 let fleet: Fleet;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await chmod(`${fleet.folder}/check.sh`, 0o755);
 });
 
-/** Lets go of what a test keeps waiting, however it ended. */
+/** Releases delayed requests, however the test ended. */
 let release = (): void => {};
 
 afterEach(() => {
@@ -41,7 +41,7 @@ afterEach(() => {
   release();
 });
 
-/** Done when the service gets a write that is held; that and all later ones wait until they are released. */
+/** Resolves when the service receives a matching write. That write and all later ones wait until they are released. */
 async function held(isHeld: (body: { readonly value?: string }) => boolean): Promise<void> {
   const { promise: released, resolve } = Promise.withResolvers<undefined>();
   release = () => resolve(undefined);
@@ -63,20 +63,21 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   expect(told(first)).toEqual([2, ["t0"]]);
   expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
   const { id } = first.report();
-  // A journal that is there, and is not the one; one that is not there would be refused.
+  // An existing journal other than the rollout's own. A missing one would be rejected.
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
   const other = join(fleet.folder, elsewhere.EMAIL_SECURITY_DATABASE);
   await (await Journal.open(await openJournalDatabase(other))).close();
   const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
   expect(status.output).toContain(`The rollout ${id} of another journal`);
 
-  // Abandoned at the gate and begun anew by the same journal, with another tenant's file changed: it waits there again.
+  // After the rollout was abandoned at the gate, a new one in the same journal, with a change to another tenant's file,
+  // waits there again.
   expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
   const planned = await fleet.rollout();
   expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then\s+waits\s+for\s+a\s+person/);
-  expect(planned.output).toMatch(/What an earlier rollout changed in t0 was never\s+let\s+through/);
-  // What was reviewed is also how far it goes before somebody looks.
+  expect(planned.output).toMatch(/An earlier rollout's changes in t0 were never\s+let\s+through/);
+  // The reviewed plan includes the waves, so a looser one is rejected.
   const [, digest = "none"] = /--plan-digest (r2-\w+)/.exec(planned.output) ?? [];
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
   const loosened = await fleet.rollout("--yes", "--plan-digest", digest);
@@ -97,9 +98,10 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
 
   expect((await fleet.rollout("--yes")).output).toMatch(/was stopped\. The wave two is not well/);
 
-  // The command is well now, and the threats have risen.
+  // The health command succeeds now, but the number of threats has risen.
   await fleet.write("well", "");
-  // First it is asked for those since the change, then for as long a time before it too.
+  // The rollout first requests the threats since the change, then those of a period twice as long, which includes the
+  // time before.
   let asked = 0;
   atRequest = ({ path }) => {
     if (path !== "/api/v1/threats") return undefined;

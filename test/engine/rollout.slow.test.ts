@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { Fleet, statesIn, told } from "../support/fleet";
 
 /*
- * Rollouts through the real command and the real engine, where nothing goes wrong: what is changed, what is left alone,
- * and that a person with the plain CLI sees the same.
+ * Rollouts without failures, through the real command and the real engine: which tenants are changed and which are left
+ * alone, and that the plain CLI finds the same state.
  */
 
 let fleet: Fleet;
@@ -33,7 +33,7 @@ const reads = (): Record<string, string[]> => {
   );
 };
 
-/** ⌈202/200⌉ pages of the deny list, one of the allow list and of the VIPs. */
+/** The reads of one tenant: ⌈202/200⌉ pages of the deny list, one page of the allow list and one of the VIPs. */
 const LOOKED_AT = [
   "GET allow_deny_entries allow 1",
   "GET allow_deny_entries deny 1",
@@ -76,14 +76,14 @@ it("runs no engine when an engine would find nothing to do", async () => {
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 });
 
-/** The states of all stacks, as they are on the disk. */
+/** Returns the state files of all stacks. */
 async function stateTexts(): Promise<string[]> {
   return await Promise.all(
     fleet.names.map(async (name) => await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)),
   );
 }
 
-/** The resources in them, without what the engine writes of each run, and of the program that it was. */
+/** Returns the resources in the states, without what the engine records about each run and program. */
 async function settingsIn(): Promise<Resource[][]> {
   return (await stateTexts()).map((text) => {
     const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: Resource[] } } }).checkpoint.latest;

@@ -31,7 +31,7 @@ it("creates a stack and only reads in the next rollout", async () => {
   const looks = fleet
     .take()
     .map(({ method, path, query }) => `${method} ${path.split("/").at(-1)} ${query["list"]} ${query["page"]}`);
-  // ⌈202/200⌉ pages of the deny list, one of the allow list and of the VIPs.
+  // ⌈202/200⌉ pages of the deny list, one page of the allow list and one of the VIPs.
   expect(looks.sort()).toEqual([
     "GET allow_deny_entries allow 1",
     "GET allow_deny_entries deny 1",
@@ -40,7 +40,7 @@ it("creates a stack and only reads in the next rollout", async () => {
   ]);
   expect(await fleet.read(STATE)).toBe(state);
 
-  // Of what nothing else would tell: the state that was looked at is the one that the CLI prints.
+  // Not covered elsewhere: the state file that rollouts read is the same as the CLI's export.
   const exported = await fleet.pulumi("t0", "stack", "export").ended;
   const files = { backend: fleet.environment["PULUMI_BACKEND_URL"], project: "fleet", stack: "t0" };
   expect(readStateFile(files)).toEqual(JSON.parse(exported.output));

@@ -18,8 +18,10 @@ import {
 import { EmptyFolder } from "../support/packed-package";
 import { EXAMPLES, writeExamples } from "../support/schema-examples";
 
-/* The examples that registries show: each is checked by what would run it. Those in Java are compiled
- * with the program of languages.ts. For .NET there is no toolchain in the registries. */
+/*
+ * The examples that registries show, each checked by its own toolchain. languages.ts compiles those in Java along with
+ * its program. No registry has a .NET toolchain.
+ */
 
 const run = promisify(execFile);
 let folder: EmptyFolder;
@@ -83,7 +85,7 @@ it.skipIf(noGo)(`compile in Go${noGo ? ` (skipped: ${noGo})` : ""}`, async () =>
   for (const file of ["go.mod", "go.sum"]) await cp(resolve("examples/native-go", file), join(project, file));
   const { modulePath } = schema.language.go;
   await check("go", ["mod", "edit", "-replace", `${modulePath}=${resolve("sdk/go")}`], project, GO_BUILD);
-  // Compiles them, and links none.
+  // Compiles without linking.
   await check("go", ["list", "-export", "./..."], project, GO_BUILD);
 });
 
@@ -126,7 +128,7 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
   expect([...new Set(made.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());
 });
 
-/** Writes the program of each resource into a folder of the language, and answers that. */
+/** Writes each resource's example to a directory for the language. Returns the directory. */
 async function written(language: string, fileOf: (name: string) => string): Promise<string> {
   const project = join(folder.path, language);
   await writeExamples(language, project, fileOf);
@@ -137,7 +139,7 @@ function files(ending: string): string[] {
   return EXAMPLES.map(({ name }) => `${name}${ending}`);
 }
 
-/** Runs a command to its end, and answers what it printed; what it found stands in the error. */
+/** Runs a command to completion and returns its output. The error contains its findings. */
 async function check(
   command: string,
   args: readonly string[],

@@ -62,7 +62,7 @@ it.skipIf(missing)(
   },
 );
 
-/** The files of a folder by their path, without what using an SDK leaves there. */
+/** Returns the text files of a directory by path, without what using an SDK leaves behind. */
 async function textsUnder(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries

@@ -4,7 +4,7 @@ import { canary, program, watched } from "./secrets";
 it("exposes a key only when secrets are requested", async () => {
   await using run = await watched({ PLAIN_KEY: canary.key });
   const { project } = run;
-  // What dynamic resources are given, the engine keeps as it is.
+  // The engine stores the inputs of dynamic resources as they are, so a plaintext key is rejected.
   await project.succeed("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
   const refused = await project.run("up", "--yes", "--skip-preview");
   expect(refused.code).not.toBe(0);
@@ -26,7 +26,7 @@ it("exposes a key only when secrets are requested", async () => {
     await project.write(text);
     shown[`up of ${name}`] = await project.up("--diff");
     shown[`export of ${name}`] = (await project.state()).text;
-    // Decrypted, it stands where Pulumi keeps the configuration of a provider, and nowhere else.
+    // Decrypted, the key is only where Pulumi stores a provider's configuration.
     const state = JSON.parse(await project.succeed("stack", "export", "--show-secrets"));
     const holders = state.deployment.resources.filter(
       (resource: unknown) => canary.find("", JSON.stringify(resource)).length > 0,

@@ -10,7 +10,7 @@ it("keeps a key from the environment out of every output and file", async () => 
     shown[args.join(" ")] = output;
     return code;
   };
-  // All that Pulumi can be made to say.
+  // Pulumi's most verbose output.
   expect(await note("up", "--yes", "--skip-preview", "--logtostderr", "-v=9")).toBe(0);
   expect(sandbox.allowDenyEntries("acme").map((entry) => entry.value)).toContain("worse.example");
   await project.write(program().replace("evil.example", FAILS).replace("INC-7", "INC-8"));
@@ -20,7 +20,7 @@ it("keeps a key from the environment out of every output and file", async () => 
 
   const findings = Object.entries(shown).flatMap(([command, output]) => canary.find(command, output));
   expect(findings).toEqual([]);
-  // The state with its history and backups, what the CLI writes for itself, and the project's own files.
+  // The state with its history and backups, the CLI's own files, and those of the project.
   expect(await canary.findInFolder(project.folder)).toEqual([]);
   expect(await canary.findInFolder(run.folder)).toEqual([]);
   const told = await Promise.all(

@@ -6,7 +6,7 @@ import { EmptyFolder } from "../support/packed-package";
 import { sandboxWithKey } from "../support/sandbox-with-key";
 
 export const canary = new Canary();
-/** The value of an entry that is answered with the key. */
+/** The value of the entry for which the service responds with the key. */
 export const FAILS = "refused.example";
 
 export function program(instance = ""): string {
@@ -21,13 +21,13 @@ export function program(instance = ""): string {
   `;
 }
 
-/** Folders for all that a run leaves behind, and a project whose processes leave it there. */
+/** Creates directories for everything that a run leaves behind, and a project whose processes write there. */
 export async function watched(environment: Record<string, string>) {
   const folder = await EmptyFolder.create();
   const at = (name: string) => join(folder.path, name);
   for (const name of ["cache", "temporary", "service"]) await mkdir(at(name));
   const sandbox = await sandboxWithKey(at("service"), canary.key, {
-    // A service that tells everybody what it was sent.
+    // A service that leaks the key it received.
     intercept: ({ path, body }) =>
       path.endsWith("allow_deny_entries") && JSON.stringify(body ?? "").includes(FAILS)
         ? { status: 400, body: { error: `refused, sent with ${canary.key}`, key: canary.key } }

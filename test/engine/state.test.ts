@@ -15,7 +15,7 @@ const program = `
   new VipEmployee("chief-of-payroll", { email: "Yuki.Sato@acme.example", comment: "Signs payments over 10k" });
 `;
 
-/** Bytes of a resource as the file backend stores it, without the engine's own stack trace. */
+/** Returns the size of a resource in the file backend, in bytes, without the engine's own stack trace. */
 function sizeOf(resource: StackResource): number {
   const { stackTrace: _stackTrace, ...rest } = resource;
   return Buffer.byteLength(JSON.stringify(rest));
@@ -26,7 +26,7 @@ it("keeps a resource's state within 1,300 bytes", async () => {
   await using project = await EngineProject.create({
     program,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
-    // Names of the length that people give.
+    // Names of realistic length.
     files: { "Pulumi.yaml": "name: email-security\nruntime: nodejs\n" },
     stack: "production",
   });
@@ -37,7 +37,7 @@ it("keeps a resource's state within 1,300 bytes", async () => {
     expect(sizeOf(resource), resource.type).toBeLessThanOrEqual(1_300);
     expect(Buffer.byteLength(String(resource.inputs?.["__provider"]))).toBeLessThanOrEqual(250);
     expect(resource.inputs?.["__provider"]).toBe(resource.outputs?.["__provider"]);
-    // Its place in the program, and nothing of what runs the program.
+    // Contains the position in the program, and none of the code that runs the program.
     expect(resource.stackTrace).toEqual([
       { sourcePosition: expect.stringMatching(/^project:\/\/\/index\.ts#\d+,\d+$/) },
     ]);

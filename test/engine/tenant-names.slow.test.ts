@@ -8,14 +8,14 @@ import { Fleet, keyVariable } from "../support/fleet";
 import { typed } from "../support/stack-locks";
 import { chiefOf } from "../support/two-tenants";
 
-/* Names that mean something else after an edit of `tenants.yaml`: another tenant's, and the project's. */
+/* Names whose meaning an edit changes: a tenant name that now belongs to another tenant, and the project's name. */
 
 const CLONES = [
   { about: "in the same clone", forgets: [] },
   { about: "in a clone without the journal", forgets: [".email-security"] },
 ];
 
-/** A fleet whose first tenant allows a partner, by a rollout. */
+/** Starts a fleet in which a rollout has added an allow to the first tenant. The files no longer declare it. */
 async function withPartner(): Promise<{ readonly fleet: Fleet; readonly settings: string }> {
   const fleet = await Fleet.start({ tenants: 2, entries: 2 });
   const settings = await fleet.read("settings/t0.yaml");
@@ -49,7 +49,10 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
   expect(own.code, own.output).toBe(0);
 });
 
-/** Refuses a rollout without a write, where some files of the clone are gone; returns its output in one line. */
+/**
+ * Deletes some files of the clone, and asserts that a rollout is refused without a write. Returns its output as one
+ * line.
+ */
 async function refusedRollout(fleet: Fleet, forgets: readonly string[]): Promise<string> {
   for (const path of forgets) await rm(join(fleet.folder, path), { recursive: true });
   fleet.take();
@@ -103,7 +106,7 @@ it("prints a command that forgets a removed tenant's stack from anywhere", async
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   const first = await fleet.rollout("--yes");
   expect(first.code, first.output).toBe(0);
-  // The state backend stands in the project alone, relative to it.
+  // The state backend is only in the project file, as a relative path.
   await fleet.write("Pulumi.yaml", "name: fleet\nruntime: nodejs\nbackend: { url: file://./.state }\n");
   const removed = await fleet.begin({ PULUMI_BACKEND_URL: undefined }, "tenant", "remove", "t0").ended;
   expect(removed.code, removed.output).toBe(0);

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { Fleet, keyVariable } from "../support/fleet";
 import { layLock, lockFolder, locksIn, NOBODY, typed } from "../support/stack-locks";
 
-/* A tenant that goes: with its stack, or with what that has declared at the service as well. */
+/* Removing a tenant: with its stack, or also with everything that the stack declared at the service. */
 
 it("destroys only what the stack declared and continues after an interruption", async () => {
   await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
@@ -20,7 +20,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   const files = await fleet.read("tenants.yaml");
   fleet.take();
 
-  // It is told, and nothing is done.
+  // Without `--yes`, the plan is printed and nothing is done.
   const told = await remove("t0", "--destroy");
   expect(told.code, told.output).toBe(2);
   expect(told.stdout).toContain("-3 remove");
@@ -29,7 +29,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   expect(await fleet.read("tenants.yaml")).toBe(files);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
-  // Neither is it where there is no stack, such as in another state backend.
+  // Nothing is done either if there is no stack, for example in another state backend.
   const unknown = await remove("t2", "--destroy");
   expect([unknown.code, unknown.stdout]).toEqual([2, expect.stringContaining("There is no stack t2")]);
   expect(await fleet.read("tenants.yaml")).toBe(files);
@@ -41,14 +41,14 @@ it("destroys only what the stack declared and continues after an interruption", 
   expect(existsSync(join(fleet.folder, "settings/t0.yaml"))).toBe(false);
   expect(done.output).not.toContain(fleet.environment[keyVariable("t0")]);
 
-  // The files came back, as by a kill before they were written: nothing is left to do but them.
+  // The files are restored, as after a kill before they were written. The second run only has to update them again.
   fleet.git("checkout", "--quiet", "--", "tenants.yaml", "settings/t0.yaml");
   const again = await remove("t0", "--destroy", "--yes", "t0");
   expect(again.stdout).toContain("There is no stack t0");
   expect(again.code, again.output).toBe(0);
   expect(await fleet.read("tenants.yaml")).toBe(files.replace("  t0: {}\n", ""));
 
-  // What the settings protect is not removed; the stack alone goes all the same.
+  // Protected entries can't be removed, but the stack alone can.
   const settings = await fleet.read("settings/t1.yaml");
   await fleet.write("settings/t1.yaml", `${settings}lists: { entries: { protect: [evil0.example] } }\n`);
   const refused = await remove("t1", "--destroy", "--yes", "t1");
@@ -57,7 +57,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   expect(forgot.code, forgot.output).toBe(0);
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
   expect((await fleet.pulumi("t1", "stack", "export").ended).output).toContain("no stack named");
-  // Git does not have it as it is.
+  // Git doesn't have this version of the file.
   expect(forgot.stdout).toContain("settings/t1.yaml stays");
 });
 
@@ -81,7 +81,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   }
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
-  // It has done with t0. There, a run of this was killed while it held the stack.
+  // The rollout is done with t0, but a removal of t0 was killed while it held the stack's lock.
   const locks = lockFolder(fleet, "t0");
   await layLock(locks, { host: "runner-7", pid: 1 });
   const held = await destroy();
@@ -102,7 +102,7 @@ it("keeps a skip until its stack is removed", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
   await fleet.write("settings/t1.yaml", "version: 1\ninclude: [baseline.yaml]\nallow: [partner.example]\n");
   await fleet.commitAll("All tenants");
-  // Sentences are wrapped.
+  // Unwraps long sentences.
   const run = async (...args: string[]) => {
     const ended = await fleet.begin({}, ...args).ended;
     return { ...ended, stdout: ended.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
@@ -129,14 +129,15 @@ it("keeps a skip until its stack is removed", async () => {
     "Next: email-security rollout unskip t1",
     "Then: email-security rollout tenants.yaml --only t1",
   ]);
-  // The commands work as they are printed.
+  // The commands work exactly as printed.
   for (const command of commands) {
     const [, ...args] = command.replace(/^\w+: /, "").split(" ");
     const ended = await run(...args, ...(args.includes("unskip") ? [] : ["--yes"]));
     expect(ended.code, ended.output).toBe(0);
   }
 
-  // Ended after the removal, the skip advises no rollout of a tenant that the file doesn't have.
+  // If the skip ends after the removal, the output doesn't recommend a rollout of a tenant that is no longer in the
+  // file.
   fleet.git("add", "--all");
   fleet.git("commit", "--quiet", "--message", "Again");
   expect(await run("rollout", "skip", "t1", "--reason", "leaves")).toMatchObject({ code: 0 });

@@ -58,7 +58,7 @@ it("keeps the stack of a tenant renamed by `tenant rename`", async () => {
   await fleet.write("settings/t0.yaml", "version: 1\ninclude: [baseline.yaml]\n");
   const removed = await fleet.begin({}, "tenant", "remove", "t1").ended;
   expect(removed.code, removed.output).toBe(0);
-  // The stack of t1 declared the same baseline as t2, which comes now.
+  // The stack of t1 declared the same baseline as t2, which is new now.
   const next = await fleet.rollout("--yes");
   expect(next.code, next.output).toBe(0);
   expect(fleet.holds("t0")).toEqual(["deny evil0.example", "deny evil1.example"]);
@@ -85,7 +85,7 @@ it("refuses a second key of another tenant before the first write", async () => 
   }
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
-  // With its own key it goes on.
+  // With the correct key, the rollout continues.
   const own = await fleet.rollout("--yes");
   expect(own.code, own.output).toBe(0);
 });

@@ -5,9 +5,9 @@ import { click } from "../support/console";
 import { writesOf } from "../support/writes-of";
 import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
 
-/* Settings that were applied once, and what comes after: one project, whose story goes on from test to test. */
+/* Everything that follows a first apply. The tests share one project and depend on their order. */
 
-/** A service that holds one entry of a value only, whatever its scope, while this is true. */
+/** While true, the service accepts only one entry per value, regardless of its scope. */
 let holdsOneOfAValue = false;
 
 function refusal({ method, body }: { readonly method: string; readonly body?: unknown }) {
@@ -33,12 +33,12 @@ it("enforces a reviewed plan against changed files", async () => {
   await its.declare(reviewed);
   await its.plan("--output", "plan.json");
   its.sandbox.clearRequests();
-  // With other files than were reviewed, nothing is registered.
+  // If the files differ from the reviewed ones, no resource is registered.
   await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2028"));
   const others = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
   expect(others.output).toContain("does not declare what was reviewed");
   expect(others.code).not.toBe(0);
-  // And on what only the files say: a reviewed end, a policy.
+  // The same for changes that only the files contain: a reviewed expiry date, a policy.
   for (const other of [
     reviewed.replace("expires: never", "expires: 2999-12-31"),
     `${reviewed}policy: { maxDays: 90000 }\n`,
@@ -93,13 +93,13 @@ it("shows, adopts and reverts console drift", async () => {
   const drift = await its.cli("drift", "settings/acme.yaml", "--revert");
   expect(drift.code).toBe(2);
   expect(drift.output).toMatch(/deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/);
-  // What it shows is run as a person would.
+  // Runs the printed commands as a person would.
   const commands = drift.stdout.slice(drift.stdout.indexOf("service()"));
   await promisify(execFile)("bash", ["-euc", commands], { env: its.project.environment });
   expect(its.held().some((line) => line.includes("clicked.example"))).toBe(false);
   await clicked();
   const adopted = await its.cli("drift", "settings/acme.yaml", "--adopt", "added");
-  // What was changed is left to the next run.
+  // The changed entry is left to the next run.
   expect(adopted.code).toBe(2);
   const plan = await its.plan("--format", "json");
   const { changes, unmanaged } = JSON.parse(plan.stdout) as {
@@ -108,7 +108,7 @@ it("shows, adopts and reverts console drift", async () => {
   };
   expect(changes.map(({ key }) => key)).toEqual(["partner.example"]);
   expect(unmanaged).toEqual([]);
-  // By the stack's state it is known whose change that is; adopted, the next plan has nothing to say of it.
+  // The stack's state shows that the change was made in the console. Once it is adopted, the next plan has no changes.
   const all = await its.cli("drift", "settings/acme.yaml", "--stack", "dev", "--adopt", "changed,removed");
   expect([all.code, all.output]).toEqual([0, expect.stringContaining("+    comment: do not touch\n")]);
   expect((await its.plan()).code).toBe(0);
@@ -161,7 +161,7 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
     line: 6,
   });
   expect(code).toBe(2);
-  // A single resource is held to a reviewed plan like a list: this one was made before it was written.
+  // The plan is enforced for single resources too. This resource isn't in the plan, so it must not be created.
   await its.declare(SETTINGS.replace("Contract 2026-114", "do not touch"));
   await its.plan("--output", "plan.json");
   its.sandbox.clearRequests();

@@ -4,8 +4,8 @@ import { writesOf } from "../support/writes-of";
 import { SETTINGS, SettingsProject } from "./tenant-settings";
 
 /*
- * Settings files from the pull request to the tenant, through the real engine: one project, whose story goes on from
- * test to test.
+ * Settings files from the pull request to the tenant, through the real engine. The tests share one project and depend
+ * on their order.
  */
 
 let its: SettingsProject;
@@ -48,7 +48,7 @@ it("rejects a stale plan, names the change and writes nothing", async () => {
   expect(refused.output).toContain(
     'allow partner.example: was allow: "Contract 2026-114" at the review, is allow: "do not touch" now',
   );
-  // `pulumi up` by itself is held to the plan just so.
+  // `pulumi up` by itself enforces the plan in the same way.
   const up = await its.project.runWith(
     { EMAIL_SECURITY_PLAN: "plan.json" },
     "up",
@@ -56,7 +56,7 @@ it("rejects a stale plan, names the change and writes nothing", async () => {
     "--skip-preview",
     "--refresh",
   );
-  expect(up.output).toContain("ERR_PLAN_MOVED");
+  expect(up.output).toContain("ERR_PLAN_STALE");
   expect(up.output).toContain('was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now');
   expect(up.code).not.toBe(0);
   expect(writesOf(its.sandbox)).toEqual([]);

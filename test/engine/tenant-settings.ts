@@ -17,7 +17,7 @@ deny:
   - noisy.example
 `;
 
-/** A VIP and an allow: what the tenant's own file declares. */
+/** The VIP and the allow entry that the tenant's own file declares. */
 export const OWN = `vips:
   - email: lena.hartmann@acme.example
     comment: Releases payments
@@ -33,10 +33,10 @@ remove:
   deny: [noisy.example]
 ${OWN}`;
 
-/** A project with settings files, the tenant that they are for, and the command by which both come together. */
+/** A project with settings files, its tenant, and the command to apply the files. */
 export class SettingsProject implements AsyncDisposable {
   readonly sandbox: Sandbox;
-  /** Between all that asks and the service. */
+  /** The proxy between all clients and the service. */
   readonly proxy: FaultyProxy;
   readonly project: EngineProject;
   readonly cli: CommandLine;
@@ -64,22 +64,22 @@ export class SettingsProject implements AsyncDisposable {
     return made;
   }
 
-  /** Replaces the tenant's file. */
+  /** Replaces the tenant's settings file. */
   async declare(settings: string): Promise<void> {
     await this.project.writeFile("settings/acme.yaml", settings);
   }
 
-  /** Plans the tenant's file for its stack. */
+  /** Plans the tenant's settings file for its stack. */
   async plan(...more: string[]): Promise<CommandRun> {
     return await this.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", ...more);
   }
 
-  /** Applies it there, without asking. */
+  /** Applies the file to the stack, without a prompt. */
   async apply(...more: string[]): Promise<CommandRun> {
     return await this.cli("apply", "settings/acme.yaml", "--stack", "dev", "--yes", ...more);
   }
 
-  /** What the tenant holds that it has not detected by itself. */
+  /** Returns the entries and VIPs of the tenant, except automatically detected VIPs. */
   held(): string[] {
     const entries = this.sandbox.allowDenyEntries("acme");
     const vips = this.sandbox.vips("acme").filter(({ source }) => source === "manual");

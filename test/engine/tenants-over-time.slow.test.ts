@@ -4,8 +4,8 @@ import { CompanyFleet, type NamedTenant, type NamedTenants, SERVICES } from "../
 import { sized, stories, timeLimit } from "../support/scale";
 
 /*
- * The set of tenants changes by hand, in two clones, between all that a rollout goes through. What stays true then stands at
- * {@link CompanyFleet}.
+ * The set of tenants is edited by hand, in two clones, between the steps of rollouts. {@link CompanyFleet} documents
+ * and checks the invariants.
  */
 
 const STORIES = stories("tenants-over-time", { numRuns: 1, seed: 20_260_101 });
@@ -18,7 +18,7 @@ const allow = fc.constantFrom("partner.example", "supplier.example");
 
 type Change = (tenants: Map<string, NamedTenant>) => void;
 
-/** What a person does to `tenants.yaml`, as far as it applies. */
+/** An edit of `tenants.yaml`, if it applies. */
 const change = fc.oneof(
   fc.tuple(name, service, allow).map(
     ([one, key, value]): Change =>
@@ -114,13 +114,13 @@ const command = runOf(
   ),
 );
 
-/** The tenant of the service that a name means where nobody mixed up keys. */
+/** The service's tenant that each name refers to when no keys are mixed up. */
 const OWN: Readonly<Record<(typeof NAMES)[number], string>> = { acme: "t0", globex: "t1", initech: "t2" };
 
 const tenantsAllowing = (value: string, names: readonly (typeof NAMES)[number][]): NamedTenants =>
   new Map(names.map((one) => [one, { service: OWN[one], allow: value }]));
 
-/** Keys that are mixed up among tenants that a rollout knows, or put right again. */
+/** Swaps keys between tenants that a rollout knows, or restores them. */
 const mixUp = fc.oneof(
   fc.tuple(name, name).map(
     ([one, other]): Change =>
@@ -190,7 +190,7 @@ it.each(FLEETS)(
     const story = fc.array(round, { minLength: STEPS, maxLength: STEPS });
     const property = fc.asyncProperty(fc.noBias(story), async (rounds) => {
       await using company = await CompanyFleet.start(hasPeople);
-      // The second rollout changes each tenant again, so that the first one may be pruned.
+      // The second rollout changes each tenant again, so that the first rollout can be pruned.
       for (const value of ["supplier.example", "partner.example"]) {
         await company.edit(0, tenantsAllowing(value, names), true);
         await company.rollout(0);
@@ -205,7 +205,7 @@ it.each(FLEETS)(
       }
       await company.status(0);
     });
-    // To find a shorter story would take hours here.
+    // Shrinking the story would take hours here.
     const { seed, counterexamplePath, errorInstance } = await fc.check(property, {
       ...STORIES,
       endOnFailure: true,

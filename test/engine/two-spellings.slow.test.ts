@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { EngineProject } from "../support/engine-project";
 import { LiteralService } from "../support/literal-service";
 
-/** A program with an allow of each value, all with the same arguments. */
+/** Returns a program with one allow entry per value, otherwise with the same arguments. */
 function program(values: readonly string[]): string {
   const lines = values.map(
     (value, at) =>
@@ -24,7 +24,7 @@ it.each([
   await project.up();
   expect(service.entries).toHaveLength(1);
 
-  // The names of the resources stay, so that the first one goes.
+  // The other resources keep their names, so that only the first is removed.
   await project.write(program(values).replace(/^new .*"entry-0".*$/m, ""));
   expect(await project.up()).toContain("stays: the program declares it");
   expect(service.entries).toHaveLength(1);

@@ -5,15 +5,15 @@ import { type EndedCommand, Fleet, type FleetOptions } from "../support/fleet";
 import { clickedEntry, tenantWith } from "../support/scenario-tenant";
 
 /*
- * Keys of tenants that no rollout read, where the tenants share a baseline and have no VIPs; keys that are wrong where the journal isn't at
- * hand; and journals that remember what a wrong key opened.
+ * Keys of tenants that no rollout has read, where the tenants share a baseline and have no VIPs; wrong keys without
+ * access to the journal; and journals that recorded the tenant of a wrong key.
  */
 
 const GATED = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n";
 const HELD = ["evil0.example", "evil1.example"].map((value) => clickedEntry("deny", value));
 const STRANGER = tenantWith("stranger", [...HELD, clickedEntry("allow", "theirs.example")]);
 
-/** Three tenants that declare the baseline alone, and one of the service that no file names. */
+/** Starts three tenants that only declare the baseline. Another tenant of the service isn't in any file. */
 async function startFleet(options: Partial<FleetOptions> = {}): Promise<Fleet> {
   const fleet = await Fleet.start({ tenants: 3, entries: 2, others: [STRANGER], ...options });
   for (const name of fleet.names) await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
@@ -30,7 +30,7 @@ const unfold = (text: string): string => text.replaceAll(/\n {2}(?=\S)/g, " ");
 const writesOf = (fleet: Fleet): string[] =>
   fleet.take().flatMap(({ method, path, tenant }) => (method === "GET" ? [] : [`${tenant} ${method} ${path}`]));
 
-/** The standing of each tenant in `fleet status`. */
+/** Returns the state of each tenant in `fleet status`. */
 async function standings(fleet: Fleet, keys: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
   const { stdout, output } = await run(fleet, keys, "fleet", "status", "--format", "json");
   expect(stdout, output).toMatch(/^\{/);
@@ -95,7 +95,7 @@ describe("key of a tenant that no rollout read", () => {
   });
 
   it("is accepted with the variable that the message prints", async () => {
-    // What the case before rolled back can't be planned again.
+    // A value that the previous case rolled back can't be planned again.
     await fleet.baseline(["evil0.example", "evil1.example", "accepted.example"]);
     const refused = await run(fleet, wrong, "rollout", "--yes");
     const [, variable = "", value = ""] = /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(refused.output) ?? [];
@@ -220,7 +220,7 @@ it("recognizes the right tenant after a rollout to a wrong one", async () => {
   await using fleet = await startFleet({ others: [blank], scenario: () => ({ entries: HELD }) });
   await fleet.baseline(["evil0.example", "evil1.example", "more.example"]);
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
-  // Nothing tells an empty tenant from one that was emptied.
+  // An empty tenant can't be distinguished from one that was emptied.
   const mistaken = await run(fleet, { T1_KEY: fleet.keyOf("blank") }, "rollout", "--yes");
   expect(mistaken.code, mistaken.output).toBe(0);
   expect(await standings(fleet)).toEqual(IN_STEP);

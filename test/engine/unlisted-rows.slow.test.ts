@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { LiteralService } from "../support/literal-service";
 
-/* Each run begins before the service's lists show what the last one created. Through the real engine. */
+/* Each run starts before the service's lists show the rows that the last run created. Runs through the real engine. */
 
 it.each([
   ["dynamic", "pulumi-email-security", ""],

@@ -9,7 +9,8 @@ import type { EngineProject } from "../support/engine-project";
 import { COMMENT, FRONTS, KeptRelease, keptReleases, leaveAll } from "../support/kept-release";
 
 /*
- * A user who upgrades. What each release leaves behind is kept in test/fixtures/releases, for all later ones to go on with.
+ * Upgrades from earlier releases. The state that each release leaves behind is stored in test/fixtures/releases, and
+ * all later releases continue from it.
  */
 
 it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("stores what this release leaves behind", async () => {
@@ -26,12 +27,12 @@ describe.each(keptReleases())("data from release %s", (release) => {
     await project.succeed("stack", "select", "dev");
     const before = await heldInState(project);
 
-    // Of a Provider the engine tells that its plugin has another version; of what the service holds, nothing changes.
+    // The engine only reports the plugin's new version for the Provider. No other resource changes.
     const previewed = await project.succeed("preview", "--json");
     const { steps } = JSON.parse(previewed.slice(previewed.indexOf("{"))) as { steps: Step[] };
     const changes = steps.filter(({ op }) => op !== "same");
     expect(changes.filter(({ urn }) => !urn.includes("::pulumi:providers:email-security::"))).toEqual([]);
-    // Where the plugin comes from and which version it has is the engine's own.
+    // The engine itself determines the plugin's source and version.
     const own = { version: "", __internal: {} };
     for (const { op, oldState, newState } of changes) {
       expect({ op, inputs: { ...oldState?.inputs, ...own } }).toEqual({
@@ -63,13 +64,13 @@ describe.each(keptReleases())("data from release %s", (release) => {
     const newest = async (): Promise<RolloutReport> =>
       JSON.parse((await command("rollout", "status", "--format", "json")).stdout) as RolloutReport;
 
-    // What is declared is there, and the plan says so.
+    // The tenant matches the declarations, and the plan says so.
     const t0 = await world.repository("t0");
     const nothing = await t0.command("plan", "settings/t0.yaml", "--stack", "t0");
     ended(0, nothing);
     expect(nothing.output).toContain("+0 add  ~0 change  -0 remove  5 as declared");
 
-    // The journal knows the rollout that waits at its gate, and it is gone on with.
+    // The journal contains the rollout that waits at its gate, and `resume` continues it.
     const waiting = await newest();
     expect(waiting).toMatchObject({ state: "waiting", counts: { done: 1, pending: 1 } });
     ended(0, await command("rollout", "resume"));
@@ -81,14 +82,14 @@ describe.each(keptReleases())("data from release %s", (release) => {
     ended(0, await command("rollout", "--yes"));
     expect(writesOf(sandbox)).toEqual([]);
 
-    // The plan that was reviewed is applied.
+    // The reviewed plan can be applied.
     expect(heldBy(sandbox, "solo")).not.toContain("deny reviewed.example");
     ended(0, await command("apply", "settings/solo.yaml", "--stack", "solo", "--plan", "plan.json", "--yes"));
     expect(heldBy(sandbox, "solo")).toContain("deny reviewed.example");
   });
 });
 
-/** Of a preview. */
+/** A step of a preview. */
 interface Step {
   readonly op: string;
   readonly urn: string;
@@ -100,7 +101,10 @@ function ended(code: number, run: CommandRun): void {
   expect(run.code, run.output).toBe(code);
 }
 
-/** What the stack's state says of our resources, but for whose mailboxes the tenant has, which a refresh tells to all. */
+/**
+ * Returns our resources in the stack's state, without `people` (the mailboxes' identity), which a refresh adds to all
+ * of them.
+ */
 async function heldInState(project: EngineProject) {
   const { resources } = await project.state();
   return resources.map(({ urn, id, inputs, outputs: { people: _, ...outputs } = {} }) => {
@@ -108,14 +112,14 @@ async function heldInState(project: EngineProject) {
   });
 }
 
-/** All writes since the last call. */
+/** Returns the writes since the last call. */
 function writesOf(sandbox: Sandbox): string[] {
   const writes = sandbox.requests.filter(({ method }) => method !== "GET");
   sandbox.clearRequests();
   return writes.map(({ method, path }) => `${method} ${path}`);
 }
 
-/** All that a tenant holds. */
+/** Returns all entries and VIPs of a tenant. */
 function heldBy(sandbox: Sandbox, tenant: string): string[] {
   const entries = sandbox.allowDenyEntries(tenant).map(({ list, value }) => `${list} ${value}`);
   return [...entries, ...sandbox.vips(tenant).map(({ email }) => email)].sort();

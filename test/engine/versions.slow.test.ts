@@ -5,7 +5,7 @@ import { sharedPackage } from "../support/packed-package";
 import { matrix } from "../support/scale";
 import { FRONTS, type Front, Installation } from "./versions";
 
-/** Those that the page says to have been measured, the oldest first. */
+/** The versions that the docs list as tested, oldest first. */
 const MEASURED = [...readFileSync("docs/reference/versions.md", "utf8").matchAll(/^\| (\d+\.\d+\.\d+) \| works/gm)].map(
   ([, version = ""]) => version,
 );
@@ -18,8 +18,8 @@ interface Case {
 const all = MEASURED.map((sdk): Case => ({ sdk, fronts: FRONTS }));
 
 /**
- * The oldest, over the front that rests more on the SDK. Over the plugin native-package.slow.test.ts has the oldest, and the newest
- * is what all other tests have.
+ * The oldest version with the dynamic provider, which depends more on the SDK. native-package.slow.test.ts covers the
+ * oldest version with the plugin, and all other tests use the newest.
  */
 const sample: readonly Case[] = [{ sdk: MEASURED[0] ?? "", fronts: ["dynamic"] }];
 

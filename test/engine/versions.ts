@@ -10,8 +10,8 @@ import { EmptyFolder, install, PACKAGE, type PackedPackage } from "../support/pa
 import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
 
 /*
- * The packed package beside a version of `@pulumi/pulumi`, as a user installs both: the whole life of a stack over both fronts, a
- * rollout, and the types. A list of 30 entries, of which three change.
+ * The packed package with a version of `@pulumi/pulumi`, installed as by a user: the lifecycle of a stack with both
+ * providers (a list of 30 entries, of which three change), a rollout, and the types.
  */
 
 const MODULES = { dynamic: PACKAGE, native: `${PACKAGE}/native` } as const;
@@ -19,7 +19,7 @@ export type Front = keyof typeof MODULES;
 
 export const FRONTS: readonly Front[] = ["dynamic", "native"];
 
-/** The internals of the SDK that this package uses, and what {@link Installation.hideInternals} calls them. */
+/** The SDK's internals that this package uses, and their names after {@link Installation.hideInternals}. */
 const HIDDEN = [
   ["proto", "messages"],
   ["version.js", "hidden-version.js"],
@@ -47,7 +47,7 @@ const ENTRIES = entriesOf(30);
 const { [bad(7)]: _removed, ...REST } = ENTRIES;
 const CHANGED = { ...REST, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
 
-/** What it takes to have a version of the SDK in a folder, with programs below it. */
+/** A directory with an installed version of the SDK, and programs below it. */
 export class Installation implements AsyncDisposable {
   readonly #folder: EmptyFolder;
 
@@ -61,7 +61,7 @@ export class Installation implements AsyncDisposable {
     return new Installation(folder);
   }
 
-  /** Gives the installed SDK other names for all that it doesn't document, as a later release may. */
+  /** Renames all undocumented parts of the installed SDK, as a later release might. */
   async hideInternals(): Promise<void> {
     const sdk = join(this.#folder.path, "node_modules", "@pulumi", "pulumi");
     for (const [before, after] of HIDDEN) await rename(join(sdk, before), join(sdk, after));
@@ -76,16 +76,16 @@ export class Installation implements AsyncDisposable {
     }
   }
 
-  /** Which methods of the messages of Pulumi's host are replaced once it has loaded this package. */
+  /** Returns the methods of Pulumi's protocol messages that this package replaces when the host loads it. */
   async patchedMethods(): Promise<string[]> {
     const { stdout } = await promisify(execFile)(process.execPath, ["-e", PATCHED_METHODS], {
       cwd: this.#folder.path,
     });
-    // The host prints its port, too.
+    // The host also prints its port.
     return JSON.parse(stdout.split("\n").find((line) => line.startsWith("[")) ?? "");
   }
 
-  /** A stack over a front, from its first `up` to its end. */
+  /** Runs a stack with a provider, from its first `up` to `destroy`. */
   async live(front: Front): Promise<void> {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const program = (entries: object) => programOf(front, sandbox.url, entries);
@@ -121,7 +121,7 @@ export class Installation implements AsyncDisposable {
     expect([...sandbox.allowDenyEntries("acme"), ...sandbox.allowDenyEntries("globex")]).toEqual([]);
   }
 
-  /** A rollout to one tenant, by the installed command: the one user of Pulumi's Automation API. */
+  /** Rolls out to one tenant with the installed command, the only user of Pulumi's Automation API. */
   async rollOut(): Promise<void> {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const folder = await this.#below("rollout", {
@@ -149,7 +149,7 @@ tenants:
     expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["evil.example"]);
   }
 
-  /** What the compiler finds in our declarations and in a program of each front, with libraries checked. */
+  /** Returns the compiler's errors in our declarations and in a program of each provider, with `skipLibCheck` off. */
   async typeErrors(): Promise<string[]> {
     const files = await Promise.all(
       FRONTS.map(async (front) => {
@@ -167,7 +167,7 @@ tenants:
       [compiler, ...options, ...types, "--module", "node16", ...files],
       { cwd: this.#folder.path },
     ).catch((error: { stdout: string }) => error);
-    // What Pulumi's own declarations lack is theirs.
+    // Errors in Pulumi's own declarations aren't ours.
     return stdout.split("\n").filter((line) => /^(types-|node_modules\/pulumi-email-security\/)/.test(line));
   }
 
@@ -183,7 +183,9 @@ tenants:
   }
 }
 
-/** The same for both fronts: each kind of resource, a Provider, an output of ours, and a function. */
+/**
+ * Returns the same program for either provider: each kind of resource, a Provider, an output of ours, and a function.
+ */
 function programOf(front: Front, url: string, entries: object): string {
   return `import type { Output } from "@pulumi/pulumi";
 import { AllowDenyEntry, AllowDenyList, getAllowDenyEntriesOutput, Provider, VipEmployee, VipList } from "${MODULES[front]}";

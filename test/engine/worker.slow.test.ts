@@ -6,7 +6,7 @@ import { type Postgres, startPostgres } from "../support/postgres";
 const TENANTS = 4;
 let postgres: Postgres;
 let fleet: Fleet;
-/** Journal, queue and Pulumi's own state are in one database. */
+/** Journal, queue and Pulumi's own state share one database. */
 let database: Record<string, string>;
 
 beforeAll(async () => {
@@ -34,13 +34,13 @@ it("hands a killed worker's tenant over exactly once", async () => {
   expect(output).not.toContain("error");
   expect(code).toBe(0);
   const started = events.filter((event) => event.kind === "tenant-started");
-  // Once by each, but for the one whose worker died.
+  // Each tenant started once, except the one whose worker died.
   expect(started.map((event) => event.tenant).sort()).toEqual([...fleet.names, tenant].sort());
   expect(events).toContainEqual(
     expect.objectContaining({
       kind: "tenant-note",
       tenant,
-      message: expect.stringContaining("taken over from"),
+      message: expect.stringContaining("continued after"),
     }),
   );
   expect(
@@ -63,7 +63,7 @@ it("needs no worker when nothing changes", async () => {
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 });
 
-/** What a worker says is nobody's key; and Ctrl-C ends it well. */
+/** Asserts that workers never print a key, and that they exit cleanly on Ctrl-C. */
 async function endsWhenAsked(workers: readonly RunningCommand[]): Promise<void> {
   for (const { process, output, ended } of workers) {
     for (const name of fleet.names) expect(output()).not.toContain(`sandbox-${name}-ci`);

@@ -4,8 +4,8 @@ import { DEFAULT_JOURNAL, openJournalDatabase } from "../../provider/rollout/dat
 import { type EndedCommand, Fleet, keyVariable } from "../support/fleet";
 
 /*
- * Wrong keys of tenants that share a baseline and have no VIPs, between the planning and the write: only what rollouts read of the
- * tenants tells them apart.
+ * Keys that are wrong between planning and the write. The tenants share a baseline and have no VIPs, so only the
+ * identity that rollouts recorded distinguishes them.
  */
 
 const WAVES =
@@ -13,7 +13,7 @@ const WAVES =
 
 let fleet: Fleet;
 
-/** Three tenants that hold their baseline by a rollout; `t2` over the native plugin. */
+/** Starts three tenants that a rollout has brought to their baseline. `t2` uses the native plugin. */
 beforeAll(async () => {
   fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, about: aboutOf });
   for (const name of fleet.names) await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
@@ -55,10 +55,13 @@ async function run(keys: Record<string, string>, ...args: string[]): Promise<End
 }
 
 let added = 0;
-/** What all tenants hold. A rollout that removed any of it and was rolled back could not be planned again. */
+/**
+ * The values that all tenants have. After a rollback of a rollout that removed any of them, they could not be planned
+ * again.
+ */
 const values = ["evil0.example", "evil1.example"];
 
-/** Plans one more deny for all, and stops at the gate behind the first. */
+/** Rolls out one more deny to all tenants, up to the gate after the first. Returns its value. */
 async function planned(): Promise<string> {
   const value = `more${++added}.example`;
   await fleet.baseline([...values, value]);
@@ -88,7 +91,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
       expect(error?.message).not.toContain("EMAIL_SECURITY_API_KEY");
       expect(error?.advice).toContain("rollout resume");
     }
-    // By its own key, each other tenant was brought what is declared, once.
+    // Exactly the tenants with the correct key have the new deny.
     const declared = fleet.names.filter((name) => fleet.holds(name).includes(`deny ${value}`));
     expect(declared).toEqual(fleet.names.filter((name) => !isWrong(name)));
     expect(writes().map(({ tenant }) => tenant)).not.toContainEqual(expect.toSatisfy(isWrong));

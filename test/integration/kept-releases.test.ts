@@ -9,7 +9,8 @@ import { Journal } from "../../provider/rollout/journal/journal";
 import { keptFile, keptReleases } from "../support/kept-release";
 
 /*
- * What each release has left can be read at all. That it is gone on with is looked at through the engine: engine/upgrade.slow.test.ts.
+ * The files of each earlier release can be read. engine/upgrade.slow.test.ts checks through the engine that later
+ * releases continue from them.
  */
 
 const folder = mkdtempSync(join(tmpdir(), "email-security-kept-"));

@@ -4,12 +4,12 @@ import { casesIn, sumOf } from "#long/schedule";
 import { shardsOf } from "#long/shards";
 import { table, whole } from "../bench/table.ts";
 
-const HEAD = `# The long matrices
+const HEAD = `# Results of the long test matrices
 
-Written by \`npm run test:long\`, which runs them in shards, goes on where it was stopped, and takes again what has failed and what
-was passed by other sources than there are. Of each, \`npm test\` runs a sample. Cases are those that have passed, with the commit
-of their last run; a \`+\` is a work tree with changes beside that commit. The seed gives their order, so that a part that is not
-whole yet has seen cases from all over it. Time is that of one core, and of two such at once on two.`;
+Written by \`npm run test:long\`. It runs the matrices in shards, and continues where it was stopped. It repeats shards that failed, and shards
+that passed with other sources than the current ones. \`npm test\` runs a sample of each matrix. The table counts the cases that passed, with
+the commit of their last run; a \`+\` means a work tree with changes on top of that commit. The seed determines the order of the cases, so an
+incomplete part has cases from the whole matrix. Times are for one core, with two runs at once on two cores.`;
 
 /** The results as Markdown: a row a part and seed, by the last run of each of its shards. */
 export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readonly Entry[]): string {
@@ -34,11 +34,11 @@ export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readon
       ]);
       for (const { again, name: what, message, entry } of failed) {
         const command = `EMAIL_SECURITY_TEST_SEED=${entry.seed} npm run test:long -- ${again}`;
-        failures.push(`### ${what}\n\nAt \`${entry.commit}\`; again by \`${command}\`:\n\n${quoted(message)}`);
+        failures.push(`### ${what}\n\nAt \`${entry.commit}\`; to repeat it, run \`${command}\`:\n\n${quoted(message)}`);
       }
     }
   }
-  const head = ["part", "a case is", "cases", "seed", "commit", "date", "time", "failures"];
+  const head = ["part", "one case", "cases", "seed", "commit", "date", "time", "failures"];
   const told = failures.length === 0 ? [] : ["## Failures", ...failures];
   return `${[HEAD, table(head, rows, head.length), ...told].join("\n\n")}\n`;
 }

@@ -65,7 +65,7 @@ export const mixedReview = reviewReport(
         {
           kind: "undeclared",
           evidence:
-            "It stands at the tenant, made by Dana Reyes (console) on 2025-08-04T09:27:00.000Z, and none of these files declares it.",
+            "It exists at the tenant, made by Dana Reyes (console) on 2025-08-04T09:27:00.000Z, and none of these files declares it.",
         },
       ],
     },

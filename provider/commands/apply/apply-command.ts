@@ -98,7 +98,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
     const [code, advice] =
       staleReason.part === "digest"
         ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
-        : ["ERR_PLAN_MOVED", "Nothing was changed. Make a plan of it as it is now, and have that reviewed."];
+        : ["ERR_PLAN_STALE", "Nothing was changed. Make a plan of it as it is now, and have that reviewed."];
     console.error(
       sanitizeMultiline([`error: ${staleReason.message} [${code}]`, ...staleReason.details, advice].join("\n")),
     );
@@ -152,7 +152,7 @@ async function runPulumiUp(plan: Plan, json: string, { stack }: ApplyOptions): P
   });
   if (code === 0) return EXIT.clean;
   console.error(
-    `error: \`pulumi up\` ended with ${code}; what it did, and why it ended, is told above. Once that is mended, running this again does what is left.`,
+    `error: \`pulumi up\` ended with ${code}; its output above shows its changes and the cause. Fix the cause and run this again: it does what is left.`,
   );
   return EXIT.error;
 }

@@ -72,7 +72,7 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
   const code = await runTargetedUp(removal, stack);
   if (code !== 0) {
     console.error(
-      `error: \`pulumi up\` ended with ${code}; what it did, and why it ended, is told above. Once that is mended, running this again does what is left.`,
+      `error: \`pulumi up\` ended with ${code}; its output above shows its changes and the cause. Fix the cause and run this again: it does what is left.`,
     );
     return EXIT.error;
   }

@@ -6,12 +6,9 @@ import { sanitizeLine } from "../../settings/text";
 
 /** The message for a plan digest from an earlier release. */
 export const OLD_DIGEST_MESSAGE =
-  "The digest is that of a plan which an earlier release made: it does not hold for all that a plan shows. Make the plan anew, and have it reviewed.";
+  "The digest belongs to a plan of an earlier release and doesn't cover everything that a plan shows. Make the plan again, and have it reviewed.";
 
-/**
- * The service stores only who created an entry. For a key that several people share, that is the key's label. The service doesn't record
- * who made a later change.
- */
+/** The service records only who created an entry (for a shared key, the key's label), not who changed it later. */
 const UNKNOWN_AUTHOR_TEXT = "who changed it since, the service does not tell";
 
 /** The difference between a reviewed plan and the current one. */
@@ -43,7 +40,7 @@ export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?
   if (reviewedParts === undefined || currentParts === undefined) {
     return {
       part: "digest",
-      message: `"${sanitizeLine(digest.slice(0, 120))}" is no digest of a plan; it begins with v2- and stands at the end of the plan.`,
+      message: `"${sanitizeLine(digest.slice(0, 120))}" isn't a plan's digest; a digest begins with v2- and is at the end of the plan.`,
       details: [],
     };
   }
@@ -65,7 +62,8 @@ export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?
   if (reviewedParts.desired !== currentParts.desired) {
     return {
       part: "desired",
-      message: "What is declared is not what was reviewed: the files changed since, or something in them has expired.",
+      message:
+        "The declared settings differ from the reviewed ones: the files changed since, or an entry in them has expired.",
       details: reviewedPlan === undefined ? [] : describeDeclarationChanges(reviewedPlan, currentPlan),
     };
   }

@@ -106,7 +106,7 @@ export function createMoveCommand(): Command {
         { does: "see what it would change", line: "move partner.example --to deny --dry-run" },
         {
           does: "deny what was allowed",
-          line: 'move partner.example --to deny --ticket INC-1042 --comment "taken over"',
+          line: 'move partner.example --to deny --ticket INC-1042 --comment "account compromised"',
         },
       ],
       exits: CHANGE_EXIT_CODES,

@@ -90,7 +90,7 @@ function validateValueInput(input: string, list: ListName): string | undefined {
   for (const value of values) {
     const parsed = refang(value);
     if (!parsed.ok) return sanitizeLine(parsed.reason);
-    if (list === "vip" && parsed.value.entryType !== "email_address") return `${sanitizeLine(value)} is no mailbox`;
+    if (list === "vip" && parsed.value.entryType !== "email_address") return `${sanitizeLine(value)} isn't a mailbox`;
   }
   return undefined;
 }

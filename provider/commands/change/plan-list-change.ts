@@ -73,7 +73,7 @@ class ListChangePlanner implements ListChangePlan {
   add({ section, scope, metadata }: Extract<ListChange, { do: "add" }>, value: RefangedValue): void {
     const name = value.canonical;
     if (section === "vips" && value.entryType !== "email_address") {
-      this.refusals.push(`${quote(value.originalText)} is no mailbox, and a VIP is one`);
+      this.refusals.push(`${quote(value.originalText)} isn't a mailbox, and a VIP is one`);
       return;
     }
     // A value can't be on both lists, whatever the scopes.
@@ -191,7 +191,7 @@ class ListChangePlanner implements ListChangePlan {
       const where = section === undefined ? "in these files" : `on the ${getListName(section)} list`;
       const way =
         "reviewed" in change
-          ? ["what stands at the tenant alone is taken in by `email-security drift --adopt added` first"]
+          ? ["first run `email-security drift --adopt added` to adopt the entries that exist only at the tenant"]
           : [];
       this.refusals.push([`${name} is not ${where}`, ...other, ...above, ...excluded, ...way].join("; "));
       return undefined;
@@ -357,7 +357,7 @@ function untilText({ expires }: Pick<EntryMetadata, "expires">): string {
   return expires === "never" ? " without end" : ` until ${expires}`;
 }
 
-/** Returns a comparable date. An entry without an expiry sorts after all dates. */
+/** Returns a date for comparison. An entry without an expiry sorts after all dates. */
 function endOf(expires: string | undefined): string {
   return expires === undefined || expires === "never" ? "9999" : expires;
 }

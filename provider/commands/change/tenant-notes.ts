@@ -36,7 +36,7 @@ export async function readTenantNotes(
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   const mismatch = explainTenantMismatch(mailboxes, { ownDomains });
-  if (mismatch !== undefined) return { byValue: new Map(), missing: [`Nothing is told of the tenant. ${mismatch}`] };
+  if (mismatch !== undefined) return { byValue: new Map(), missing: [`The tenant was not read. ${mismatch}`] };
   const evidenceBase = await readMailHistory({ client, days: EVIDENCE_DAYS, vips: observed.vips.keys() });
   const window = `in the last ${EVIDENCE_DAYS} days`;
   const rows = Map.groupBy(observed.rows, ({ value }) => value.toLowerCase());
@@ -63,7 +63,7 @@ export async function readTenantNotes(
 }
 
 function describeVipMail(threats: number | undefined, reports = 0): string {
-  if (threats === undefined) return "What the service detected could not be read.";
+  if (threats === undefined) return "The service's detections could not be read.";
   return joinSentences(
     `${formatCount(threats, "threat")} ${threats === 1 ? "was" : "were"} sent to it in the last ${EVIDENCE_DAYS} days.`,
     reports === 0 ? "" : `It reported mail ${formatCount(reports, "time")}.`,

@@ -17,7 +17,7 @@ export function createCompletionCommand(): Command {
       .action(async (shell: (typeof SHELLS)[number]) => {
         const { script } = await import("@bomb.sh/tab");
         const text = captureLog(() => script(shell, "email-security", "email-security")).join("\n");
-        // A shell may read its start-up file twice, and `readonly` fails the second time.
+        // A shell may read its startup file twice, and `readonly` fails the second time.
         console.log(shell === "bash" ? text.replace(/^(\s*)readonly /gm, "$1") + BASH_FALLBACK : text);
       }),
     {

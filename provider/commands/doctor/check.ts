@@ -31,7 +31,10 @@ export interface CheckContext {
   readonly files: readonly string[] | undefined;
   /** Returns the time of this machine, in milliseconds since 1970. */
   readonly now: () => number;
-  /** Returns the service's answer to a first request, which is sent only once. Call it only after the address check has passed. */
+  /**
+   * Returns the service's response to an initial request, which is sent only once. Call it only after the address check
+   * has passed.
+   */
   probeService(): Promise<ServiceProbe>;
 }
 

@@ -9,7 +9,7 @@ import { classifyResponse } from "../../client/response-classification";
 import { sanitizeLine } from "../../settings/text";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
 
-/** Checks each step from the address to an answer. The first failure is the one to fix. */
+/** Checks each step from the address to a response. The first failure is the one to fix. */
 export const connectionChecks: readonly Check[] = [
   { name: "address", run: checkAddress },
   { name: "proxy", needs: ["address"], run: checkProxy },
@@ -59,7 +59,7 @@ function checkAddress(context: CheckContext): CheckOutcome {
       : ok(sanitizeLine(address));
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    return fail("what is given is no address that can be used", error.message);
+    return fail("the address can't be used", error.message);
   }
 }
 
@@ -168,7 +168,7 @@ async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
     return fail(
       `a page for people answers (HTML, ${status}), not the service`,
       getEndpointPathHint(resolveAddress(context)) ??
-        "A proxy, a sign-in page or another service stands at this address. Is EMAIL_SECURITY_BASE_URL the part before /api/v1?",
+        "A proxy, a sign-in page or another service answers at this address. Is EMAIL_SECURITY_BASE_URL the part before /api/v1?",
     );
   }
   const code = isSuccess(status) ? undefined : classifyResponse({ status }).code;

@@ -99,7 +99,7 @@ const ENGINE_SOURCES: Readonly<Record<Engine["source"], string>> = {
 async function checkBackend({ environment, directory }: CheckContext): Promise<CheckOutcome> {
   const engine = await findEngine({ env: environment });
   if (engine === undefined) return skipped("there is no Pulumi to ask");
-  if (!isProjectReadable(directory)) return skipped("Pulumi would read the project's file, which is no plain file");
+  if (!isProjectReadable(directory)) return skipped("Pulumi would read the project's file, which isn't a regular file");
   const result = await runCommand(engine.command, ["whoami", "--non-interactive", "--json"], {
     env: engine.environment(minimalEnv(environment, "state backend")),
     timeoutMs: BACKEND_TIMEOUT_MS,
@@ -135,7 +135,7 @@ function checkSettingsFiles({ files: paths = [] }: CheckContext): CheckOutcome {
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
     return paths.length === 0 && error.code === "ERR_NO_SETTINGS"
-      ? skipped("there is no folder settings here, and no settings.yaml")
+      ? skipped("there is no directory settings here, and no settings.yaml")
       : fail("they can't be looked at", error.message);
   }
   const { findings, files } = result;

@@ -51,8 +51,10 @@ async function checkPluginDirectory(
   const directory = resolve(project.directory, path);
   if (!isDirectory(directory)) {
     return fail(
-      `there is no folder ${quote(path)}, which ${file} names`,
-      existsSync(directory) ? "Name the folder that the plugin is in, not the plugin." : formatInstallAdvice(project),
+      `there is no directory ${quote(path)}, which ${file} names`,
+      existsSync(directory)
+        ? "Name the directory that contains the plugin, not the plugin."
+        : formatInstallAdvice(project),
     );
   }
   const [program] = findProgramFiles([directory], PLUGIN_EXECUTABLE);
@@ -107,14 +109,14 @@ function reportUndeclaredPlugin(usingFile: string, project: PulumiProject): Chec
 function formatInstallAdvice(project: PulumiProject): string {
   const path = findInstalledPath(project);
   return path === undefined
-    ? "Run `npm install pulumi-email-security` beside Pulumi.yaml."
+    ? "Run `npm install pulumi-email-security` in the directory of Pulumi.yaml."
     : `The package is installed; write\n${formatPluginItem(path)}`;
 }
 
 /** Formats the lines to add to the project file. */
 function formatConfigAdvice(project: PulumiProject): string {
   const path = findInstalledPath(project);
-  const instruction = path === undefined ? "Run `npm install pulumi-email-security` beside it, and add" : "Add";
+  const instruction = path === undefined ? "Run `npm install pulumi-email-security` in its directory, and add" : "Add";
   const { file, providers, hasPlugins } = project;
   if (providers !== undefined)
     return `${instruction} to \`providers\`, below \`plugins\` in ${file}:\n${formatPluginItem(path)}`;

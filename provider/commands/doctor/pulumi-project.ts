@@ -42,7 +42,10 @@ export function findProject(start: string): PulumiProject | undefined {
   return location && readProject(location.directory, location.file);
 }
 
-/** Checks whether Pulumi can read the project file. Pulumi opens any kind of file, and a pipe without a writer blocks it forever. */
+/**
+ * Returns whether Pulumi can read the project file. Pulumi opens any kind of file, and a pipe without a writer blocks
+ * it forever.
+ */
 export function isProjectReadable(start: string): boolean {
   const location = findProjectFile(start);
   return location === undefined || statSync(join(location.directory, location.file)).isFile();

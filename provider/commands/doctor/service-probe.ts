@@ -4,25 +4,26 @@ import type { Dispatcher } from "undici";
 export interface ServiceProbe {
   /** The proxy that the request used, without credentials. */
   readonly proxy?: string;
-  /** Undefined if the service did not answer. */
+  /** Undefined if the service did not respond. */
   readonly response?: ProbeResponse;
-  /** The error, if there was no answer. */
+  /** The error, if there was no response. */
   readonly error?: Error;
 }
 
 interface ProbeResponse {
   readonly status: number;
   readonly contentType: string;
-  /** The `Date` header of the answer, in milliseconds since 1970. Undefined if it is missing or invalid. */
+  /** The `Date` header of the response, in milliseconds since 1970. Undefined if it is missing or invalid. */
   readonly serverTime: number | undefined;
-  /** The time of arrival by this machine's clock, in milliseconds since 1970. */
+  /** The time the response arrived by this machine's clock, in milliseconds since 1970. */
   readonly receivedAt: number;
 }
 
 const TIMEOUT_MS = 10_000;
 
 /**
- * Requests a page of the allow/deny list without a key, to see who answers and through which proxy. It expects a refusal. Never rejects.
+ * Requests a page of the allow/deny list without a key, to see which server responds and through which proxy. It
+ * expects a refusal. Never rejects.
  */
 export async function sendProbe(
   address: string,

@@ -23,14 +23,15 @@ export interface Adoption {
 }
 
 /**
- * Adopts drift into the settings files. The edits keep comments and order, and nothing is written to disk. Items that a person has to
- * decide stay in `left`. Examples are risky entries, entries that a file can't express, and possible file changes that no run has applied
- * yet. Removals beyond the removal guard's threshold stay there too.
+ * Adopts drift into the settings files. The edits keep comments and order, and nothing is written to disk. Items that
+ * need a person's decision stay in `left`: for example risky entries, entries that a file can't express, and possible
+ * file changes that no run has applied yet. So do removals beyond the removal guard's threshold.
  *
  * @param kinds the kinds of drift to adopt. Default: `added`.
  * @param readFile reads a file as text.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
- * @throws {OtherTenantError} if the files declare many entries and the tenant has none of them, so the key belongs to another tenant.
+ * @throws {OtherTenantError} if the files declare many entries and the tenant has none of them, so the key belongs to
+ * another tenant.
  */
 export function adoptDrift(
   drift: Drift,

@@ -26,7 +26,7 @@ const MAX_LISTED_STEPS = 100;
 
 /** Returns the transition of the files that a step causes. */
 export function getAdoptionTransition({ items }: AdoptionStep): Transition {
-  // A changed scope is two items: the declared one that is missing, and the one that is there.
+  // A changed scope is two items: the missing declared one, and the actual one.
   const [firstStep, last] = [items[0], items.at(-1)];
   return { from: firstStep && getDriftTransition(firstStep).from, to: last && getDriftTransition(last).to };
 }

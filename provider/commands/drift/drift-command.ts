@@ -105,15 +105,15 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
     console.log(buildRevertCommands(drift, upCommand.join(" ")).join("\n"));
   }
   if (adoptKinds === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
-  // In other formats, a program reads stdout.
+  // With other formats, stdout is for programs.
   const printsText = outputs.some(({ format, to }) => format === "text" && to === "stdout");
   return await adoptAndWrite(settings, drift, adoptKinds, { ...options, isText: printsText }, locks);
 }
 
 /**
- * Reads which kinds of drift `--adopt` names.
+ * Parses the kinds of drift to adopt.
  *
- * @returns undefined where nothing is adopted.
+ * @returns undefined if `--adopt` isn't given.
  * @throws {ConfigurationError} for an unknown kind, or one that needs `--stack`.
  */
 async function parseAdoptKinds({
@@ -209,7 +209,7 @@ async function adoptAndWrite(
   if (revertedCount > 0) {
     const hasAdoptable = otherItems.some((item) => item.what === "changed" || item.what === "missing");
     const advice = hasAdoptable ? "; `--adopt changed,removed --stack NAME` takes them into the files" : "";
-    log(`${revertedCount} more differ from what is declared: the next \`pulumi up --refresh\` mends them${advice}.`);
+    log(`${revertedCount} more differ from what is declared: the next \`pulumi up --refresh\` reverts them${advice}.`);
   }
   if (unmanagedCount > 0) {
     log(

@@ -8,10 +8,10 @@ import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-t
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
 
 const SECTION_TITLES: Readonly<Record<DriftKind, readonly [title: string, meaning: string]>> = {
-  added: ["Added", "at the tenant, and no file declares it"],
-  changed: ["Changed", "at the tenant, otherwise than declared"],
-  missing: ["Missing", "declared, and not at the tenant"],
-  leaving: ["Leaving", "at the tenant still, and no longer declared; the next run removes it"],
+  added: ["Added", "at the tenant, but not in any file"],
+  changed: ["Changed", "at the tenant with other values than declared"],
+  missing: ["Missing", "declared, but missing at the tenant"],
+  leaving: ["Leaving", "no longer declared, but still at the tenant; the next run removes them"],
 };
 
 const DIFFERENCES = Object.keys(SECTION_TITLES) as DriftKind[];
@@ -39,7 +39,7 @@ export function renderDriftMarkdown(drift: Drift): string {
   const sections = groupByDifference(drift);
   const visible = selectShownItems(sections.map(([, items]) => items));
   for (const [[title, meaning], items] of sections) {
-    lines.push("", `### ${title} (${items.length})`, "", `What is ${meaning}.`, "");
+    lines.push("", `### ${title} (${items.length})`, "", `These are ${meaning}.`, "");
     const hidden = items.filter((item) => !visible.has(item));
     lines.push(...items.filter((item) => visible.has(item)).map(renderMarkdownItem));
     if (hidden.length > 0) {

@@ -6,7 +6,7 @@ export function buildRevertCommands({ items }: Drift, upCommand: string): string
   const commands: string[] = [];
   const revertedItems = items.filter(({ what }) => what !== "added");
   if (revertedItems.length > 0)
-    commands.push(`# mends what was changed, is missing or is leaving (${revertedItems.length})`, upCommand);
+    commands.push(`# reverts what was changed, is missing or is leaving (${revertedItems.length})`, upCommand);
   const removals = items.filter(({ what }) => what === "added").flatMap(formatRemovalCommands);
   return removals.length === 0 ? commands : [...commands, ...SERVICE_FUNCTION, ...removals];
 }

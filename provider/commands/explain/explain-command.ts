@@ -17,7 +17,8 @@ export function createExplainCommand(): Command {
     new Command("explain")
       .description("Explain an error code: its meaning, usual causes and fixes")
       .argument("[code]", "Code of an error or finding, such as ERR_EXISTS or exists (default: lists all errors)")
-      // Other commands refuse a misspelt variable name. This one accepts it, because it may have to explain that error.
+      // Other commands reject a misspelled variable name. This one accepts it, because it may have to explain that
+      // error.
       .action(async (code: string | undefined) => {
         process.exitCode = await runExplainCommand(code);
       }),

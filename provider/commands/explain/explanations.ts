@@ -57,7 +57,7 @@ export function parseCode(input: string): ExplainableCode | undefined {
   return Object.hasOwn(EXPLANATIONS, fullCode) ? (fullCode as ErrorCode) : undefined;
 }
 
-/** Returns the closest code to a misspelt one. Undefined if none is similar. */
+/** Returns the closest code to a misspelled one. Undefined if none is similar. */
 export function findNearestCode(input: string): ExplainableCode | undefined {
   const stripPrefix = (code: string): string => code.replace(/^ERR_/i, "");
   const knownCodes = [...getCodes(EXPLANATIONS), ...RISK_CODES].map(stripPrefix);

@@ -7,14 +7,14 @@ export const FILE_ERRORS = {
     example: [
       "settings.yaml can't be used: it has 2 mistakes.",
       '  settings.yaml:3:5 error: value "https://evil.example/login" is a URL, not a domain, an IP address or a mailbox; write "evil.example" (invalid-value)',
-      '  settings.yaml:4:1 error: "vip" is no key here; did you mean vips? (unknown-key)',
+      '  settings.yaml:4:1 error: "vip" isn\'t a valid key here; did you mean vips? (unknown-key)',
     ].join("\n"),
     causes: [
       "a slip in a key or a value",
       "a value that is declared twice, differently",
       "a file that is to be included and is not there",
     ],
-    remedies: ["Mend each line that is named; `lint` shows the same, and in an editor the JSON schema does."],
+    remedies: ["Fix each line that is named; `lint` shows the same, and in an editor the JSON schema does."],
     next: "email-security lint",
   },
   ERR_SETTINGS_EDIT: {
@@ -22,15 +22,15 @@ export const FILE_ERRORS = {
     example:
       "The settings file can't be edited, and nothing was written: its deny is written in a way that can't be changed line by line.",
     causes: [
-      "YAML that a line can't be added to or taken from: another style of keys, a section that is no list",
-      "a mistake in the file, which has to be mended first",
+      "YAML that a line can't be added to or removed from: another style of keys, a section that isn't a list",
+      "a mistake in the file, which has to be fixed first",
     ],
     remedies: ["Change by hand what the message names."],
     next: "email-security lint",
   },
   ERR_CHANGE_REFUSED: {
     means:
-      "What `add`, `remove`, `move` or `extend` was asked for is refused, of all values together. Nothing was written.",
+      "The change that `add`, `remove`, `move` or `extend` requested is refused, for all values together. Nothing was written.",
     example: [
       "Nothing was written:",
       '  settings.yaml:5:14 error: "evil.example" names no ticket; write `ticket: …`. The team\'s policy asks for it (policy-ticket)',
@@ -46,7 +46,7 @@ export const FILE_ERRORS = {
   },
   ERR_GIT: {
     means:
-      "What `--commit`, `--pr` or the `--base` of `lint` ask for could not be done by git. Unless the message says otherwise, files and branch are as they were.",
+      "Git could not do what `--commit`, `--pr` or the `--base` of `lint` need. Unless the message says otherwise, files and branch are as they were.",
     example:
       '"settings.yaml" is in no git repository, so nothing can be committed. Leave --commit and --pr away to write the file alone.',
     causes: [
@@ -80,9 +80,9 @@ export const FILE_ERRORS = {
       "the directory or the file is read-only, or another user's",
       "another program changed the file meanwhile",
       "the disk is full",
-      "a folder has the name of the file",
+      "a directory has the name of the file",
     ],
-    remedies: ["Mend what the system's words name."],
+    remedies: ["Fix the cause that the system's message names."],
     next: "ls -ld settings",
   },
   ERR_SETTINGS_LOCKED: {
@@ -101,14 +101,14 @@ export const FILE_ERRORS = {
     next: "email-security lint",
   },
   ERR_NO_SETTINGS: {
-    means: "There is no settings file where one is looked for: `settings.yaml`, or the folder `settings`.",
-    example: "There is no folder settings here, and no settings.yaml. Name the settings files.",
-    causes: ["the command runs in another folder than the repository's", "the files have other names"],
+    means: "There is no settings file in the expected place: `settings.yaml`, or the directory `settings`.",
+    example: "There is no directory settings here, and no settings.yaml. Name the settings files.",
+    causes: ["the command runs in another directory than the repository's", "the files have other names"],
     remedies: [
-      "Go to the repository's folder, or name the file.",
-      "Where there is none yet, `init` writes a repository, and `export` a tenant's files.",
+      "Go to the repository's directory, or name the file.",
+      "If there is no file yet, `init` writes a repository, and `export` writes a tenant's files.",
     ],
-    next: "email-security init FOLDER",
+    next: "email-security init DIRECTORY",
   },
   ERR_CSV: {
     means: "A table has mistakes, each told at its row. Nothing was written.",
@@ -118,12 +118,12 @@ export const FILE_ERRORS = {
     ].join("\n"),
     causes: [
       "a column whose name means nothing here",
-      "a value that is no domain, address or mailbox",
+      "a value that isn't a domain, address or mailbox",
       "a quote without its partner",
-      "a row that puts on one list what stands on the other",
+      "a row that puts a value on one list while the other list has it",
     ],
     remedies: [
-      "Mend the rows that are named, or leave them out.",
+      "Fix the rows that are named, or leave them out.",
       "Where rows do not say which list they are for, say `--list`.",
     ],
     next: "email-security csv import TABLE --to settings.yaml --dry-run",
@@ -131,22 +131,22 @@ export const FILE_ERRORS = {
   ERR_INIT: {
     means: "The repository can't be written; nothing was.",
     example: [
-      'Nothing was written: a file is in the way in "acme". Move it away, or choose another folder or another name (--name).',
+      'Nothing was written: a file is in the way in "acme". Move it away, or choose another directory or another name (--name).',
       "  README.md",
     ].join("\n"),
     causes: [
-      "the folder, or the top of the git repository that it is part of, holds files of the same names",
+      "the directory, or the top of the git repository that it is part of, holds files of the same names",
       "a name that can't be a tenant's",
-      "a folder of a larger repository whose path has characters that pipelines expand, such as `$` or `*`",
+      "a directory of a larger repository whose path has characters that pipelines expand, such as `$` or `*`",
     ],
     remedies: [
-      "Choose another folder, or move away what is in the way.",
+      "Choose another directory, or move away what is in the way.",
       "Give a name of lower-case letters, digits and dashes: `--name`.",
     ],
-    next: "email-security init FOLDER --name NAME",
+    next: "email-security init DIRECTORY --name NAME",
   },
   ERR_EXPORT: {
-    means: "What would be written does not read back as what the tenant holds, so nothing was written.",
+    means: "The files would not read back as what the tenant holds, so nothing was written.",
     example: [
       "The export does not read back as what the tenant holds, so nothing was written. This is a mistake of email-security; please report it: settings.yaml can't be used: it has a mistake.",
       '  settings.yaml:6:5 error: "no domain" is not a domain: it holds a space (one entry holds one value) (invalid-value)',
@@ -161,12 +161,12 @@ export const FILE_ERRORS = {
   ERR_EXPORT_EXISTS: {
     means: "The files of an export are there already. Nothing was written.",
     example:
-      '"settings" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another folder, or --force to write over them.',
+      '"settings" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another directory, or --force to write over them.',
     causes: [
-      "an earlier export into the same folder",
+      "an earlier export into the same directory",
       "with `--force`: tickets, ends or a policy that people wrote into those files, and nobody at a terminal to ask",
     ],
-    remedies: ["Give another folder, and compare the two; or write over the files: `--force`."],
+    remedies: ["Give another directory, and compare the two; or write over the files: `--force`."],
     next: "email-security export --to ANOTHER",
   },
   ERR_EXPORT_OPTION: {
@@ -177,10 +177,10 @@ export const FILE_ERRORS = {
     remedies: ["Say where to write."],
     next: "email-security export --to settings",
   },
-  ERR_PLAN_MOVED: {
-    means: "What would be done is not what was reviewed. Nothing of it was changed.",
+  ERR_PLAN_STALE: {
+    means: "The run would do something else than what was reviewed. It changed nothing.",
     example: [
-      "What is declared is not what was reviewed: the files changed since, or something in them has expired.",
+      "The declared settings differ from the reviewed ones: the files changed since, or an entry in them has expired.",
       '  deny worse.example: is not there, and would be deny: "INC-8"; the review did not show it',
       "Nothing was changed. Make a plan of it as it is now, and have that reviewed.",
     ].join("\n"),
@@ -189,14 +189,14 @@ export const FILE_ERRORS = {
       "an entry has expired since, or the plan was made for another day",
       "the plan is of another stack or tenant",
     ],
-    remedies: ["Make the plan anew, look at what moved, and have it reviewed."],
+    remedies: ["Make the plan again, look at the differences, and have it reviewed."],
     next: "email-security plan --stack STACK --output plan.json",
   },
   ERR_PLAN_DIGEST: {
     means:
-      "The digest that was given is no digest of a plan, or of another plan than the file that was given with it. Nothing was changed.",
+      "The given digest isn't a plan's digest, or it belongs to another plan than the given file. Nothing was changed.",
     example: [
-      '"5d3c0f6a" is no digest of a plan; it begins with v2- and stands at the end of the plan.',
+      "\"5d3c0f6a\" isn't a plan's digest; a digest begins with v2- and is at the end of the plan.",
       "Nothing was changed.",
     ].join("\n"),
     causes: [

@@ -4,13 +4,13 @@ import type { Explanations } from "./explanation";
 export const PULUMI_ERRORS = {
   ERR_PULUMI: {
     means: "The Pulumi CLI failed, or what it printed can't be used; its own words stand in the message.",
-    example: 'The preview is no JSON; it begins with "error: no stack selected".',
+    example: 'The preview isn\'t valid JSON; it begins with "error: no stack selected".',
     causes: [
       "no such stack, or nobody is logged in to its backend",
       "`PULUMI_CONFIG_PASSPHRASE` is not set, or another one",
       "a mistake in the program",
     ],
-    remedies: ["Mend what Pulumi's words name."],
+    remedies: ["Fix the cause that Pulumi's message names."],
     next: "email-security doctor",
   },
   ERR_STACK_LOCKED: {
@@ -58,7 +58,7 @@ export const PULUMI_ERRORS = {
       "a program made for another release of the plugin",
       "a type or a function with a slip in its name, in Pulumi YAML",
     ],
-    remedies: ["Mend the name; or install the release of the SDK that goes with the plugin."],
+    remedies: ["Fix the name; or install the release of the SDK that goes with the plugin."],
     next: "email-security doctor",
   },
 } as const satisfies Explanations;

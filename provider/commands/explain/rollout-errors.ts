@@ -6,23 +6,23 @@ export const ROLLOUT_ERRORS = {
     means: "The targets file has mistakes, each told at its line. Nothing was read or asked.",
     example: [
       "tenants.yaml can't be used: it has a mistake.",
-      '  tenants.yaml:7:37 error: "stak" is no key here; did you mean stack? (unknown-key)',
+      '  tenants.yaml:7:37 error: "stak" isn\'t a valid key here; did you mean stack? (unknown-key)',
     ].join("\n"),
     causes: ["a slip in a key or a value", "two tenants with the same stack"],
-    remedies: ["Mend each line that is named; in an editor, the JSON schema shows the same."],
+    remedies: ["Fix each line that is named; in an editor, the JSON schema shows the same."],
     next: "email-security rollout",
   },
   ERR_ROLLOUT_SELECTION: {
     means: "The selection is of nobody, or can't be read.",
     example: 'No tenant is called "amce"; did you mean "acme"?',
     causes: ["a slip in a tenant's name or a label", "conditions that no tenant meets at once"],
-    remedies: ["Mend what is given with `--only` or `--label`; the message names what there is."],
+    remedies: ["Fix the value of `--only` or `--label`; the message names the tenants and labels that exist."],
     next: "email-security rollout --only NAME",
   },
   ERR_ROLLOUT_WAVES: {
     means: "A tenant is in no wave, so it would never be changed. Nothing was planned.",
     example: [
-      "A tenant is in no wave. Mend the labels, or end `waves` with one that has neither `match` nor `take`, which takes all that are left:",
+      "A tenant is in no wave. Fix the labels, or end `waves` with one that has neither `match` nor `take`, which takes all that are left:",
       '  tenants.yaml:8: "globex" (no labels)',
     ].join("\n"),
     causes: ["a new tenant whose labels no wave matches", "a wave that takes only some, and none that takes the rest"],
@@ -37,7 +37,7 @@ export const ROLLOUT_ERRORS = {
     example: [
       'This run does not allow what "tenants.yaml" asks for. Nothing was run, and no key was read or sent.',
       '  the environment variable AWS_SECRET_ACCESS_KEY, for "acme" (tenants.yaml:7)',
-      "Whoever changes that file must not decide it. If all of this is meant, set where the run is started:",
+      "A change of that file must not decide this. If all of this is intended, set it where the run starts:",
       "  EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY",
     ].join("\n"),
     causes: [
@@ -78,10 +78,10 @@ export const ROLLOUT_ERRORS = {
     example: [
       "1 tenant can't be planned (t0): GET /api/v1/settings/vip_employees at https://mail-security.example answered 401: the X-Api-Key header is missing or holds no valid API key. The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
       "That is more than the tolerance of all allows, so the planning ended there: 2 of 3 tenants were not planned. Nothing was changed.",
-      "Mend the cause, or leave these tenants out with --except; then plan anew: `email-security rollout tenants.yaml`",
+      "Fix the cause, or leave these tenants out with --except; then plan again: `email-security rollout tenants.yaml`",
     ].join("\n"),
     causes: ["the reasons that are told above it, each of one tenant and with a code of its own"],
-    remedies: ["Mend these reasons; or leave the tenants out with `--only` or `--label`."],
+    remedies: ["Fix these causes; or leave the tenants out with `--only` or `--label`."],
     next: "email-security rollout",
   },
   ERR_ROLLOUT_DIGEST: {
@@ -113,7 +113,7 @@ export const ROLLOUT_ERRORS = {
     example: 'There is no rollout "20261121" in .email-security/rollouts.db; the journal has none.',
     causes: [
       "a slip in the id",
-      "another journal than the rollout's: another folder, or another `--database`",
+      "another journal than the rollout's: another directory, or another `--database`",
       "the rollout is through, or was rolled back already",
     ],
     remedies: ["List what there is, and name the one that is meant."],
@@ -122,16 +122,16 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_JOURNAL: {
     means: "The rollout's journal, a file, can't be used, or not any more.",
     example:
-      "\"rollouts.db\" can't be used as a rollout's journal: it is empty, and this program leaves none so. If there were rollouts, what the journal knew of them is lost with it, such as the gates that wait for a person. Bring back a copy of it. Or, if there is none to bring back, remove the empty file, and a new journal is made.",
+      "\"rollouts.db\" can't be used as a rollout's journal: it is empty, and this program never leaves an empty one. If there were rollouts, the journal's records are lost with it, such as the gates that wait for a person. Restore a copy of it. Or, if there is no copy, remove the empty file, and a new journal is made.",
     causes: [
       "the disk is full, or the file is read-only",
-      "the file is no journal, was replaced, emptied or damaged",
+      "the file isn't a journal, or it was replaced, emptied or damaged",
       "the file that is named is not there, and who only reads makes none",
       "another process holds it for minutes",
     ],
     remedies: [
       "Do what the message says about the file.",
-      "Bring back a copy where it is lost; it takes what is beside it along (`-wal`).",
+      "Restore a copy where it is lost, together with the files next to it (`-wal`).",
     ],
     next: "email-security rollout resume",
   },
@@ -144,29 +144,32 @@ export const ROLLOUT_ERRORS = {
       "a wrong user or password",
       "a certificate that does not verify",
     ],
-    remedies: ["Mend what the message names, in `EMAIL_SECURITY_DATABASE`, `PGPASSWORD` or the network."],
+    remedies: ["Fix what the message names, in `EMAIL_SECURITY_DATABASE`, `PGPASSWORD` or the network."],
     next: "email-security rollout status",
   },
   ERR_ROLLOUT_LOCKS: {
-    means: "What rollouts have left to be minded beside the stacks can't be read or written.",
+    means: "The locks of rollouts next to the stacks can't be read or written.",
     example: [
-      'What rollouts have left to be minded beside the stacks (the project email-security-rollouts in "file:///home/ci/acme/nowhere") can\'t be read:',
+      'The locks of rollouts next to the stacks (the project email-security-rollouts in "file:///home/ci/acme/nowhere") can\'t be read:',
       'error: unable to open state directory "file:///home/ci/acme/nowhere": stat /home/ci/acme/nowhere: no such file or directory',
-      "Mount or bring back the folder, with what was in it, or mend PULUMI_BACKEND_URL.",
+      "Mount or restore the directory, with its contents, or fix PULUMI_BACKEND_URL.",
     ].join("\n"),
     causes: [
       "a state backend that can't be reached, or may not be written",
       "a bucket for which the run has no credentials, or that is not there",
       "a passphrase that is not the one of the state",
     ],
-    remedies: ["Mend what Pulumi's words name: `PULUMI_BACKEND_URL`, its credentials, or `PULUMI_CONFIG_PASSPHRASE`."],
+    remedies: [
+      "Fix what Pulumi's message names: `PULUMI_BACKEND_URL`, its credentials, or `PULUMI_CONFIG_PASSPHRASE`.",
+    ],
     next: "pulumi stack ls --all",
   },
   ERR_ROLLOUT_JOURNAL_OLD: {
-    means: "The journal is an older copy: beside the stacks, the rollout has come further. Nothing was changed.",
+    means:
+      "The journal is an older copy: according to the lock next to the stacks, the rollout has come further. Nothing was changed.",
     example:
-      "Nothing is left of the rollout 20261121-0800-7f3a91 beside the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (`email-security rollout abandon 20261121-0800-7f3a91`) and begin a new one: `email-security rollout tenants.yaml`",
-    causes: ["a journal that was brought back from a backup", "a copy of the folder, or a cache of CI that is older"],
+      "The rollout 20261121-0800-7f3a91 has no lock next to the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (`email-security rollout abandon 20261121-0800-7f3a91`) and begin a new one: `email-security rollout tenants.yaml`",
+    causes: ["a journal that was restored from a backup", "a copy of the directory, or a cache of CI that is older"],
     remedies: [
       "Bring back the newer journal, which the message names, and go on there.",
       "Where it is lost, abandon the rollout and begin a new one.",
@@ -196,7 +199,7 @@ export const ROLLOUT_ERRORS = {
     next: "email-security rollout --yes --plan-digest DIGEST",
   },
   ERR_ROLLOUT_NOT_KNOWN: {
-    means: "What a tenant held before can't be known, or can't be declared. Nothing was changed.",
+    means: "The tenant's earlier settings are unknown, or can't be declared. Nothing was changed.",
     example:
       'The journal does not say what the rollout 20261121-0800-7f3a91 did to "acme". Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--except).',
     causes: [
@@ -228,20 +231,20 @@ export const ROLLOUT_ERRORS = {
     next: "email-security rollout resume",
   },
   ERR_ROLLOUT_STOPPED: {
-    means: "It was stopped in the middle. What was done stays.",
+    means: "The run was stopped. Its completed changes stay.",
     example: "The planning was stopped. Nothing was changed.",
     causes: ["Ctrl-C, or the end of a CI job"],
     remedies: [
-      "Nothing needs to be mended: the next run does what is left. What was only being planned is planned anew.",
+      "Nothing needs to be fixed: the next run does what is left. Tenants that were still being planned are planned again.",
     ],
     next: "email-security rollout resume",
   },
-  ERR_TEMPORARY_FOLDER: {
-    means: "The folder for temporary files can't be used.",
+  ERR_TEMPORARY_DIRECTORY: {
+    means: "The directory for temporary files can't be used.",
     example:
-      "The folder for temporary files, \"/home/ci/acme/nowhere\", can't be used: it, or its folder, is not there. Give another place, or bring it back. TMPDIR names another. (ENOENT: no such file or directory, mkdtemp '/home/ci/acme/nowhere/email-security-rollout')",
-    causes: ["its disk is full", "`TMPDIR` names a folder that is not there, or may not be written"],
-    remedies: ["Make room there, or name another folder by `TMPDIR`."],
+      "The directory for temporary files, \"/home/ci/acme/nowhere\", can't be used: it, or its directory, is missing. Give another place, or restore it. TMPDIR names another. (ENOENT: no such file or directory, mkdtemp '/home/ci/acme/nowhere/email-security-rollout')",
+    causes: ["its disk is full", "`TMPDIR` names a directory that is missing, or can't be written"],
+    remedies: ["Make room there, or name another directory by `TMPDIR`."],
     next: "email-security rollout resume",
   },
 } as const satisfies Explanations;

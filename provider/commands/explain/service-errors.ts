@@ -13,23 +13,23 @@ export const SERVICE_ERRORS = {
     ],
     remedies: [
       "Check in the service's console that the key is valid, and may change settings.",
-      "Set it anew: `EMAIL_SECURITY_API_KEY`, or `pulumi config set --secret email-security:apiKey`.",
+      "Set it again: `EMAIL_SECURITY_API_KEY`, or `pulumi config set --secret email-security:apiKey`.",
     ],
     next: "email-security doctor",
   },
   ERR_BAD_REQUEST: {
     means: "The service finds the request invalid (it answered 400). Nothing was changed.",
     example:
-      'POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: value: "no domain" is no valid domain. The service found the request invalid; nothing was changed.',
+      'POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: value: "no domain" isn\'t a valid domain. The service found the request invalid; nothing was changed.',
     causes: [
       "a value, scope or comment that this service does not take; its own words say which",
       "a release of the service that asks for something else than its reference says",
     ],
-    remedies: ["Mend what the service's words name, in the program or in the settings file."],
+    remedies: ["Fix what the service's message names, in the program or in the settings file."],
     next: "pulumi up --refresh",
   },
   ERR_NOT_FOUND: {
-    means: "What was asked for does not exist for this tenant (the service answered 404).",
+    means: "The requested object does not exist for this tenant (the service answered 404).",
     example:
       "DELETE /api/v1/settings/allow_deny_entries/ade_7q2m at https://mail-security.example answered 404: there is no allow/deny entry ade_7q2m. Either it does not exist for this tenant, or this is not the service's address.",
     causes: [
@@ -52,8 +52,7 @@ export const SERVICE_ERRORS = {
     next: "pulumi up --refresh",
   },
   ERR_RATE_LIMITED: {
-    means:
-      "The service was asked too much (it answered 429), and still so after every wait. What was done before stays.",
+    means: "The service limited the rate of requests (it answered 429), also after every wait. Completed changes stay.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 429: too many requests: the limit is 0.1 a second. Too many requests; wait 10 s, then run again.",
     causes: [
@@ -69,8 +68,7 @@ export const SERVICE_ERRORS = {
     next: "pulumi up --refresh",
   },
   ERR_SERVER: {
-    means:
-      "The service failed (it answered 5xx), and still so after every try. What was done before stays; running again is safe.",
+    means: "The service failed (it answered 5xx) in every attempt. Completed changes stay; running again is safe.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 503: down for maintenance. The service failed; running again is safe.",
     causes: ["the service is down or is being maintained", "a proxy before it does not reach it"],
@@ -127,21 +125,21 @@ export const SERVICE_ERRORS = {
     causes: ["the service is down, and was asked several times in a row"],
     remedies: [
       "Look up the code of the failure that the message begins with.",
-      "Wait until the service is well; after half a minute it is asked anew.",
+      "Wait until the service is healthy; after half a minute, the next request probes it.",
     ],
     next: "pulumi up --refresh",
   },
   ERR_CANCELLED: {
-    means: "The request was not sent, since the run was cancelled. What was done before stays.",
+    means: "The request was not sent, since the run was cancelled. Completed changes stay.",
     example:
-      "The run was cancelled, so GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent. What was done before stays; running again does what is left.",
+      "The run was cancelled, so GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent. Completed changes stay; running again does the rest.",
     causes: ["Ctrl-C", "the CI job was stopped"],
-    remedies: ["Nothing needs to be mended: the next run does what is left."],
+    remedies: ["Nothing needs to be fixed: the next run does what is left."],
     next: "pulumi up --refresh",
   },
   ERR_CUSTOM_TIMEOUT: {
     means:
-      "A resource took longer than its `customTimeouts` allow. What is told as under way may have been done; all else was not, and is not sent any more.",
+      "A resource took longer than its `customTimeouts` allow. Requests that are reported as in progress may have taken effect; all others did not, and are not sent any more.",
     example:
       "The time was up before the service had answered: the 1 s of customTimeouts.create of this AllowDenyEntry were over when POST /api/v1/settings/allow_deny_entries at https://mail-security.example was under way, so it may have been done. Nothing more is sent. Running again is safe: it looks at what is there and does what is left. Where the service needs longer, allow more.",
     causes: [
@@ -149,21 +147,21 @@ export const SERVICE_ERRORS = {
       "a limit that was meant for one entry, at a list of thousands",
     ],
     remedies: [
-      "Run again: what may have been done is looked up first, and taken over.",
-      "Raise the limit in `customTimeouts`, or take it away: each request has one of its own (`timeoutMs`), and is tried again only so often.",
+      "Run again: the run verifies first which changes took effect, and adopts them.",
+      "Raise the limit in `customTimeouts`, or remove it: each request has its own (`timeoutMs`), and a limited number of retries.",
     ],
     next: "pulumi up --refresh",
   },
-  ERR_NO_PERMIT: {
+  ERR_NO_TOKEN: {
     means:
-      "The request was not sent: the rollout that shares the address's limit among its tenants gives it no permit any more.",
+      "The request was not sent: the rollout that shares the address's rate limit among its tenants gives it no more tokens.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent: the rollout that started this process is gone, and nobody else may let it go on.",
     causes: [
       "the rollout's process ended or was killed, and left an engine behind",
       "another worker has taken the tenant over",
     ],
-    remedies: ["Nothing needs to be mended: the rollout goes on where it was."],
+    remedies: ["Nothing needs to be fixed: the rollout goes on where it was."],
     next: "email-security rollout resume",
   },
   ERR_HTML_RESPONSE: {
@@ -199,7 +197,7 @@ export const SERVICE_ERRORS = {
     ],
     next: "email-security doctor",
   },
-  ERR_BROKEN_BODY: {
+  ERR_TRUNCATED_BODY: {
     means: "An answer ended in its middle, or is JSON that can't be read.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with JSON that can't be read or breaks off: '{\"results\": {'",
@@ -247,13 +245,13 @@ export const SERVICE_ERRORS = {
     means:
       "The service says that a mailbox is not of the organization. None of the addresses of the request was written.",
     example:
-      "lena@elsewhere.example is no mailbox of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
+      "lena@elsewhere.example isn't a mailbox of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
     causes: [
       "a slip in the address",
       "the mailbox does not exist in the directory yet",
       "the key is of another tenant",
     ],
-    remedies: ["Mend the address, or have the mailbox made.", "Check whose key it is."],
+    remedies: ["Fix the address, or have the mailbox made.", "Check which tenant the key belongs to."],
     next: "pulumi up --refresh",
   },
   ERR_LIST_UNSTABLE: {
@@ -283,7 +281,7 @@ export const CONFIGURATION_ERRORS = {
       "options that don't go together",
     ],
     remedies: [
-      "Mend what the message names.",
+      "Fix what the message names.",
       "Where it is set, look for a slip in its name: a variable of another name is not read.",
     ],
     next: "email-security doctor",
@@ -292,21 +290,21 @@ export const CONFIGURATION_ERRORS = {
     means: "An argument of a call can't be sent; no request was made.",
     example: "id is empty",
     causes: ["an id that is empty or too long, a number out of range, a query that the client would set itself"],
-    remedies: ["Mend the argument that the message names, in the program that makes the call."],
+    remedies: ["Fix the argument that the message names, in the program that makes the call."],
     next: "npx tsc --noEmit",
   },
   ERR_MISSING_PACKAGE: {
     means:
-      "What was asked for needs packages that are installed only where they are used, or other versions of them. Nothing was begun.",
+      "The request needs packages that are installed only where they are used, or other versions of them. Nothing was begun.",
     example:
-      'A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) beside pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`.',
+      'A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) next to pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`.',
     causes: [
       "a journal in PostgreSQL, and nobody has installed what speaks to it",
-      "packages that were installed elsewhere than beside `pulumi-email-security`, or only for development",
+      "packages that were installed in another directory than `pulumi-email-security`, or only for development",
       "a later release that needs later versions",
     ],
     remedies: [
-      "Run the command of the message in the folder in which `pulumi-email-security` is installed, with your own package manager.",
+      "Run the command of the message in the directory in which `pulumi-email-security` is installed, with your own package manager.",
       "If nobody wants a journal in PostgreSQL here, unset EMAIL_SECURITY_DATABASE.",
     ],
     next: "email-security doctor",

@@ -8,7 +8,7 @@ export const TENANT_ERRORS = {
       "evil.example can't be created on the deny list: there is an entry already, with another comment.",
       '  there     evil.example on the deny list (id ade_7q2m, scope "global", comment "by hand", made by Dana Reyes (console) at 2026-11-21T08:00:00Z)',
       '  declared  evil.example on the deny list (scope "global", comment "INC-7")',
-      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
+      "Nothing was changed. Set `adopt: true` to adopt it and change it to what is declared, or declare it as it is, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
     ].join("\n"),
     causes: [
       "somebody made it in the console",
@@ -16,14 +16,14 @@ export const TENANT_ERRORS = {
       "the tenant allows in another verdict scope what is to be denied",
     ],
     remedies: [
-      "To take it over and change it: say `adopt: true`.",
+      "To adopt it and change it: set `adopt: true`.",
       "To keep it as it is: declare it as the message shows it.",
-      "To begin anew: remove it in the console.",
+      "To start from scratch: remove it in the console.",
     ],
     next: "pulumi up --refresh",
   },
   ERR_IMPORT: {
-    means: "What was to be imported is not there, is there several times, or can't be declared. Nothing was imported.",
+    means: "The object to import is missing, exists several times, or can't be declared. Nothing was imported.",
     example:
       '"Lena Hartmann" names no VIP: "Lena Hartmann" is not a mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported.',
     causes: [
@@ -50,7 +50,7 @@ export const TENANT_ERRORS = {
       "an earlier rollout had a wrong key, so that the journal remembers another tenant",
       "the service gave all entries of the tenant new ids, as after a restore",
       "a name in `tenants.yaml` means another company than before, and still has the stack of the former one",
-      "a tenant that is taken in stands in `tenants.yaml` already, under another name",
+      "a tenant that you add is in `tenants.yaml` already, under another name",
       "what is to be deleted belongs to another address or `Provider` than this run reaches",
     ],
     remedies: [
@@ -66,7 +66,7 @@ export const TENANT_ERRORS = {
     means:
       "Different keys open the same tenant of the service, so that what one tenant or `Provider` declares, another would remove. Nothing was changed.",
     example:
-      'Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. Nothing was changed. Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`): "acme" (tenants.yaml:7; key from the environment variable ACME_KEY), "globex" (tenants.yaml:8; key from the environment variable GLOBEX_KEY)',
+      'Different keys open the same tenant of the service: these tenants hold the same entries, with the same ids and creation dates, or the same people. Each would remove what the other declares. Nothing was changed. Check which tenant each key belongs to, and give each tenant its own key. If they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`): "acme" (tenants.yaml:7; key from the environment variable ACME_KEY), "globex" (tenants.yaml:8; key from the environment variable GLOBEX_KEY)',
     causes: [
       "two companies merged, and their keys open one tenant now",
       "a second key that is left over from a rotation was stored for another tenant",
@@ -85,7 +85,7 @@ export const TENANT_ERRORS = {
     example:
       'The entry to delete, evil.example on the allow list, was moved in the meantime: there is evil.example on the deny list (id ade_7q2m, scope "global", comment "INC-7", made by Pulumi (ci) at 2026-11-21T08:00:00Z). Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.',
     causes: ["a colleague moved it to the other list since the last refresh"],
-    remedies: ["Refresh, look at what is there now, and decide anew."],
+    remedies: ["Refresh, look at the current entries, and decide again."],
     next: "pulumi up --refresh",
   },
   ERR_WRONG_LIST: {
@@ -194,15 +194,15 @@ export const TENANT_ERRORS = {
       "deny bad-0001.example: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: the value is on a list of ours. The service found the request invalid; nothing was changed. [ERR_BAD_REQUEST]",
     ].join("\n"),
     causes: ["one of the reasons below the message, each with a code of its own"],
-    remedies: ["Look up the codes of the reasons, and mend them.", "Run again: a run does only what is left."],
+    remedies: ["Look up the codes of the causes, and fix them.", "Run again: a run does only what is left."],
     next: "pulumi up --refresh",
   },
-  ERR_NOT_TRIED: {
+  ERR_NOT_ATTEMPTED: {
     means: "A part of a list was left for the next run, since others had failed in a way that would go on.",
     example:
       "36 more (deny bad-0064.example, deny bad-0065.example, deny bad-0066.example, deny bad-0067.example, deny bad-0068.example, … and 31 more): not tried, after others had failed: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 403: this key may only read. The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
     causes: ["the service is down, refuses the key, or asks to wait; the failure that is quoted says which"],
-    remedies: ["Look up the code of the failure that is quoted, and mend that."],
+    remedies: ["Look up the code of the failure that is quoted, and fix its cause."],
     next: "pulumi up --refresh",
   },
 } as const satisfies Explanations;

@@ -24,7 +24,7 @@ export function createExportCommand(): Command {
       .option("--to <folder>", "Write settings files to this directory, which is created if missing")
       .option(
         "--pulumi-import <file>",
-        "Write the file that `pulumi import --file` takes, instead of settings files or beside them",
+        "Write the file that `pulumi import --file` takes, instead of or in addition to settings files",
       )
       .option("--whole-lists", "Import two whole lists in that file, rather than each entry and VIP", false)
       .option(
@@ -116,7 +116,7 @@ async function prepareSettingsFiles(
     if (existingFiles.length === 0 || force) return existingFiles;
     throw new EmailSecurityError(
       "ERR_EXPORT_EXISTS",
-      `${quote(to, 300)} has ${existingFiles.join(", ")} already, and nothing was written. Give another folder, or --force to write over them.`,
+      `${quote(to, 300)} has ${existingFiles.join(", ")} already, and nothing was written. Give another directory, or --force to write over them.`,
     );
   };
   assertNoExistingExport();
@@ -163,7 +163,7 @@ async function confirmLostContent(
   const lostContent = findExportLosses(contentByFile, files);
   if (lostContent.length === 0) return;
   const list = lostContent.map((item) => `  ${sanitizeLine(item)}`).join("\n");
-  const advice = `The export holds only what the tenant knows. Export to another folder and compare the two, or remove ${quote(to, 300)} yourself if nothing of it is needed.`;
+  const advice = `The export holds only what the tenant knows. Export to another directory and compare the two, or remove ${quote(to, 300)} yourself if nothing of it is needed.`;
   console.error(`--force would drop from the files in ${quote(to, 300)}:\n${list}`);
   const { promptConfirmation } = await import("../change/change-prompts.js");
   if (process.stdin.isTTY && process.stdout.isTTY && (await promptConfirmation("Write over these files?"))) return;

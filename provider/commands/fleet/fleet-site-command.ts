@@ -31,7 +31,7 @@ export function createFleetSiteCommand(): Command {
     {
       examples: [
         {
-          does: "a site of all tenants of tenants.yaml, which a browser opens from its folder",
+          does: "a site of all tenants of tenants.yaml, which a browser opens from its directory",
           line: "fleet site site",
         },
         {
@@ -71,7 +71,7 @@ async function runFleetSiteCommand(directory: string, options: FleetSiteOptions)
   const { renderStatusMarkdown } = await import("../../fleet/status/status-markdown.js");
   const { formatStatusJson } = await import("../../fleet/status/status-schema.js");
   const size = (bytes / 1_000_000).toFixed(1);
-  const summary = `Written: ${join(directory, "index.html")}, with ${files - 1} files beside it, ${size} MB in all.`;
+  const summary = `Written: ${join(directory, "index.html")}, with ${files - 1} files next to it, ${size} MB in all.`;
   await writeOutputs(outputs, {
     text: (target) => `${wrapForTerminal(sanitizeMultiline(summary), target)}\n`,
     markdown: () => renderStatusMarkdown(status),

@@ -65,7 +65,7 @@ async function runInitCommand(directory: string, options: CommandOptions): Promi
   console.log(sanitizeMultiline(formatNextSteps(directory, name, result, fromTenant)));
   if (!fromTenant && process.env["EMAIL_SECURITY_BASE_URL"] && process.env["EMAIL_SECURITY_API_KEY"]) {
     console.error(
-      "note: a tenant is configured here, and was not asked. Where it has VIPs or entries already, begin with these: `init --from-tenant`, in another folder.",
+      "note: a tenant is configured here, and was not read. If it has VIPs or entries already, start with these: `init --from-tenant`, in another directory.",
     );
   }
   for (const text of tenantExport?.undeclarable ?? []) console.error(sanitizeMultiline(`note: ${sanitizeLine(text)}`));
@@ -104,7 +104,7 @@ function formatNextSteps(targetDirectory: string, name: string, result: InitResu
       : [`# write your own into ${file}`],
     ["npx email-security lint", "checks all files below settings/"],
     [`git add ${pathsToStage.map(quoteShellWord).join(" ")}`, "stages the files; then commit"],
-    ["pulumi login --local", "where the state goes: for a try, your home folder"],
+    ["pulumi login --local", "where the state goes: to try it, your home directory"],
     ["pulumi stack init try", "asks for a passphrase; export it as PULUMI_CONFIG_PASSPHRASE"],
     [`npx email-security plan ${file} --stack try`, "what it would do; only reads"],
     [`npx email-security apply ${file} --stack try --yes`, "does it; --plan-digest holds it to a plan"],
@@ -125,7 +125,7 @@ function formatNextSteps(targetDirectory: string, name: string, result: InitResu
       ? []
       : [
           "",
-          `The git repository ${relative(process.cwd(), ignoringRepository) || "."} ignores this folder, so it becomes a repository of its own.`,
+          `The git repository ${relative(process.cwd(), ignoringRepository) || "."} ignores this directory, so it becomes a repository of its own.`,
         ]),
     "",
     "What comes next:",

@@ -182,7 +182,7 @@ function assertNoConflictingFiles({ top }: Location, paths: readonly string[]): 
   if (conflictingFiles.length === 0) return;
   throw new InitError(
     [
-      `Nothing was written: ${conflictingFiles.length === 1 ? "a file is" : "files are"} in the way in ${quote(relative(resolveLinks("."), top) || ".", 300)}. Move ${conflictingFiles.length === 1 ? "it" : "them"} away, or choose another folder or another name (--name).`,
+      `Nothing was written: ${conflictingFiles.length === 1 ? "a file is" : "files are"} in the way in ${quote(relative(resolveLinks("."), top) || ".", 300)}. Move ${conflictingFiles.length === 1 ? "it" : "them"} away, or choose another directory or another name (--name).`,
       ...conflictingFiles.map((path) => `  ${path}`),
     ].join("\n"),
   );
@@ -259,7 +259,7 @@ function commentOutDeclarations(text: string): string {
   return lines.join("\n").replace(/^(version: .*\n)/m, `$1\n${COMMENT_HINT}`);
 }
 
-/** Removes the entry that resembles the template's domain; it would make no sense for another tenant. */
+/** Removes the homograph of the template's domain, which would make no sense for another tenant. */
 function removeHomograph(text: string): string {
   return text.replace(/^ {2}- value: xn--.*\n(?: {4}.*\n)*/m, "");
 }
@@ -276,7 +276,7 @@ function commentOutPolicy(text: string): string {
     const startsPolicy = line.startsWith("policy:");
     if (/^\S/.test(line)) isPolicy = startsPolicy;
     const hint = startsPolicy
-      ? ["# What was exported breaks most of these. Turn on one after the other, and mend what lint tells."]
+      ? ["# The exported settings break most of these. Turn them on one by one, and fix what lint reports."]
       : [];
     return [...hint, isPolicy && line !== "" ? `# ${line}` : line];
   });

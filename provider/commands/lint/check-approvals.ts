@@ -203,7 +203,8 @@ async function explainUnproven(
   }
   const approval = logins.map((login) => approvals.get(login)).find((match) => match !== undefined);
   const login = quote(namedApprovers[0]?.[1]);
-  if (approval === undefined) return `and the last word of ${login} on this change is no approval; let them approve it`;
+  if (approval === undefined)
+    return `and the last review of this change by ${login} isn't an approval; let them approve it`;
   if (approval.commit === undefined) return undefined;
   const shortCommit = approval.commit.slice(0, 10);
   try {
@@ -230,7 +231,7 @@ function buildApprovalFinding(code: string, declaration: DeclaredEntry | Declare
 
 /** Finds the merge base of a change and its base revision. */
 async function findMergeBase(git: GitReader, base: string): Promise<string> {
-  const problem = `--base ${quote(base)} is no commit that is here`;
+  const problem = `--base ${quote(base)} isn't a commit of this repository`;
   const advice =
     "Fetch it (in a pipeline: `fetch-depth: 0`), or name the branch that the change is to be merged into, as origin/main.";
   if (!/^[^-]/.test(base)) throw new GitError(`${problem}. ${advice}`);
@@ -245,7 +246,7 @@ async function findMergeBase(git: GitReader, base: string): Promise<string> {
   const mergeBase = (await git.run("merge-base", id, "HEAD").catch(() => "")).trim();
   if (mergeBase !== "") return mergeBase;
   throw new GitError(
-    `What --base ${quote(base)} and this change have in common is not here, as in a shallow clone. Fetch the whole history: \`git fetch --unshallow\`.`,
+    `The common ancestor of --base ${quote(base)} and this change is missing, as in a shallow clone. Fetch the whole history: \`git fetch --unshallow\`.`,
   );
 }
 
@@ -269,7 +270,9 @@ async function listCommitAuthors(git: GitReader, before: string): Promise<readon
   return [...new Set(names.filter((name) => name !== ""))];
 }
 
-/** Whether a commit's author is an approver: by name, by login, or by the mailbox that hosts assign to a login. */
+/**
+ * Returns whether a commit's author is an approver: by name, by login, or by the mailbox that hosts assign to a login.
+ */
 function isCommitAuthor(commitAuthor: string, [name, login]: readonly [string, string]): boolean {
   const author = commitAuthor.toLowerCase();
   const [, hostLogin] = /^(?:\d+[+-])?([^@+]+)@users\.noreply\./.exec(author) ?? [];

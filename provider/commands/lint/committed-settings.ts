@@ -56,7 +56,7 @@ export class CommittedSettings {
     return this.#texts.has(this.#toRepositoryPath(file));
   }
 
-  /** Whether the file exists and no file that was read includes it. */
+  /** Returns whether the file exists and no file that was read includes it. */
   isTopFile(file: string): boolean {
     const path = this.#toRepositoryPath(file);
     return this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#listIncludes(one).includes(path));
@@ -80,8 +80,8 @@ export class CommittedSettings {
   }
 
   /**
-   * Whether a tenant's file, with its includes, contains an identical declaration. For a new tenant, the file with the declaration is
-   * checked. The review date and the file that holds the declaration don't matter.
+   * Returns whether a tenant's file, with its includes, contains an identical declaration. For a new tenant, the file
+   * with the declaration is checked. The review date and the file that holds the declaration don't matter.
    */
   hasDeclaration(top: string, declaration: DeclaredEntry | DeclaredVip): boolean {
     const held = this.has(top)

@@ -46,7 +46,7 @@ export function createLintCommand(): Command {
     {
       examples: [
         {
-          does: "all files of a folder, for code scanning; refused where there is a warning",
+          does: "all files of a directory, for code scanning; refused where there is a warning",
           line: "lint settings --output lint.sarif --fail-on warning",
         },
         {
@@ -126,7 +126,7 @@ function parseApprovalsOptions(
   }
   if (typeof file === "string" || base !== undefined || author !== undefined) {
     throw new ConfigurationError(
-      "--approvals, --base and --author go together: who approved, what the change is to be merged into, and who proposes it (whose own approval is none).",
+      "--approvals, --base and --author go together: who approved, the branch to merge into, and who proposes the change (whose own approval doesn't count).",
     );
   }
   return file === false ? false : undefined;
@@ -180,7 +180,7 @@ async function renderLintText(
     formatLevelCount(warning, "warning"),
     formatLevelCount(note, "note"),
   ].filter(Boolean);
-  const summary = `${countTexts.length === 0 ? "Nothing found" : countTexts.join(", ")} in ${formatLevelCount(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${suffix}`;
+  const summary = `${countTexts.length === 0 ? "Nothing found" : countTexts.join(", ")} in ${formatLevelCount(files.length, "file")}.${isPartial ? " More may be found once these are fixed." : ""}${suffix}`;
   const text = `${[...lines, summary].join("\n")}\n`;
   return target.isTTY ? wrapForTerminal(text, target) : text;
 }

@@ -90,7 +90,7 @@ function readJsonFile(file: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's message would quote the file's content, which may be secret.
-    throw new ApprovalsError(`${quote(file, 300)} is no JSON, in its ${text.length} characters. ${WRITE_ADVICE}`);
+    throw new ApprovalsError(`${quote(file, 300)} isn't valid JSON, in its ${text.length} characters. ${WRITE_ADVICE}`);
   }
 }
 

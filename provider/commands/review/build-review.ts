@@ -23,7 +23,7 @@ import { addReasons, compareReviewItems, type Review, type TenantData } from "./
 
 /** Options of {@link buildReview}. */
 export interface ReviewOptions {
-  /** How many days before its expiry an item is reported. Default: 30. */
+  /** The number of days before its expiry at which an item is reported. Default: 30. */
   readonly withinDays?: number;
 }
 

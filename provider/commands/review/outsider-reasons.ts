@@ -8,8 +8,8 @@ import { getMailDomain } from "../suggest/suggest-context";
 import type { ReviewReason } from "./review-schema";
 
 /**
- * Whether an owner's mailbox is outside the organization's own domains. Nobody within them can be checked: the service has no directory to
- * query.
+ * Returns a reason if an owner's mailbox is outside the organization's own domains. Mailboxes within them can't be
+ * checked, because the service has no directory to query.
  */
 export function findOutsideOwnerReason(
   { owner }: Pick<DeclaredEntry | DeclaredVip, "owner">,
@@ -22,7 +22,7 @@ export function findOutsideOwnerReason(
   };
 }
 
-/** Whether a VIP's mailbox is outside the organization's own domains. */
+/** Returns a reason if a VIP's mailbox is outside the organization's own domains. */
 export function findOutsideVipReason(
   declaration: DeclaredEntry | DeclaredVip,
   ownDomains: OwnDomains,
@@ -37,8 +37,8 @@ export function findOutsideVipReason(
 const directoryCache = new WeakMap<ObservedState, boolean>();
 
 /**
- * Whether a VIP may have left: the service knows name, job or department of other VIPs, but nothing of this one. This is an indication, not
- * proof.
+ * Returns a reason if a VIP may have left: the service knows name, job or department of other VIPs, but nothing about
+ * this one. This is an indication, not proof.
  */
 export function findDepartedVipReason({ key }: DeclaredVip, observed: ObservedState): ReviewReason | undefined {
   const row = observed.vips.get(key);

@@ -13,7 +13,7 @@ export function describeReviewGaps(settings: Settings, tenantData: TenantData | 
   return [
     ...(tenantData === undefined
       ? [
-          "The tenant was not asked: what its mail says, what no mail came under, who is targeted, what stands in no file, and since when something stands, is not told.",
+          "The tenant was not read, so its mail, unused entries, targeted people, unmanaged entries and the age of entries are unknown.",
         ]
       : []),
     ...(tenantData !== undefined && entries.some(({ entryType }) => entryType === "ip")

@@ -6,7 +6,7 @@ import type { ReviewItem, ReviewReport } from "./review-schema";
 
 /** Explains the decisions and how to make them. */
 export const DECISION_HELP =
-  "Decide with `email-security review keep`, `extend` or `drop`; what is decided leaves this list. What is included is others' too: `--baseline` decides for all of them, though not about one tenant's mail.";
+  "Decide with `email-security review keep`, `extend` or `drop`; decided entries leave this list. Included entries apply to other tenants too: `--baseline` decides for all of them, though not about one tenant's mail.";
 
 /** Introduces the list of data that could not be read. */
 export const UNREAD_HEADING = "Not all could be read, so there may be more:";

@@ -27,7 +27,7 @@ const itemSchema = z
             kind: z
               .enum(REVIEW_KINDS)
               .describe(
-                "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: against a rule of the team's policy. undeclared: an allow that stands at the tenant alone. ended, ending: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below one that says the same. owner: its owner's mailbox is outside the organization's own domains. left: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who is no VIP.",
+                "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: against a rule of the team's policy. undeclared: an allow that exists only at the tenant. ended, ending: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below an entry of the same list. owner: its owner's mailbox is outside the organization's own domains. left: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who isn't a VIP.",
               ),
             evidence: jsonTextField("Printable sentences for people."),
           })
@@ -52,16 +52,16 @@ export const reviewSchema = z
     unread: z
       .array(z.string())
       .readonly()
-      .describe("What of the mail could not be read, so that there may be more to look at: a printable sentence each."),
+      .describe("Mail that could not be read, so that there may be more to look at: a printable sentence each."),
     notAsked: z
       .array(z.string())
       .readonly()
-      .describe("What nobody was asked, or nobody tells: a printable sentence each."),
+      .describe("Sources that were not read, or don't report it: a printable sentence each."),
   })
   .readonly()
   .meta({
     title: "Email security review",
-    description: "What of a tenant's settings should be looked at, as `email-security review` writes it as JSON.",
+    description: "The tenant's settings that need a look, as `email-security review` writes them as JSON.",
   });
 
 export type ReviewReport = z.infer<typeof reviewSchema>;

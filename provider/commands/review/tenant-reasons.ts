@@ -12,7 +12,7 @@ import type { TenantData } from "./worklist";
 
 type Declaration = DeclaredEntry | DeclaredVip;
 
-/** Returns the reasons that only the tenant's data can give for a declaration, besides suggestions. */
+/** Returns the reasons for a declaration that only the tenant's data can give, except suggestions. */
 export function findTenantReasons(
   declaration: Declaration,
   { settings, observed, base, window }: SuggestContext,
@@ -31,7 +31,7 @@ export function findTenantReasons(
   }
   const { days, complete, until } = base.summary;
   const startTime = getStartTime(declaration, observed);
-  // Unknown for a part of the window, and for an address that the service does not report.
+  // Unknown if only part of the window was read, or if the service doesn't report the address.
   const isUnused =
     complete &&
     declaration.entryType !== "ip" &&
@@ -54,7 +54,7 @@ export function buildReportedReason(reports: number, window: string): ReviewReas
   };
 }
 
-/** Whether there is such mail that the last decision could not take into account. */
+/** Returns whether there is such mail that the last decision could not take into account. */
 export function hasMailSinceReview(
   declaration: Declaration,
   settings: Settings,
@@ -82,7 +82,10 @@ export function hasMailSinceReview(
   });
 }
 
-/** An entry or VIP without a review is due from the day on which the tenant got it. */
+/**
+ * Returns a reason if the review of an entry or VIP is overdue. Without a review, the interval starts on the day the
+ * tenant got it.
+ */
 function findOverdueReason(
   declaration: Declaration,
   { policy, today }: Settings,

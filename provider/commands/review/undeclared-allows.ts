@@ -30,9 +30,9 @@ export function findUndeclaredAllows(context: SuggestContext): ReviewItem[] {
     const scope = row.verdict_scope ?? DEFAULT_VERDICT_SCOPE;
     const advice =
       declaredEntry === undefined
-        ? "none of these files declares it. Take it into the files by `email-security drift --adopt added` (`--dry-run` shows what that writes, and what the policy says of it), or remove it in the console."
+        ? "none of these files declares it. Adopt it into the files by `email-security drift --adopt added` (`--dry-run` shows what that writes, and the policy's findings), or remove it in the console."
         : `the files declare it on the ${declaredEntry.list} list (${formatLineLocation(declaredEntry.location)}): \`email-security drift\` tells more.`;
-    const evidence = `It stands at the tenant${formatCreatedBy(row)}, and ${advice}`;
+    const evidence = `It exists at the tenant${formatCreatedBy(row)}, and ${advice}`;
     return [
       addReasons({ list: "allow", value: target.value, scope, ...(row.comment && { comment: row.comment }) }, [
         ...findMailReasons(row, context),
@@ -42,7 +42,7 @@ export function findUndeclaredAllows(context: SuggestContext): ReviewItem[] {
   });
 }
 
-/** Returns what the mail says of an allow that expired in the files but still exists at the tenant. */
+/** Returns the reasons from mail for an allow that expired in the files but still exists at the tenant. */
 export function findExpiredAllowReasons(
   declaration: DeclaredEntry | DeclaredVip,
   context: SuggestContext,
@@ -52,7 +52,10 @@ export function findExpiredAllowReasons(
   return row === undefined ? [] : findMailReasons(row, context);
 }
 
-/** Whether an expired entry is still on its list at the tenant and no file declares it again. False for VIPs: an option may keep them. */
+/**
+ * Returns whether an expired entry is still on its list at the tenant and no file declares it again. False for VIPs,
+ * because an option may keep them.
+ */
 export function isStillAtTenant(
   declaration: DeclaredEntry | DeclaredVip,
   { settings, observed }: Pick<SuggestContext, "settings" | "observed">,

@@ -22,7 +22,7 @@ export async function executeRollout(
     screen === undefined ? console.error(sanitizeMultiline(line)) : screen.log(line);
   const interrupt = (): void => {
     if (stopController.signal.aborted) {
-      log(`Stopping at once. What was under way is done again by \`${rollouts.commands.resume(id)}\`.`);
+      log(`Stopping at once. \`${rollouts.commands.resume(id)}\` repeats the unfinished work.`);
       abortController.abort();
     } else {
       log("Finishing the tenants that are under way, and beginning no more. Once more to stop at once.");
@@ -67,8 +67,8 @@ export function getExitCode(report: RolloutReport): ExitCode {
 }
 
 /**
- * Whether a rollout leaves out tenants that nobody chose to skip: the targets file no longer names them as before, or their keys now open
- * other tenants.
+ * Returns whether a rollout leaves out tenants that nobody chose to skip: the targets file no longer names them as
+ * before, or their keys now open other tenants.
  */
 export function isPartial({ skipped = [] }: Pick<RolloutReport, "skipped">): boolean {
   return skipped.some(({ by }) => by === undefined);

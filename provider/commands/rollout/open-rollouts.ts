@@ -53,13 +53,13 @@ export async function runWithPastRollouts(
 ): Promise<ExitCode> {
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
   if ((await getExistingJournalLocation(options.database)) === undefined)
-    await assertJournalExists(DEFAULT_JOURNAL, "Go to the folder that has it, or name it by --database");
+    await assertJournalExists(DEFAULT_JOURNAL, "Go to the directory that has it, or name it by --database");
   return await runWithRollouts(options, callback);
 }
 
 /**
- * Does the same as {@link runWithRollouts} to resume or show an existing rollout. Without a named journal, none needs to exist: locks of other
- * runs beside the stacks are reported all the same.
+ * Does the same as {@link runWithRollouts} to resume or show an existing rollout. Without a named journal, none needs
+ * to exist: locks of other runs next to the stacks are reported all the same.
  *
  * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) when the named journal does not exist.
  */
@@ -71,7 +71,10 @@ export async function runWithKnownRollouts(
   return await runWithRollouts(options, callback);
 }
 
-/** Finds the requested rollout. If the journal lacks it, the error also reports the locks of other runs beside the stacks. */
+/**
+ * Finds the requested rollout. If the journal lacks it, the error also reports the locks of other runs next to the
+ * stacks.
+ */
 export async function findRollout(
   rollouts: Rollouts,
   id: string | undefined,

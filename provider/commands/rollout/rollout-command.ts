@@ -162,7 +162,7 @@ function getRolloutMode({
   const mode = onlyExpired === true ? "only-expired" : revertDrift === true ? "revert-drift" : undefined;
   if (mode !== undefined && alwaysRunEngine === true) {
     throw new ConfigurationError(
-      "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --revert-drift. Nothing was changed.",
+      "--always-run-engine applies to a rollout of all that the files declare: leave it out together with --only-expired and --revert-drift. Nothing was changed.",
     );
   }
   if (mode !== undefined && evidence !== "none") {

@@ -6,8 +6,8 @@ import { sanitizeMultiline } from "../../settings/text";
 import { getUnprintedOutputs, type RolloutRunOptions } from "./rollout-run-options";
 
 /**
- * The first Ctrl-C stops planning, which has written nothing; the second ends the process. The reports are written even if planning ends
- * before all tenants are planned.
+ * Runs a planning step that Ctrl-C can stop. The first Ctrl-C stops planning, which has written nothing; the second
+ * ends the process. The reports are written even if planning ends before all tenants are planned.
  *
  * @returns undefined if the plan is refused because a key opens another tenant. The reason is printed.
  */
@@ -39,5 +39,5 @@ export async function runInterruptibly<T>(
   }
 }
 
-/** Planning ends with these codes where several keys open one tenant, or a key opens another tenant than its own. */
+/** The error codes of planning if several keys open one tenant, or if a key opens another tenant than its own. */
 const OTHER_TENANT_CODES: ReadonlySet<string> = new Set(["ERR_OTHER_TENANT", "ERR_SAME_TENANT"]);

@@ -21,7 +21,7 @@ import { renderReportText } from "../../rollout/report/report-text";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import type { RolloutFormat } from "./open-rollouts";
 
-/** Shows planning progress: an updated line on a terminal, otherwise occasional lines. */
+/** Shows planning progress: one line updated in place on a terminal, otherwise occasional lines. */
 export class PlanningProgress {
   readonly #isTerminal = process.stderr.isTTY === true;
   #lastPrinted = 0;
@@ -146,7 +146,7 @@ export class RolloutScreen {
     else this.#view.handleEvent(event);
   }
 
-  /** Prints a message beside the progress. */
+  /** Prints a message next to the progress. */
   log(line: string): void {
     if (this.#view === undefined) console.error(sanitizeMultiline(line));
     else this.#view.log(line);

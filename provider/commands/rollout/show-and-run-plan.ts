@@ -13,7 +13,7 @@ import { executeRollout, isPartial } from "./execute-rollout";
 import type { RolloutFormat } from "./open-rollouts";
 import { type Consent, getUnprintedOutputs, isTerminalText, type RolloutRunOptions } from "./rollout-run-options";
 
-/** Whether this format of the plan includes evidence from mail. */
+/** Returns whether this format of the plan includes evidence from mail. */
 export function showsMailEvidence({ format }: Output<RolloutFormat>): boolean {
   return format === "markdown" || format === "html";
 }
@@ -103,7 +103,7 @@ function checkPlanRunnable(
     const [failed, total] = wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
     return `${failed} of ${total} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
   });
-  const fixAdvice = "Mend them, or leave them out with --except.";
+  const fixAdvice = "Fix them, or leave them out with --except.";
   if (exceeded.length > 0) {
     console.error(
       sanitizeMultiline(

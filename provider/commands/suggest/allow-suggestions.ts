@@ -12,7 +12,10 @@ export function hasMaliciousVerdict(context: SuggestContext, entry: DeclaredEntr
   return [...verdicts, ...reportVerdicts].some(({ name }) => name === "malicious");
 }
 
-/** Suggests removing allows whose senders were found malicious, whenever they expire; a person decides about used or accepted ones. */
+/**
+ * Suggests removing allows whose senders were found malicious, regardless of expiry. If they are used or accepted, a
+ * person decides.
+ */
 export function suggestMaliciousAllows(context: SuggestContext, allows: readonly DeclaredEntry[]): Suggestion[] {
   return allows.map((entry) => {
     const { value, location, verdictScope, acceptRisk, expires } = entry;
@@ -82,7 +85,7 @@ export function suggestUnusedAllows(
   expiringDays: number,
 ): Suggestion[] {
   const { days, complete, until } = context.base.summary;
-  // Unused can't be proven from a part of the window.
+  // Part of the window can't prove that an entry is unused.
   if (!complete) return [];
   const windowStart = (parseInstant(until) ?? 0) - days * DAY_MS;
   const expiryDate = context.extensionDate;

@@ -21,19 +21,22 @@ const NEW_DOMAIN_DAYS = 180;
 interface DenyTarget {
   readonly value: string;
   readonly entryType: EntryType;
-  /** Why to deny a whole domain. */
+  /** The reason for denying a whole domain. */
   readonly domainReason?: string;
   readonly reports: ReportRecord[];
   /** Threats found malicious that stayed in a mailbox. */
   readonly delivered: ThreatRecord[];
 }
 
-/** Whether malicious mail was delivered and nobody acted on it. Mail that somebody released was already reviewed. */
+/**
+ * Returns whether malicious mail was delivered and nobody acted on it. Mail that somebody released was already
+ * reviewed.
+ */
 function wasDelivered({ verdict, action }: ThreatRecord): boolean {
   return verdict === "malicious" && action === "none";
 }
 
-/** Whether some of the sender's mail was found safe or is allowed on purpose; a person must then decide. */
+/** Returns whether some of the sender's mail was found safe or is allowed on purpose; a person must then decide. */
 function isPossiblyLegitimate(context: SuggestContext, mailbox: string): boolean {
   if (listCoveringValues(mailbox).some((covering) => context.isListed("allow", covering))) return true;
   const evidence = collectEvidence(context.base, {

@@ -18,7 +18,7 @@ export function describeMail(context: MailContext, evidence: Evidence | undefine
 /** Describes the service's detections in a sentence. */
 export function describeDetections({ base, window }: MailContext, evidence: Evidence | undefined): string {
   if (evidence === undefined || base.threats === undefined) {
-    return "What the service detected could not be read.";
+    return "The service's detections could not be read.";
   }
   if (!evidence.applies) return "Of an address, the service does not tell what mail came from it.";
   const { threats, verdicts, actions } = evidence;

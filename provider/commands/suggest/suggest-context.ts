@@ -16,7 +16,7 @@ import { sanitizeLine } from "../../settings/text";
 
 export const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** How many days to extend an allow by, unless the policy's maximum is shorter. */
+/** The number of days by which to extend an allow, unless the policy's maximum is shorter. */
 const EXTENSION_DAYS = 90;
 
 /** Lookups that all kinds of suggestions share. */
@@ -54,7 +54,7 @@ export class SuggestContext {
         continue;
       this.#addEntry(knownList, canonicalizeValue(value), verdict_scope ?? DEFAULT_VERDICT_SCOPE);
     }
-    // An expired allow is no argument against a deny.
+    // An expired allow doesn't argue against a deny.
     const expiredOthers = expired.filter((item) => item.kind === "vip" || item.list === "deny");
     const excludedItems = [...expiredOthers, ...excluded.map(({ declaration }) => declaration)];
     this.#excludedKeys = new Set(
@@ -77,12 +77,12 @@ export class SuggestContext {
     return this.#lists[list].has(value);
   }
 
-  /** Whether the value, its domain, a parent domain or a matching wildcard is denied. */
+  /** Returns whether the value, its domain, a parent domain or a matching wildcard is denied. */
   isDenied(value: string): boolean {
     return [value, ...listCoveringValues(value)].some((name) => this.#deniedValues.has(name));
   }
 
-  /** Whether the domain itself, a parent domain or anything below it is allowed. */
+  /** Returns whether the domain itself, a parent domain or anything below it is allowed. */
   hasRelatedAllow(domain: string): boolean {
     const covering = [domain, ...listCoveringValues(domain)];
     return this.#allowedParents.has(domain) || covering.some((name) => this.isListed("allow", name));
@@ -93,7 +93,7 @@ export class SuggestContext {
     return this.#expiredAllows.get(value) ?? [];
   }
 
-  /** Whether the files removed the value, or its VIP or deny expired: somebody decided that. */
+  /** Returns whether a person decided against the value: the files removed it, or its VIP or deny expired. */
   isExcluded(kind: "entry" | "vip", value: string): boolean {
     return this.#excludedKeys.has(`${kind} ${value}`);
   }

@@ -31,10 +31,10 @@ export interface Suggestion {
 
 /** Options of {@link suggest}. */
 export interface SuggestOptions {
-  /** The fewest threats to a person before a VIP is suggested. Default: 5. */
+  /** The minimum number of threats to a person for suggesting a VIP. Default: 5. */
   readonly minThreats?: number;
-  /** The most VIPs to suggest. Default: 10. */
+  /** The maximum number of VIPs to suggest. Default: 10. */
   readonly maxVips?: number;
-  /** How many days before its expiry an allow is reported. Default: 30. */
+  /** The number of days before its expiry at which an allow is reported. Default: 30. */
   readonly expiringDays?: number;
 }

@@ -34,7 +34,7 @@ export function createTenantCommand(): Command {
     {
       examples: [
         {
-          does: "take in a tenant, with what it holds as its settings file",
+          does: "add a tenant, with what it holds as its settings file",
           line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY",
         },
         { does: "take it out again; at the service all stays as it is", line: "tenant remove acme" },
@@ -181,7 +181,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   // A settings file may be long: without `--dry-run`, its name is enough.
   const displayedFiles = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
   const message = {
-    title: `Take in the tenant ${name}`,
+    title: `Add the tenant ${name}`,
     body: isUnchanged
       ? "Its settings file declares what it holds: a first rollout writes nothing."
       : `A first rollout would change ${formatCount(plan.changes.length, "entry or VIP", "entries and VIPs")} that its baseline declares.`,
@@ -192,7 +192,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   return code === EXIT.clean && !isUnchanged ? EXIT.changes : code;
 }
 
-/** Reads what the rollout journal knows of the other tenants or stacks; empty if no journal exists. */
+/** Reads the rollout journal's records of the other tenants or stacks; empty if no journal exists. */
 async function readRecordedTenants(
   { database: databaseOption }: AddOptions,
   { otherTargets, editedTargets: { file, project } }: TenantPlacement,

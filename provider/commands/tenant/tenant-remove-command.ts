@@ -77,7 +77,7 @@ async function runTenantRemoveCommand(name: string, options: RemoveOptions): Pro
   for (const line of [...removal.notes, ...stackNotes]) console.log(wrapForTerminal(sanitizeMultiline(line)));
   const message = {
     title: `Take out the tenant ${name}`,
-    body: "What it holds at the service stays as it is, and so does its stack.",
+    body: "Its settings at the service stay as they are, and so does its stack.",
     branch: `without-tenant-${name}`,
   };
   // Git keeps the content of a removed settings file.
@@ -97,7 +97,7 @@ function assertStackOptions(name: string, { destroy, forgetStack, commit, pr, ye
   if (problem !== undefined) throw new ConfigurationError(problem);
 }
 
-/** Shows what would be removed besides the files, and removes it if `--yes` names the tenant. */
+/** Shows what else would be removed in addition to the files, and removes it if `--yes` names the tenant. */
 async function removeTenantStack(
   { target, targets }: TenantRemoval,
   { destroy, yes, dryRun, database }: RemoveOptions,
@@ -179,7 +179,9 @@ async function removeTenantStack(
     await removeStack(stackToRemove, false);
     console.log(
       wrapForTerminal(
-        sanitizeMultiline(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
+        sanitizeMultiline(
+          `The settings of ${name} that its stack manages are removed at the service, and so is the stack ${stack}.`,
+        ),
       ),
     );
     return EXIT.clean;
@@ -188,8 +190,8 @@ async function removeTenantStack(
 }
 
 /**
- * Returns an error if rollouts, by a journal or the states of stacks, know the key's tenant under another name, or read another tenant on the
- * stack.
+ * Returns an error if rollouts, according to a journal or the states of stacks, know the key's tenant under another
+ * name, or read another tenant on the stack.
  */
 async function findOtherTenantError(
   { target, known, marker }: StackRemoval,
@@ -222,7 +224,7 @@ async function findOtherTenantError(
       (name) => isEmptyTenantAccepted(process.env, name),
     );
     if (conflicts.length > 0) return new SameTenantError(conflicts);
-    // After an interrupted removal, what identified the tenant may be gone, and nothing is left to remove.
+    // After an interrupted removal, the data that identified the tenant may be gone, and nothing is left to remove.
     if (!hasDeclarations(known)) return undefined;
     const before = declaredRecords.get(target.stack);
     return await findReplacedTenant(target, before, process.env, compareWith(target.baseUrl, observed));
@@ -231,7 +233,7 @@ async function findOtherTenantError(
 
 const MAX_SHOWN_ITEMS = 20;
 
-/** Describes what remains besides the files, and how to remove it. */
+/** Describes what remains in addition to the files, and how to remove it. */
 async function describeRemainingStack({ target, targets }: TenantRemoval): Promise<string[]> {
   const { createStackCommands } = await import("../../rollout/stack/stack-commands.js");
   const { formatCommand } = await createStackCommands({
@@ -239,7 +241,7 @@ async function describeRemainingStack({ target, targets }: TenantRemoval): Promi
     environment: await getStackEnvironment(targets.file),
   });
   return [
-    `What ${target.name} holds at the service stays as it is, and so does its stack ${target.stack}, which knows what was declared.`,
+    `The settings of ${target.name} at the service stay as they are, and so does its stack ${target.stack}, which knows what was declared.`,
     `To forget the stack too, where nobody is to take the tenant in again: \`${formatCommand("stack rm --force --yes", target.stack)}\``,
   ];
 }
@@ -257,7 +259,7 @@ async function getStackEnvironment(file: string): Promise<NodeJS.ProcessEnv> {
 }
 
 /**
- * Throws if the journal, or a lock that another run left beside the stack, shows an open rollout.
+ * Throws if the journal, or a lock that another run left next to the stack, shows an open rollout.
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a rollout still has to change the tenant.
  */

@@ -21,7 +21,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 
 /** Options for querying the tenant. */
 export interface TenantValueOptions {
-  /** How many days of mail to read; 0 reads none. */
+  /** The number of days of mail to read; 0 reads none. */
   readonly days: number;
   readonly maxPages?: number;
   readonly now: Date;
@@ -47,7 +47,7 @@ export async function readTenantValue(
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   const mismatch = explainTenantMismatch(mailboxes, { ownDomains });
-  if (mismatch !== undefined) return { above: [], missing: [`Nothing is told of the tenant. ${mismatch}`] };
+  if (mismatch !== undefined) return { above: [], missing: [`The tenant was not read. ${mismatch}`] };
   const declared = new Set(files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`));
   const actual = findTenantEntries(observed, value, declared);
   const coverage = new CoverageIndex([value]);

@@ -17,7 +17,7 @@ export interface ValueHistory {
   readonly isFromOtherFiles: boolean;
 }
 
-/** The most bytes to read from all versions. */
+/** The maximum number of bytes to read from all versions. */
 const MAX_BYTES = 6 * 1024 ** 3;
 
 /**

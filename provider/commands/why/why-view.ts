@@ -125,7 +125,7 @@ function buildCurrentLines({ files, held, mail, vipEnd }: WhyStory): readonly Wh
   return lines;
 }
 
-/** How the service's reference describes the removal of a VIP. */
+/** The reference's description of the removal of a VIP. */
 const VIP_REMOVAL_TEXT = {
   excluded:
     "Without it: taken out of the files, the mailbox is excluded, and automatic detection makes it no VIP again.",
@@ -133,7 +133,7 @@ const VIP_REMOVAL_TEXT = {
 } as const;
 
 const TREATMENT_NOTE: SafeText = [
-  "What the service does for a VIP, and would do no more, its reference does not say; it calls it special treatment.",
+  "The reference doesn't specify what the service does for a VIP, and would stop doing; it calls it special treatment.",
 ];
 
 function formatSubject({ kind, list, verdictScope = DEFAULT_VERDICT_SCOPE }: Partial<WhySubject>): SafeText {
@@ -295,9 +295,7 @@ function buildEventLine(event: HistoryEvent): DatedLine {
   }
   const changeText =
     describeIncludeChange(event) ?? describeElementChange(event.before, event.after, event.isCutHere === true);
-  const eventText = event.isUndoneByMerge
-    ? safeText`a merge did not take over what a branch had: ${changeText}`
-    : changeText;
+  const eventText = event.isUndoneByMerge ? safeText`a merge dropped a branch's line: ${changeText}` : changeText;
   const text = commit === undefined ? safeText`not committed yet: ${eventText}` : eventText;
   // Use the committer date: a later rebase keeps the author date, but the change entered this history then.
   return { source: "git", at: commit?.committedAt ?? commit?.at, text, details };

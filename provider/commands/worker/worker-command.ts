@@ -52,7 +52,7 @@ async function runWorkerCommand({ database, maxConcurrent: concurrency }: Worker
   const abortController = new AbortController();
   const interrupt = (): void => {
     if (stopController.signal.aborted) {
-      console.log("Stopping at once. What was under way goes to other workers.");
+      console.log("Stopping at once. Jobs in progress go to other workers.");
       abortController.abort(new Error("The worker was stopped."));
     } else {
       console.log("Finishing what is under way, and beginning no more. Once more to stop at once.");

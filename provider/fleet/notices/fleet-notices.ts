@@ -13,7 +13,7 @@ import { findUnsentChanges, selectNoticeableDrift, type UnsentChanges } from "./
 
 /** The result of sending notices. */
 export interface NoticeResult {
-  /** Why a receiver did not get a notice, as a sentence. */
+  /** The reason why a receiver did not get a notice, as a sentence. */
   readonly problem?: string;
   /** Receivers that got nothing because their address isn't set, one sentence each. */
   readonly notes: readonly string[];
@@ -46,7 +46,8 @@ export class FleetNotices {
   }
 
   /**
-   * Sends the notices, and stores their contents once all receivers have accepted them. Otherwise the next run sends them again.
+   * Sends the notices, and stores their contents once all receivers have accepted them. If one hasn't, the next run
+   * sends them again.
    *
    * @param waitMs the maximum time to wait for receivers, in milliseconds. Default: half a minute.
    * @throws {ConfigurationError} if the contents can't be stored.
@@ -70,7 +71,7 @@ export class FleetNotices {
     };
   }
 
-  /** @returns why the contents could not be stored, as a sentence. */
+  /** @returns the reason why the contents could not be stored, as a sentence. */
   #store(state: SentNotices): string | undefined {
     try {
       writeSentNotices(this.#file, {
@@ -150,7 +151,7 @@ function buildExpiryNotice(status: FleetStatus, { expiring }: UnsentChanges): No
 
 type NoticeChange = NonNullable<Notice["changes"]>[number];
 
-/** What somebody did at the tenant. */
+/** The signs of a notice's changes, by kind of difference. */
 const NOTICE_SIGNS: Readonly<Record<FleetDifference["what"], NoticeChange["sign"]>> = {
   added: "add",
   changed: "change",

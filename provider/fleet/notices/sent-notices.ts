@@ -22,10 +22,10 @@ const sentNoticesSchema = z
 export type SentNotices = z.output<typeof sentNoticesSchema>;
 
 /**
- * Reads the stored state of notices. Empty if there is no such file.
+ * Reads the stored state of notices. Empty if the file doesn't exist.
  *
- * @throws {ConfigurationError} if the file holds something else, which must not be overwritten; or if it isn't writable, because every run
- * would then send the same notices.
+ * @throws {ConfigurationError} if the file holds something else, which must not be overwritten; or if it isn't
+ * writable, because every run would then send the same notices.
  */
 export function readSentNotices(file: string): SentNotices {
   let reason: string;
@@ -40,10 +40,10 @@ export function readSentNotices(file: string): SentNotices {
     reason = "it is not what this release writes";
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { format: 1, drift: {}, ends: [] };
-    reason = error instanceof SyntaxError ? "it is no JSON" : (error as Error).message;
+    reason = error instanceof SyntaxError ? "it isn't valid JSON" : (error as Error).message;
   }
   throw new ConfigurationError(
-    `${quote(file, 300)} does not keep what was told: ${sanitizeLine(reason)}. Name a file of its own for --notify; where there is none, one is made, and all is told.`,
+    `${quote(file, 300)} isn't a file of sent notices: ${sanitizeLine(reason)}. Name a file of its own for --notify; if it is missing, one is made, and all notices are sent.`,
   );
 }
 
@@ -65,5 +65,5 @@ export function writeSentNotices(file: string, notices: SentNotices): void {
 
 function buildWriteError(file: string, cause: unknown): ConfigurationError {
   const reason = sanitizeLine((cause as Error).message);
-  return new ConfigurationError(`What was told can't be kept in ${quote(file, 300)}: ${reason}.`, { cause });
+  return new ConfigurationError(`The sent notices can't be kept in ${quote(file, 300)}: ${reason}.`, { cause });
 }

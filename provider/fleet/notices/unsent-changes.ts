@@ -50,8 +50,8 @@ export function findUnsentChanges({ tenants, ends, today }: FleetStatus, sent: S
 }
 
 /**
- * The differences that a person may have caused at a tenant. If the last rollout's result is unknown, these are undeclared entries, and
- * entries on another list than declared.
+ * Returns the differences that a person may have caused at a tenant. If the last rollout's result is unknown, these are
+ * undeclared entries, and entries on another list than declared.
  */
 export function selectNoticeableDrift({
   standing,

@@ -44,7 +44,7 @@ export function openSite(path: string, source?: string): SiteDirectory {
   try {
     if (source !== undefined && resolve(path) === dirname(resolve(source))) {
       throw new Error(
-        `it is the folder of ${quote(source, 300)}, and the site has many files. Choose another folder, such as "site"`,
+        `it is the directory of ${quote(source, 300)}, and the site has many files. Choose another directory, such as "site"`,
       );
     }
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -52,7 +52,7 @@ export function openSite(path: string, source?: string): SiteDirectory {
     for (const directory of SITE_DIRECTORIES) {
       const stat = readStats(join(path, directory));
       if (stat !== undefined && !stat.isDirectory()) {
-        throw new Error(`${quote(join(path, directory), 300)} is no folder, or a link to one`);
+        throw new Error(`${quote(join(path, directory), 300)} isn't a directory, or a link to one`);
       }
     }
     assertNoForeignFiles(path, ["index.html", "tenants.html", "rollouts.html", "attention.html", "entry.html"], files);
@@ -85,7 +85,7 @@ export function writeSite(
     const written: string[] = [];
     let bytes = 0;
     for (const [file, text] of files) {
-      if (!isSitePath(file)) throw new Error(`${quote(file)} is no path of a site`);
+      if (!isSitePath(file)) throw new Error(`${quote(file)} isn't a path of a site`);
       bytes += Buffer.byteLength(text);
       stageFile(stage, file, text);
       written.push(file);
@@ -142,11 +142,11 @@ function assertNoForeignFiles(path: string, files: readonly string[], ownFiles: 
   const foreign = files.find((file) => !ownFiles.has(file) && readStats(join(path, file)) !== undefined);
   if (foreign === undefined) return;
   throw new Error(
-    `${quote(foreign)} is there, and by ${SITE_MARKER} no run of this command has written it. Choose another folder, or move it away`,
+    `${quote(foreign)} is there, and according to ${SITE_MARKER} no run of this command has written it. Choose another directory, or move it away`,
   );
 }
 
-/** Reads the stored runs. Files that are none of them are left alone. */
+/** Reads the stored runs. Other files are left alone. */
 function readRuns(directory: string): Pick<SiteDirectory, "runs" | "unreadableRuns"> {
   const [runs, unreadableRuns]: [SiteRun[], string[]] = [[], []];
   const names = readStats(directory) === undefined ? [] : readdirSync(directory).filter((name) => RUN_NAME.test(name));

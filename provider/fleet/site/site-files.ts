@@ -83,7 +83,7 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
   yield ["index.html", renderOverviewPage(layout, data)];
 }
 
-/** The data about tenants that the search needs. */
+/** Builds the data about tenants that the search needs. */
 function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]) {
   const toTenantData = ({ name, standing }: TenantStatus) => {
     const { ranges = [], unlike = [], mail } = entries.tenants.get(name) ?? {};
@@ -99,7 +99,7 @@ function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]
   };
 }
 
-/** The data files that contain a tenant's entries. */
+/** Returns the data files that contain a tenant's entries. */
 function getChunkFiles({ ranges, unlike }: TenantEntries, chunks: readonly string[]): readonly string[] {
   const needed = new Set<number>();
   for (const [first, last] of [...ranges, ...unlike.map(([entry]) => [entry, entry] as const)]) {

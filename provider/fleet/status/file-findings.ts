@@ -82,7 +82,7 @@ export class FileFindings {
   }
 }
 
-/** Makes the order independent of which tenant answers first. */
+/** Makes the order independent of which tenant responds first. */
 function compareLocations(one: FleetLine | undefined, other: FleetLine | undefined): number {
   return compareText(one?.file ?? "", other?.file ?? "") || (one?.line ?? 0) - (other?.line ?? 0);
 }

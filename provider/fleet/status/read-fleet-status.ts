@@ -40,7 +40,7 @@ export interface FleetStatusOptions {
   readonly stackStates?: StackStates;
   /** The stacks of all tenants of the targets file. Default: the stacks of the tenants to read. */
   readonly declaredStacks?: ReadonlySet<string>;
-  /** How many tenants are read at once. */
+  /** The maximum number of tenants to read concurrently. */
   readonly concurrency: number;
   /** The day (UTC) for which expiry is evaluated. */
   readonly today: string;
@@ -70,7 +70,7 @@ interface TenantReading extends TenantDifferences {
   readonly identity: TenantIdentity;
   readonly readAt: string;
   readonly holds: NonNullable<TenantStatus["holds"]>;
-  /** Why it is another tenant than the one that its stack was applied to. */
+  /** The reason why it is another tenant than the one that its stack was applied to. */
   readonly mismatch?: OtherTenantError;
   /** The stack that it had before it was renamed. */
   readonly formerStack?: FormerStack;
@@ -91,7 +91,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
   const cache: SettingsReadCache = new Map();
   const fileFindings = new FileFindings(until);
   const lintedTargets = new Set<Target>();
-  // Lints each tenant's files in its turn, while others wait for responses. Keeps only the reported facts, to save memory.
+  // Lints each tenant's files in turn, while others wait for responses. Keeps only the reported facts, to save memory.
   const lintTarget = (target: Target): LintResult => {
     const result = lintSettings(target.settings, { today, cache, ownDomains: [] });
     if (result.settings !== undefined) {
@@ -172,7 +172,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
     },
     onSettled: (target, read) => {
       const other = read.value?.mismatch;
-      // Whose key it is, where rollouts know that tenant by another name, is told first.
+      // If rollouts know the key's tenant by another name, report that first.
       const outcome = other === undefined ? read : { error: other };
       const { error } = outcome;
       const discardTenant = other !== undefined || error instanceof SameTenantError || error instanceof SameKeyError;
@@ -250,7 +250,7 @@ function buildTenantStatus(
   return { ...base, readAt, holds, unchanged, drift, behind, ...extras };
 }
 
-/** The fingerprint of the people that the stack's last run saw. */
+/** Returns the fingerprint of the people that the stack's last run saw. */
 function getFingerprint(state: StackState | undefined): string | undefined {
   return state?.lists?.entries.fingerprint ?? state?.lists?.vips.fingerprint;
 }

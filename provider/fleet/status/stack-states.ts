@@ -7,7 +7,7 @@ export interface StackState {
   readonly exists: boolean;
   /** The declarations of that run. Absent if there is no stack. */
   readonly lists?: StackLists;
-  /** What the last rollout that changed it left there. */
+  /** The marker of the last rollout that changed the stack. */
   readonly marker?: StackMarker;
 }
 

@@ -68,7 +68,7 @@ function buildUnmanagedAdvice(
   commands: RolloutCommands,
   targets: readonly Target[],
 ): StatusAdvice {
-  const problem = `What nobody declares stays at ${formatCount(unmanaged.length, "tenant")}: the mode of its list removes none of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare it`;
+  const problem = `Unmanaged entries stay at ${formatCount(unmanaged.length, "tenant")}: the mode of the list removes none of them. Remove them in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare them`;
   for (const tenant of unmanaged) {
     // Without the stack's state, adopting would include entries that the files declared earlier. Risky entries are never adopted.
     if (!getAllDifferences(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;

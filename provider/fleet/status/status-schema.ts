@@ -43,7 +43,7 @@ const difference = z
       .strictObject({
         ...sentFieldsShape,
         list: z.string().exactOptional(),
-        by: jsonTextField("Who made it, as the service tells it.").exactOptional(),
+        by: jsonTextField("The person who made it, according to the service.").exactOptional(),
         at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
       })
       .readonly()
@@ -58,11 +58,7 @@ const difference = z
     why: jsonTextField(
       "Why it is leaving, or what was done at the tenant since its last rollout, as far as that is known.",
     ).exactOptional(),
-    risks: z
-      .array(z.string())
-      .readonly()
-      .describe("What is risky about what was put there, by its code.")
-      .exactOptional(),
+    risks: z.array(z.string()).readonly().describe("The risks of the added entry, by their codes.").exactOptional(),
   })
   .readonly()
   .meta({ id: "Difference", description: "An entry or VIP that is not as the files declare it." });
@@ -93,15 +89,12 @@ const tenant = z
       .describe("How many of each it holds.")
       .exactOptional(),
     unchanged: jsonCountField("How many entries and VIPs are as declared.").exactOptional(),
-    drift: z
-      .array(difference)
-      .readonly()
-      .describe("What it holds otherwise than its files and its last rollout have it."),
-    behind: z.array(difference).readonly().describe("What its files say and no rollout has brought to it."),
+    drift: z.array(difference).readonly().describe("Its differences from its files and its last rollout."),
+    behind: z.array(difference).readonly().describe("Changes of its files that no rollout has brought to it."),
     unattributed: z
       .array(difference)
       .readonly()
-      .describe("What differs from its files where no rollout that is known here tells who changed it.")
+      .describe("Its differences from its files where no known rollout shows who changed it.")
       .exactOptional(),
     lastRollout: z
       .strictObject({
@@ -114,14 +107,14 @@ const tenant = z
       .describe("The newest rollout that left it as it declared.")
       .exactOptional(),
     formerStack: z
-      .strictObject({ stack: z.string(), why: jsonTextField("What tells it.") })
+      .strictObject({ stack: z.string(), why: jsonTextField("The source of the information.") })
       .readonly()
       .describe("The stack that it most likely had before somebody renamed it in the targets file.")
       .exactOptional(),
     skipped: z
       .strictObject({
         since: jsonTextField("Since when (ISO 8601, UTC)."),
-        by: jsonTextField("Who said so: dana@build-7.").exactOptional(),
+        by: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
         reason: jsonTextField("Why."),
       })
       .readonly()
@@ -131,10 +124,8 @@ const tenant = z
       .strictObject({
         id: z.string(),
         wave: z.string(),
-        state: jsonTextField("What became of the tenant in it: pending, running, failed."),
-        rolloutState: jsonTextField(
-          "What became of the rollout: running, waiting, stopped, abandoned, rolled-back, done.",
-        ),
+        state: jsonTextField("The tenant's result in it: pending, running, failed."),
+        rolloutState: jsonTextField("The rollout's state: running, waiting, stopped, abandoned, rolled-back, done."),
       })
       .readonly()
       .describe("The newest rollout after that one, which has not brought it to what it declares.")
@@ -159,7 +150,7 @@ const expiringEntrySchema = z
     tenants: names,
   })
   .readonly()
-  .meta({ id: "End", description: "What a file declares that ends soon, or has ended." });
+  .meta({ id: "End", description: "Entries of a file that expire soon, or have expired." });
 
 export type ExpiringEntry = z.infer<typeof expiringEntrySchema>;
 
@@ -172,7 +163,7 @@ const finding = z
     tenants: names,
   })
   .readonly()
-  .meta({ id: "Finding", description: "What is to be said of files." });
+  .meta({ id: "Finding", description: "Findings about the files." });
 
 export type FleetFinding = z.infer<typeof finding>;
 
@@ -190,11 +181,11 @@ export const statusSchema = z
     until: jsonTextField("The last day (UTC) whose ends are told."),
     tenants: z.array(tenant).readonly().describe("In the order of the targets file; only those that were asked for."),
     ends: z.array(expiringEntrySchema).readonly().describe("The soonest first."),
-    reviews: z.array(finding).readonly().describe("What the team's policy wants to be reviewed."),
+    reviews: z.array(finding).readonly().describe("Entries that the team's policy wants to be reviewed."),
     findings: z
       .array(finding)
       .readonly()
-      .describe("What else is to be said of the files: risks, contradictions, loosened rules."),
+      .describe("Other findings about the files: risks, contradictions, overridden rules."),
     isJournalRead: z
       .boolean()
       .describe(

@@ -49,9 +49,9 @@ export interface StatusPoint {
 
 /** The maximum number of points to show of each section. */
 const MAX_POINTS = 30;
-/** Longer than what an error says of whose key opens which tenant, and what to do about it. */
+/** Long enough for an error that says which key opens which tenant, and what to do about it. */
 const MAX_MESSAGE_LENGTH = 1_000;
-/** So many tenants are named of what their files have in common; it is in the files that it is dealt with. */
+/** The maximum number of tenants to name for a point that their files share and that is fixed in the files. */
 const MAX_NAMES = 8;
 /** The maximum number of tenants to name for a point that somebody has to fix in each tenant. */
 export const MAX_NAMES_TO_FIX = 100;
@@ -322,7 +322,7 @@ function describeAuthors(members: DifferenceGroup["members"]): string {
   return `made${by}${when}`;
 }
 
-/** Whether a rollout that was abandoned or rolled back has nothing left to do for a tenant. */
+/** Returns whether a rollout that was abandoned or rolled back has nothing left to do for a tenant. */
 function isFinishedFor({ standing, notReachedBy }: Pick<TenantStatus, "standing" | "notReachedBy">): boolean {
   return standing === "in-step" && notReachedBy !== undefined && isFinalState(notReachedBy.rolloutState);
 }

@@ -25,13 +25,16 @@ export interface TenantDifferences {
   readonly unchanged: number;
 }
 
-/** Why the declarations of a tenant's last rollout are unknown. */
+/** The reason why the declarations of a tenant's last rollout are unknown. */
 export type UnknownRolloutReason = "not-known" | "never-rolled-out";
 
 /** The declarations of a tenant's last rollout. */
 export type LastRolloutLists =
   | { readonly lists: StackLists; readonly unknownRollout?: undefined }
-  /** `known` is set while a first rollout has not reached the tenant: it is empty, because nobody has removed the missing entries. */
+  /**
+   * `lists` is set, and empty, while a first rollout has not reached the tenant: nobody has removed the missing
+   * entries.
+   */
   | { readonly lists?: StackLists; readonly unknownRollout: UnknownRolloutReason };
 
 /**
@@ -74,8 +77,8 @@ export async function compareTenant(
 }
 
 /**
- * Whether the tenant holds exactly the declared entries, like most tenants. This check avoids a plan, which takes far longer than the
- * reading.
+ * Returns whether the tenant holds exactly the declared entries, like most tenants. This check avoids a plan, which
+ * takes far longer than the reading.
  */
 function matchesDeclaration({ entries, vips }: Settings, observed: ObservedState): boolean {
   if (entries.length + vips.length === 0 || observed.rows.length !== entries.length) return false;
@@ -95,7 +98,7 @@ function matchesDeclaration({ entries, vips }: Settings, observed: ObservedState
   );
 }
 
-/** Whether the tenant still holds the state that the last rollout left, so that only the files have changed. */
+/** Returns whether the tenant still holds the state that the last rollout left, so that only the files have changed. */
 function isBehind({ what, kind, key, there }: DriftItem, applied: StackLists): boolean {
   if (what === "added") return false;
   const lastState = getLastAppliedState(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
@@ -124,7 +127,7 @@ function buildDifference(
       declared: declared && pickSentFields(declared),
       isUnmanaged: isUnmanagedItem(item, settings) || undefined,
       place: place && { file: place.file, line: place.line },
-      // Behind differences need no reason, because the files themselves are the reason, unless an entry is leaving.
+      // Behind differences need no reason, because the files are the reason, unless an entry is leaving.
       why: isBehind && what !== "leaving" ? undefined : why,
       risks: risks.length === 0 ? undefined : risks.map(({ code }) => code),
     }),

@@ -26,13 +26,13 @@ const declaredShape = {
 const matchSchema = z
   .strictObject({
     kind: z.enum(["entry", "vip"]),
-    wanted: jsonTextField("What was looked for, in canonical form."),
+    wanted: jsonTextField("The value that was searched, in canonical form."),
     how: z
       .enum(["exact", "domain", "parent", "wildcard", "range", "below"])
       .describe(
         "exact: the same. domain: of the mailbox's own domain. parent: of a domain above it. wildcard: of all below a domain above it, or of all mailboxes of its domain. range: of a range of addresses that includes it. below: below it.",
       ),
-    key: jsonTextField("What tells it from other entries of the tenant."),
+    key: jsonTextField("The key that identifies it among the tenant's entries."),
     value: jsonTextField("In canonical form."),
     entryType: jsonTextField("domain, ip, email_address, or what else the service holds."),
     verdictScope: jsonTextField("Of entries.").exactOptional(),
@@ -53,7 +53,7 @@ const matchSchema = z
           .readonly(),
       )
       .readonly()
-      .describe("What files declare no more: its last day is past, or another file removes it."),
+      .describe("Entries that files no longer declare: the last day is past, or another file removes them."),
     there: z
       .array(
         z
@@ -61,7 +61,7 @@ const matchSchema = z
             id: jsonTextField("The service's id; VIPs have none.").exactOptional(),
             ...sentFieldsShape,
             list: z.string(),
-            by: jsonTextField("Who made it, as the service tells it.").exactOptional(),
+            by: jsonTextField("The person who made it, according to the service.").exactOptional(),
             at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
             source: jsonTextField("Of a VIP: how it came to be one, in the service's words.").exactOptional(),
           })
@@ -97,13 +97,13 @@ const decisionSchema = z
     scope: jsonTextField("global: all mail; else mail of the verdict of this name."),
     of: z
       .enum(["tenant", "files"])
-      .describe("What it was judged by: what the tenant holds, or, where that was not read, its files."),
+      .describe("The basis of the result: the tenant's actual settings, or, where they were not read, its files."),
     decides: z
       .strictObject({ list: z.string(), key: z.string(), value: z.string(), verdictScope: z.string() })
       .readonly()
       .describe("Absent where no entry concerns the sender: the service's own analysis decides.")
       .exactOptional(),
-    others: jsonCountField("How many entries concern the sender beside that one."),
+    others: jsonCountField("The number of other entries that concern the sender."),
     isKnown: z
       .boolean()
       .describe(
@@ -150,7 +150,7 @@ export const findSchema = z
                   .readonly(),
               )
               .readonly()
-              .describe("What could not be read, so that something may be missing."),
+              .describe("Sources that could not be read, so that something may be missing."),
           })
           .readonly(),
       )

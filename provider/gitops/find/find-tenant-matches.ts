@@ -41,9 +41,10 @@ type ReadOutcome<Name extends string, T> =
   | undefined;
 
 /**
- * Reads both lists of a tenant, and its VIPs if the query may match a mailbox, with ⌈N/200⌉ requests each. Keeps only matching rows.
+ * Reads both lists of a tenant, and its VIPs if the query may match a mailbox, with ⌈N/200⌉ requests each. Keeps only
+ * matching rows.
  *
- * @param onAnswered called on the first answer of the service.
+ * @param onAnswered called on the first response of the service.
  * @param expected the expected mailboxes; if given, VIPs are always read to verify the tenant.
  * @param earlier an earlier reading of the tenant, which is looked for among all rows.
  * @throws {ServiceError} if one of the lists can't be read.

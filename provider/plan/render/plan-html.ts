@@ -71,7 +71,7 @@ export function renderChangesHtml(
 ${renderChangeGroup("Danger", "danger", dangers, fullListHint)}
 ${renderChangeGroup("Risk accepted", "accepted", accepted, fullListHint)}
 ${renderChangeGroup("Needs a look", "warning", warnings, fullListHint)}
-${renderChangeGroup("Nothing speaks against", "calm", others, fullListHint)}`;
+${renderChangeGroup("No risks found", "calm", others, fullListHint)}`;
 }
 
 /** The maximum number of changes without filters. */

@@ -15,15 +15,18 @@ export function parsePlan(text: string, source: string): Plan {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new ConfigurationError(`${quote(source, 300)} is no JSON, so no plan as \`plan --format json\` writes it.`, {
-      cause,
-    });
+    throw new ConfigurationError(
+      `${quote(source, 300)} isn't valid JSON, so it isn't a plan as \`plan --format json\` writes it.`,
+      {
+        cause,
+      },
+    );
   }
   const parsed = planSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const issuePath = issue?.path.map(String).join(".") ?? "";
   throw new ConfigurationError(
-    `${quote(source, 300)} is no plan of format ${PLAN_FORMAT} as \`plan --format json\` writes it: ${quote(issuePath)} ${issue?.message ?? ""}.`,
+    `${quote(source, 300)} isn't a plan of format ${PLAN_FORMAT} as \`plan --format json\` writes it: ${quote(issuePath)} ${issue?.message ?? ""}.`,
   );
 }

@@ -148,7 +148,7 @@ export function buildChangeSections(
     { title: "Danger", all: dangers, share: 0.6, form: renderChangeViews },
     { title: "Risk accepted", all: accepted, share: 0.5, form: renderChangeViews },
     { title: "Needs a look", all: warnings, share: 0.4, form: renderChangeViews },
-    { title: "Nothing speaks against", all: others, share: 0.8, form: renderChangeTable },
+    { title: "No risks found", all: others, share: 0.8, form: renderChangeTable },
   ];
   return groups
     .filter(({ all }) => all.length > 0)

@@ -138,7 +138,7 @@ function renderUnremarkable(
   fullListHint: string,
 ): void {
   if (changeViews.length === 0) return;
-  page.addHeading([`Nothing speaks against (${formatNumber(changeViews.length)})`], "green");
+  page.addHeading([`No risks found (${formatNumber(changeViews.length)})`], "green");
   for (const changeView of changeViews.slice(0, limit)) {
     renderChangeTitle(page, changeView);
     const details = changeView.details.map(({ label, text }) =>

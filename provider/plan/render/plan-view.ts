@@ -27,12 +27,12 @@ import { buildChangeDetails, type ChangeDetail } from "./change-details";
 import { CHANGE_SIGNS, describeEntryKind, formatListName } from "./plan-descriptions";
 
 /**
- * The view of a plan that all renderers share. Its order answers the reader's questions: is it dangerous, what changes, what does our mail
- * say, who requested it, what is left alone, what is it based on.
+ * The view of a plan that all renderers share. Its order answers the reader's questions: is it dangerous, what changes,
+ * what does the mail evidence say, who requested it, what is left alone, what is it based on.
  */
 export interface PlanView {
   readonly mood: PlanMood;
-  /** One or two words for the mood: `Refused`, `Danger`. */
+  /** The plan's status in one or two words: `Refused`, `Danger`. */
   readonly verdict: string;
   readonly headline: SafeText;
   /** `acme at mail-security.example`. */
@@ -40,7 +40,7 @@ export interface PlanView {
   readonly source: SafeText;
   readonly tallies: readonly ChangeCount[];
   readonly blockers: Plan["guards"];
-  /** Where this tenant overrides included files with a weaker setting. */
+  /** Overrides by which this tenant weakens settings of included files. */
   readonly overrides: readonly Finding[];
   readonly dangers: readonly ChangeView[];
   /** Changes with an accepted danger or warning. */
@@ -136,7 +136,7 @@ const STATUS_LABELS: Readonly<Record<PlanMood, string>> = {
   nothing: "Nothing to do",
 };
 
-/** Names a mood. A plan without findings looks fine only if all evidence was read. */
+/** Returns the name of a plan's status. A plan without findings is reported as fine only if all evidence was read. */
 export function getPlanVerdict(status: PlanMood, isComplete: boolean): string {
   return status === "none" && !isComplete ? "No finding" : STATUS_LABELS[status];
 }
@@ -144,7 +144,7 @@ export function getPlanVerdict(status: PlanMood, isComplete: boolean): string {
 /** Open risks come before accepted ones. */
 const STATUS_ORDER = ["danger", "warning", "accepted"] as const;
 
-/** Returns the mood of a plan, for one tenant or for all. */
+/** Returns the status of a plan, for one tenant or for all. */
 export function getPlanMood(
   isBlocked: boolean,
   severityCounts: Readonly<Record<(typeof STATUS_ORDER)[number], number>>,
@@ -185,8 +185,8 @@ function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings:
   }
   if (changes.length === 0) return safeText`${untrusted(plan.tenant.name)} holds what is declared.`;
   if (risks.length > 0) return riskText;
-  if (evidence.complete) return safeText`${total}, and nothing speaks against ${changes.length === 1 ? "it" : "them"}.`;
-  return safeText`${total}, with no finding; but what the tenant's mail says of it is not known in full.`;
+  if (evidence.complete) return safeText`${total}, with no risks found.`;
+  return safeText`${total}, with no finding; but the evidence from the tenant's mail is incomplete.`;
 }
 
 const MAX_CODES = 3;
@@ -248,7 +248,7 @@ function getUnmatchedDenies({ backtest, evidence }: Plan): Pick<PlanView, "unmat
   const text = safeText`${keys.length} of ${formatCount(backtest.denyCount, "deny", "denies")} matched no threat in ${formatCount(
     evidence.days,
     "day",
-  )}. That alone is no reason to remove one.`;
+  )}. That alone isn't a reason to remove one.`;
   return { unmatchedDenies: { words: text, keys } };
 }
 

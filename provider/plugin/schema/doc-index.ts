@@ -1,13 +1,13 @@
-/** What the JSDoc of the sources says, by the name of what they declare. */
+/** The JSDoc of the sources, by name of the declaration. */
 export type DocIndex = Readonly<Record<string, DeclarationDoc>>;
 
-/** What the JSDoc says of one interface, class, function, type or constant. */
+/** The JSDoc of one interface, class, function, type or constant. */
 export interface DeclarationDoc {
   readonly text: string;
   readonly members: Readonly<Record<string, MemberDoc>>;
-  /** Of a function: the type of its first argument, as written. */
+  /** For a function: the type of its first argument, as written. */
   readonly args?: string;
-  /** Of a function: the type of what it answers, as written. */
+  /** For a function: the type of its result, as written. */
   readonly result?: string;
 }
 
@@ -19,21 +19,22 @@ export interface MemberDoc {
 }
 
 /**
- * What is said of a declaration.
+ * Returns the JSDoc of a declaration.
  *
- * @throws {Error} when nothing is.
+ * @throws {Error} if there is none.
  */
 export function getDoc(docs: DocIndex, name: string): DeclarationDoc {
   const doc = docs[name];
   if (doc === undefined) throw new Error(`${name} is declared in none of the files that words are read from.`);
-  if (doc.text === "") throw new Error(`${name} has no JSDoc, which the schema would say of it.`);
+  if (doc.text === "") throw new Error(`${name} has no JSDoc, which the schema needs for its description.`);
   return doc;
 }
 
 /**
- * What is said of each property that a schema has, and of no other: so what checks and what tells of it can't drift apart.
+ * Returns the text of each property in a schema. Schema and JSDoc must have the same properties, so that validation and
+ * documentation can't diverge.
  *
- * @throws {Error} that names each property of which only one of the two knows, or that has no words.
+ * @throws {Error} that names each property that only one of them has, or that has no text.
  */
 export function getMemberTexts(
   docs: DocIndex,
@@ -46,7 +47,7 @@ export function getMemberTexts(
   if (undocumented.length > 0)
     throw new Error(`${name} says nothing of ${undocumented.join(", ")}. Give it JSDoc there.`);
   if (unknownMembers.length > 0) {
-    throw new Error(`${name} tells of ${unknownMembers.join(", ")}, which the schema that checks it does not have.`);
+    throw new Error(`${name} documents ${unknownMembers.join(", ")}, which the schema that checks it does not have.`);
   }
   return new Map(properties.map((property) => [property, members[property]?.text ?? ""]));
 }

@@ -43,7 +43,7 @@ interface FunctionSpec {
   readonly outputs: ObjectSpec;
 }
 
-/** What Pulumi's package schema says of a package. */
+/** A package in Pulumi's package schema. */
 export interface PackageSpec {
   readonly name: string;
   readonly displayName: string;
@@ -166,7 +166,7 @@ export function buildPackageSchema(
     return example === undefined ? text : `${text}\n\n${example}`;
   }
 
-  /** A component by its class and the schema of its arguments. */
+  /** Builds a component from its class and the schema of its arguments. */
   function buildComponentSpec(name: string, schema: z.ZodObject): ResourceSpec {
     const { properties, required = [] } = types.buildObjectSpec(schema, "arguments");
     return {
@@ -178,7 +178,10 @@ export function buildPackageSchema(
     };
   }
 
-  /** In the words of the function that lists the same; as texts, for which alone `pulumi do` has flags. */
+  /**
+   * Builds the filters with the texts of the function that lists the same objects. Their type is string, because
+   * `pulumi do` has flags for strings only.
+   */
   function buildListInputs({ shape }: z.ZodObject): ObjectSpec {
     const textProperties = Object.keys(shape).map((name) => [name, { type: "string" }] as const);
     const properties =
@@ -188,7 +191,7 @@ export function buildPackageSchema(
     return { type: "object", properties };
   }
 
-  /** A function by its definition, in the words of the function of that name and of the types it is declared with. */
+  /** Builds a function from its definition, with the texts of the function of that name and of its types. */
   function buildFunction(name: string, definition: FunctionDefinition<object, object>): FunctionSpec {
     const { text, args = "", result = "" } = getDoc(docs, name);
     const inputs = types.buildObjectSpec(definition.args, "arguments");
@@ -202,7 +205,7 @@ export function buildPackageSchema(
 
   function addDescriptions(name: string, object: ObjectSpec): ObjectSpec {
     const { text, members } = getDoc(docs, name);
-    // A type without members of its own is a row of the service, which says what it is itself.
+    // A type without members of its own is a row of the service, whose schema has its own texts.
     const isRow = Object.keys(members).length === 0;
     const properties = isRow ? object.properties : describeProperties(docs, name, object.properties);
     return { description: text, type: "object", ...object, properties };
@@ -232,12 +235,12 @@ interface Repository {
 function parseRepository({ repository }: SourceManifest): Repository {
   const [, path, owner] = /^git\+https:\/\/github\.com\/(([\w-]+)\/[\w.-]+)\.git$/.exec(repository.url) ?? [];
   if (path === undefined || owner === undefined) {
-    throw new Error(`${repository.url} is no repository of GitHub's: write git+https://github.com/OWNER/NAME.git`);
+    throw new Error(`${repository.url} isn't a GitHub repository: write git+https://github.com/OWNER/NAME.git`);
   }
   return { url: `https://github.com/${path}`, owner, path };
 }
 
-/** What each generator of SDKs is told. */
+/** Returns the options of each SDK generator. */
 function buildLanguageOptions(description: string, repository: Repository): Readonly<Record<string, unknown>> {
   const goModule = `github.com/${repository.path}/sdk/go`;
   return {
@@ -304,14 +307,14 @@ function describeProperties(
   const memberDocs = getMemberTexts(docs, name, Object.keys(types));
   return Object.fromEntries(
     Object.entries(types).map(([property, type]) => {
-      // Where the SDKs have one form of an argument, only its first paragraph is about that one.
+      // The SDKs have only one form of this argument, which the first paragraph describes.
       const text = memberDocs.get(property) ?? "";
       return [property, { ...type, description: type === ENCODED_LIST_TYPE ? getFirstParagraph(text) : text }];
     }),
   );
 }
 
-/** What the state of a resource holds, by the properties of its class: texts, and keyed lists. */
+/** Builds the state of a resource from the properties of its class: texts and encoded lists. */
 function buildOutputs(docs: DocIndex, name: string): Pick<ObjectSpec, "properties" | "required"> {
   const members = Object.entries(getDoc(docs, name).members);
   const memberDocs = getMemberTexts(
@@ -334,7 +337,10 @@ function buildOutputs(docs: DocIndex, name: string): Pick<ObjectSpec, "propertie
   };
 }
 
-/** The schema without the content of a list, which is checked element by element and has one type for the SDKs. */
+/**
+ * Returns the schema without the content of a list, which is validated element by element and has one type for all
+ * SDKs.
+ */
 function omitProperty(schema: z.ZodObject, property: string): z.ZodObject {
   const { [property]: _content, ...shape } = schema.shape;
   return z.strictObject(shape);

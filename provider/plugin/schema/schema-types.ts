@@ -5,7 +5,7 @@ import { ENTRY_LISTS, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../../settings/a
 import { LIST_MODES, VIP_LIST_MODES } from "../../settings/list-mode";
 import { type DocIndex, getDoc } from "./doc-index";
 
-/** Where the types of the package are, and what a token starts with. */
+/** The module of the package's types, which their tokens start with. */
 export const MODULE = "email-security:index";
 
 /** A type of Pulumi's package schema, or a reference to a named one. */
@@ -17,15 +17,15 @@ export interface TypeSpec {
   readonly oneOf?: readonly TypeSpec[];
 }
 
-/** A property: its type and what is said of it. */
+/** A property: its type and description. */
 export interface PropertySpec extends TypeSpec {
   readonly description?: string;
   readonly secret?: boolean;
-  /** Whether a change of it makes another thing of a resource. */
+  /** Whether changing it replaces the resource. */
   readonly willReplaceOnChanges?: boolean;
 }
 
-/** An object, as the arguments or the answer of a function, or as a named type. */
+/** An object: the arguments or the result of a function, or a named type. */
 export interface ObjectSpec {
   readonly description?: string;
   readonly type?: "object";
@@ -33,17 +33,17 @@ export interface ObjectSpec {
   readonly required?: readonly string[];
 }
 
-/** The values that a named type has. */
+/** The values of a named type. */
 interface EnumSpec {
   readonly description: string;
   readonly type: "string";
   readonly enum: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** The keyed form of a list, in which it stands in state too: a short text by value. */
+/** The encoded form of a list, also used in state: a short text by value. */
 export const ENCODED_LIST_TYPE: TypeSpec = { type: "object", additionalProperties: { type: "string" } };
 
-/** What an argument with a fixed choice is called in the SDKs, and where its words are. */
+/** The SDK name of an argument with a fixed choice, its values, and the declaration that documents them. */
 interface EnumChoice {
   readonly name: string;
   readonly values: readonly string[];
@@ -64,7 +64,7 @@ const ENUM_CHOICES: Readonly<Record<string, readonly EnumChoice[]>> = {
   entityType: [{ name: "EntityType", values: ENTITY_TYPES, docName: "ENTITY_TYPES" }],
 };
 
-/** The part of a JSON Schema, as zod makes it, that says what type something has. */
+/** The part of zod's JSON Schema that describes the type. */
 interface JsonSchema {
   readonly type?: string;
   readonly title?: string;
@@ -75,7 +75,7 @@ interface JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** The properties of a zod schema, with the named types that they need. */
+/** Builds the properties of zod schemas, with the named types that they need. */
 export class SchemaTypes {
   readonly #docs: DocIndex;
   readonly #types = new Map<string, ObjectSpec | EnumSpec>();
@@ -84,15 +84,15 @@ export class SchemaTypes {
     this.#docs = docs;
   }
 
-  /** The types that were named so far, by token. */
+  /** The named types so far, by token. */
   get namedTypes(): Readonly<Record<string, ObjectSpec | EnumSpec>> {
     return Object.fromEntries([...this.#types].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
   /**
-   * The properties of an object, which are required, and what the schema itself says of them.
+   * Returns the properties of an object, the required ones, and the schema's own descriptions.
    *
-   * @param usage of arguments, whether other values than the known ones are accepted is told with the type.
+   * @param usage for arguments, the type says whether values other than the known ones are accepted.
    */
   buildObjectSpec(schema: z.ZodObject, usage: "arguments" | "answer"): ObjectSpec {
     const json = z.toJSONSchema(schema, { unrepresentable: "any" }) as JsonSchema;
@@ -127,7 +127,7 @@ export class SchemaTypes {
     });
   }
 
-  /** The type of an argument whose values are known, all or some. */
+  /** Builds the type of an argument whose values are known, all or some. */
   #buildChoice(property: string, { enum: values }: JsonSchema): TypeSpec | undefined {
     const choices = ENUM_CHOICES[property] ?? [];
     const choice = choices.find((candidate) =>
@@ -146,7 +146,7 @@ export class SchemaTypes {
     return isOpen ? { oneOf: [{ type: "string" }, { type: "string", ...reference }] } : reference;
   }
 
-  /** Gives a type its name. Two of one name must be the same. */
+  /** Registers a named type. Two types of one name must be the same. */
   #registerType(name: string, spec: ObjectSpec | EnumSpec): TypeSpec {
     const token = `${MODULE}:${name}`;
     const registered = this.#types.get(token);
@@ -160,7 +160,7 @@ export class SchemaTypes {
 
 const PRIMITIVE_TYPES = ["string", "integer", "number", "boolean"];
 
-/** `email_address` as SDKs name a value of it: `EmailAddress`. */
+/** Returns the SDKs' name of a value: `EmailAddress` for `email_address`. */
 export function toPascalCase(value: string): string {
   return value.replace(/(?:^|[_-])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -27,7 +27,7 @@ class BytesMessage extends Message {
     return { bytes: this.bytes };
   }
 
-  /** Called by the message in which it comes, whose reader then ends where this one does. */
+  /** Called by the enclosing message, whose reader ends where this one does. */
   static override deserializeBinaryFromReader(message: BytesMessage, reader: BinaryReader): BytesMessage {
     const start = reader.getCursor();
     while (reader.nextField()) reader.skipField();
@@ -36,15 +36,15 @@ class BytesMessage extends Message {
     return message;
   }
 
-  /** Called by the message in which it goes. */
+  /** Called by the enclosing message. */
   static override serializeBinaryToWriter({ bytes }: BytesMessage, writer: BinaryWriter): void {
     writer.writeSerializedMessage(bytes, 0, bytes.length);
   }
 }
 
-/** Properties of a message. */
+/** The properties of a message. */
 export class Struct extends BytesMessage {
-  /** What is not known yet is `UNKNOWN`, in both directions; what is undefined is left out. */
+  /** Unknown values are `UNKNOWN`, in both directions; undefined values are omitted. */
   static of(properties: Readonly<Record<string, unknown>>): Struct {
     return new Struct(writeStruct(omitUndefined(properties)));
   }
@@ -54,7 +54,7 @@ export class Struct extends BytesMessage {
     return readStruct(this.bytes, decodeUnknown);
   }
 
-  /** Whether a text occurs anywhere in the bytes; this is cheap. */
+  /** Returns whether a text occurs anywhere in the bytes, which is cheap. */
   mayContain(text: string): boolean {
     return this.bytes.includes(text);
   }
@@ -64,5 +64,5 @@ function decodeUnknown(text: string): unknown {
   return text === PULUMI_UNKNOWN ? UNKNOWN : text;
 }
 
-/** A value that stands alone, which the plugin looks at nowhere. */
+/** A standalone value, which the plugin never reads. */
 export class Value extends BytesMessage {}

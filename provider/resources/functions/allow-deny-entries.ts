@@ -7,11 +7,11 @@ import type { OutputArgs } from "./output-args";
 
 /** The arguments of {@link getAllowDenyEntries}. */
 export interface GetAllowDenyEntriesArgs {
-  /** Which list, `"allow"` or `"deny"`. Default: both, the allow list first. */
+  /** The list: `"allow"` or `"deny"`. Default: both, the allow list first. */
   readonly list?: List;
 }
 
-/** What {@link getAllowDenyEntries} answers. */
+/** The result of {@link getAllowDenyEntries}. */
 export interface GetAllowDenyEntriesResult {
   /** The entries of the list, or of both. */
   readonly entries: CamelCased<AllowDenyEntryRow>[];
@@ -21,7 +21,7 @@ const allowDenyEntries = createDataFunction<GetAllowDenyEntriesArgs, GetAllowDen
   definitions.getAllowDenyEntries,
 );
 
-/** The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`. */
+/** Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`. */
 export function getAllowDenyEntries(
   args: GetAllowDenyEntriesArgs = {},
   opts?: FunctionOptions,
@@ -29,7 +29,7 @@ export function getAllowDenyEntries(
   return allowDenyEntries.plain(args, opts);
 }
 
-/** {@link getAllowDenyEntries} as an output, by `GET /api/v1/settings/allow_deny_entries`. */
+/** {@link getAllowDenyEntries} as an output: `GET /api/v1/settings/allow_deny_entries`. */
 export function getAllowDenyEntriesOutput(
   args: OutputArgs<GetAllowDenyEntriesArgs> = {},
   opts?: FunctionOptions,

@@ -2,14 +2,14 @@ import { z } from "zod";
 import { getItemSchema } from "../../client/fields";
 import { type CamelCased, toCamelCase } from "./camel-case";
 
-/** The schema of what `camelCaseKeys` makes of a row, field by field. */
+/** The schema of a row after `camelCaseKeys`, field by field. */
 export type CamelCaseSchema<Row extends z.ZodObject> = z.ZodObject<{
   [Name in keyof CamelCased<z.output<Row>>]: z.ZodType<CamelCased<z.output<Row>>[Name]>;
 }>;
 
 /**
- * The schema of a row of the service as functions answer it: with names as Pulumi programs write them, and what it is read
- * to in place of what the service may send. Titles and descriptions stay.
+ * Returns the schema of a row as functions return it: with names as in Pulumi programs, and the parsed values instead
+ * of those that the service may send. Keeps titles and descriptions.
  */
 export function buildCamelCaseSchema<Row extends z.ZodObject>(row: Row): CamelCaseSchema<Row> {
   return renameObjectSchema(row) as unknown as CamelCaseSchema<Row>;
@@ -23,7 +23,7 @@ function renameObjectSchema(row: z.ZodObject): z.ZodObject {
 
 function renameFieldSchema(field: z.ZodType): z.ZodType {
   const undefinedResult = field.safeParse(undefined);
-  // One that is read as undefined may be missing from the answer; an array is there in any case.
+  // A field that may be parsed to undefined is optional in the result; an array is always present.
   const isOptional = undefinedResult.success && undefinedResult.data === undefined;
   const describedSchema = renameSchema(field).meta({ ...field.meta() });
   return isOptional ? describedSchema.optional() : describedSchema;

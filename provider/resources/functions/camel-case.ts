@@ -1,14 +1,14 @@
-/** The name of a field of the service as Pulumi programs write it: `count_threats` becomes `countThreats`. */
+/** The name of a service field in Pulumi programs: `count_threats` becomes `countThreats`. */
 type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
 
-/** What the service answers, with names as Pulumi programs write them, all the way down. */
+/** A response of the service with names as in Pulumi programs, at all levels. */
 export type CamelCased<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends readonly (infer Item)[]
     ? CamelCased<Item>[]
     : { [Name in keyof T as CamelCase<Name>]: CamelCased<T[Name]> };
 
-/** Renames the fields of what the service answered, all the way down. Fields that are undefined are left out. */
+/** Renames the fields of a response at all levels. Undefined fields are omitted. */
 export function camelCaseKeys<T>(value: T): CamelCased<T> {
   return renameFields(value) as CamelCased<T>;
 }
@@ -20,7 +20,7 @@ function renameFields(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, property]) => [toCamelCase(name), renameFields(property)]));
 }
 
-/** `count_threats` as Pulumi programs write it. */
+/** Returns the name in Pulumi programs: `countThreats` for `count_threats`. */
 export function toCamelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -16,18 +16,18 @@ export interface FunctionOptions {
 
 /** A function in both forms of Pulumi's ecosystem. */
 export interface DataFunction<Args, Result> {
-  /** With plain arguments; answers a promise. */
+  /** With plain arguments; returns a promise. */
   readonly plain: (args?: Args, opts?: FunctionOptions) => Promise<Result>;
-  /** With arguments that may be outputs; answers an output. */
+  /** With arguments that may be outputs; returns an output. */
   readonly output: (args?: pulumi.Input<pulumi.Inputs>, opts?: FunctionOptions) => pulumi.Output<Result>;
 }
 
-/** One client a tenant, so that connections are shared; several stacks may run in one process. */
+/** One client for each tenant, so that connections are shared. Several stacks may run in one process. */
 const clients = new Map<string, SettingsClient>();
 
 /**
- * Makes a function of Pulumi programs. It runs in the program's own process (dynamic providers have no functions in
- * Pulumi), in previews too, with the same configuration as the resources.
+ * Creates a function for Pulumi programs. It runs in the program's own process, because dynamic providers can't have
+ * functions. It also runs in previews, with the same configuration as the resources.
  */
 export function createDataFunction<Args extends object, Result extends object>(
   definition: FunctionDefinition<Args, Result>,
@@ -40,7 +40,7 @@ export function createDataFunction<Args extends object, Result extends object>(
     output: (args, opts) => {
       assertKnownOptions(opts);
       const provider = opts?.provider;
-      // What was read by a secret key is no secret itself.
+      // A result that was read with a secret key isn't secret itself.
       const settings = provider === undefined ? undefined : pulumi.unsecret(getProviderSettings(provider));
       return pulumi
         .all([pulumi.output(args ?? {}), settings])
@@ -52,16 +52,19 @@ export function createDataFunction<Args extends object, Result extends object>(
   };
 }
 
-/** One that is passed over would be read from another tenant than was meant. */
+/** With a misspelled option, the function would read from the wrong tenant. */
 function assertKnownOptions(opts: FunctionOptions | undefined): void {
   assertKnownNames("The options of a function", opts, ["provider"]);
 }
 
-/** The settings of an explicit tenant; undefined for that of the environment or the stack's configuration. */
+/**
+ * Returns the settings of an explicit tenant; undefined for the tenant of the environment or the stack's configuration.
+ */
 async function readPlainSettings(provider: Provider | undefined): Promise<SettingsClientOptions | undefined> {
   if (provider === undefined) return undefined;
   const settings = getProviderSettings(provider);
-  // In a preview the key may be the output of a resource that does not exist yet; a promise could not say so.
+  // In a preview, the key may be the output of a resource that doesn't exist yet. Unlike an output, a promise can't
+  // represent an unknown value.
   if (!(await isOutputKnown(settings))) {
     throw new ConfigurationError(
       "The Provider's address or key is not known yet in this preview. Use the function's Output form, which waits for it.",

@@ -19,11 +19,9 @@ import { buildCamelCaseSchema } from "./camel-case-schema";
 import { defineFunction, type FunctionDefinition } from "./function-definition";
 import { take } from "./take";
 
-/*
- * What a program can read. Each function stands here once; a front brings the client, and tells what came back.
- */
+/* The functions for reading data, each defined once. A provider supplies the client and returns the result. */
 
-/** Whom threats are counted for: users or groups. */
+/** The entities whose threats are counted: users or groups. */
 export const ENTITY_TYPES = ["user", "group"] as const;
 
 const noArguments = z.strictObject({});
@@ -158,7 +156,7 @@ export const definitions: Readonly<Record<string, FunctionDefinition<object, obj
   getVipEmployees,
 };
 
-/** The look-back window of a list, as the client takes it. */
+/** Converts the look-back window to the client's query. */
 function buildLookBackQuery({ minutesAgo }: z.output<typeof windowArguments>): { minutes_ago?: number } {
   return minutesAgo === undefined ? {} : { minutes_ago: minutesAgo };
 }

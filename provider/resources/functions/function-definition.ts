@@ -3,22 +3,22 @@ import { InvalidArgumentError, type SettingsClient } from "../../client";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 
-/** A function that reads from the service, over plain data and without a word of Pulumi, for every front. */
+/** A function that reads from the service, as plain data without Pulumi types, for every provider. */
 export interface FunctionDefinition<Args extends object, Result extends object> {
-  /** What it takes. */
+  /** The schema of its arguments. */
   readonly args: z.ZodObject;
-  /** What it answers. */
+  /** The schema of its result. */
   readonly result: z.ZodObject;
   /**
-   * Checks the arguments and reads.
+   * Validates the arguments and reads.
    *
-   * @throws {InvalidArgumentError} that tells every mistake in the arguments; no request was made.
-   * @throws {EmailSecurityError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} with all invalid arguments; no request was made.
+   * @throws {EmailSecurityError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   read(client: SettingsClient, args: Args): Promise<Result>;
 }
 
-/** Makes the definition of a function, whose `read` gets arguments that its schema has found to be right. */
+/** Defines a function whose `read` gets arguments that its schema has validated. */
 export function defineFunction<Args extends z.ZodObject, Result extends z.ZodObject>({
   args: schema,
   result,
@@ -45,7 +45,7 @@ function parseFunctionArguments<Args extends z.ZodObject>(schema: Args, args: un
   const namesText = argumentNames.length === 0 ? "there are none" : `there are ${argumentNames.join(", ")}`;
   const reasons = parseFunctionArguments.error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => `${key} is no argument of this function; ${namesText}`)
+      ? issue.keys.map((key) => `${key} isn't an argument of this function; ${namesText}`)
       : [`${issue.path.join(".")} ${issue.message}`],
   );
   throw new InvalidArgumentError(reasons.join("\n"));

@@ -7,7 +7,7 @@ import type { OutputArgs } from "./output-args";
 
 /** The arguments of the functions about metrics. */
 export interface GetMetricsArgs {
-  /** The period, in days. Default: the service's own, 7 where its reference shows one. */
+  /** The period, in days. Default of the service: 7 where its reference shows one. */
   readonly days?: number;
 }
 
@@ -17,39 +17,39 @@ export interface GetTopTargetedEntitiesArgs extends GetMetricsArgs {
   readonly entityType?: "user" | "group";
 }
 
-/** What {@link getThreatsOverTime} answers. */
+/** The result of {@link getThreatsOverTime}. */
 export interface GetThreatsOverTimeResult {
   /** A day each. */
   readonly days: CamelCased<ThreatsOnDay>[];
 }
 
-/** What {@link getTopTargetedEntities} answers. */
+/** The result of {@link getTopTargetedEntities}. */
 export interface GetTopTargetedEntitiesResult {
-  /** At most 5, the most targeted first. The service names them, and gives no mailbox. */
+  /** At most 5, the most targeted first. The service returns names, but no mailboxes. */
   readonly entities: CamelCased<TargetedEntity>[];
 }
 
-/** What {@link getTopThreatTypes} answers. */
+/** The result of {@link getTopThreatTypes}. */
 export interface GetTopThreatTypesResult {
   /** At most 5. */
   readonly types: CamelCased<ThreatTypeCount>[];
 }
 
-/** What {@link getHighlightedThreats} answers. */
+/** The result of {@link getHighlightedThreats}. */
 export interface GetHighlightedThreatsResult {
   /** At most 5. */
   readonly threats: CamelCased<Threat>[];
 }
 
-/** What {@link getHoursSaved} answers. */
+/** The result of {@link getHoursSaved}. */
 export interface GetHoursSavedResult {
-  /** The estimated hours that were saved in the period. */
+  /** The estimated hours saved in the period. */
   readonly hoursSaved: number;
 }
 
-/** What {@link getProtectedInboxes} answers. */
+/** The result of {@link getProtectedInboxes}. */
 export interface GetProtectedInboxesResult {
-  /** How many inboxes received mail in the period. */
+  /** The number of inboxes that received mail in the period. */
   readonly protectedInboxes: number;
 }
 
@@ -64,7 +64,7 @@ const highlightedThreats = createDataFunction<GetMetricsArgs, GetHighlightedThre
 const hoursSaved = createDataFunction<GetMetricsArgs, GetHoursSavedResult>(definitions.getHoursSaved);
 const protectedInboxes = createDataFunction<GetMetricsArgs, GetProtectedInboxesResult>(definitions.getProtectedInboxes);
 
-/** How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`. */
+/** Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`. */
 export function getThreatsOverTime(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
@@ -72,7 +72,7 @@ export function getThreatsOverTime(
   return threatsOverTime.plain(args, opts);
 }
 
-/** {@link getThreatsOverTime} as an output, by `GET /api/v1/metrics/threats_over_time`. */
+/** {@link getThreatsOverTime} as an output: `GET /api/v1/metrics/threats_over_time`. */
 export function getThreatsOverTimeOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -80,7 +80,7 @@ export function getThreatsOverTimeOutput(
   return threatsOverTime.output(args, opts);
 }
 
-/** The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`. */
+/** Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`. */
 export function getTopTargetedEntities(
   args: GetTopTargetedEntitiesArgs = {},
   opts?: FunctionOptions,
@@ -88,7 +88,7 @@ export function getTopTargetedEntities(
   return topTargetedEntities.plain(args, opts);
 }
 
-/** {@link getTopTargetedEntities} as an output, by `GET /api/v1/metrics/top_targeted_entities`. */
+/** {@link getTopTargetedEntities} as an output: `GET /api/v1/metrics/top_targeted_entities`. */
 export function getTopTargetedEntitiesOutput(
   args: OutputArgs<GetTopTargetedEntitiesArgs> = {},
   opts?: FunctionOptions,
@@ -96,12 +96,12 @@ export function getTopTargetedEntitiesOutput(
   return topTargetedEntities.output(args, opts);
 }
 
-/** The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`. */
+/** Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`. */
 export function getTopThreatTypes(args: GetMetricsArgs = {}, opts?: FunctionOptions): Promise<GetTopThreatTypesResult> {
   return topThreatTypes.plain(args, opts);
 }
 
-/** {@link getTopThreatTypes} as an output, by `GET /api/v1/metrics/top_threat_types`. */
+/** {@link getTopThreatTypes} as an output: `GET /api/v1/metrics/top_threat_types`. */
 export function getTopThreatTypesOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -109,7 +109,7 @@ export function getTopThreatTypesOutput(
   return topThreatTypes.output(args, opts);
 }
 
-/** Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`. */
+/** Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`. */
 export function getHighlightedThreats(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
@@ -117,7 +117,7 @@ export function getHighlightedThreats(
   return highlightedThreats.plain(args, opts);
 }
 
-/** {@link getHighlightedThreats} as an output, by `GET /api/v1/metrics/highlighted_threats`. */
+/** {@link getHighlightedThreats} as an output: `GET /api/v1/metrics/highlighted_threats`. */
 export function getHighlightedThreatsOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -125,12 +125,12 @@ export function getHighlightedThreatsOutput(
   return highlightedThreats.output(args, opts);
 }
 
-/** The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`. */
+/** Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`. */
 export function getHoursSaved(args: GetMetricsArgs = {}, opts?: FunctionOptions): Promise<GetHoursSavedResult> {
   return hoursSaved.plain(args, opts);
 }
 
-/** {@link getHoursSaved} as an output, by `GET /api/v1/metrics/hours_saved`. */
+/** {@link getHoursSaved} as an output: `GET /api/v1/metrics/hours_saved`. */
 export function getHoursSavedOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -138,7 +138,7 @@ export function getHoursSavedOutput(
   return hoursSaved.output(args, opts);
 }
 
-/** How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`. */
+/** Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`. */
 export function getProtectedInboxes(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
@@ -146,7 +146,7 @@ export function getProtectedInboxes(
   return protectedInboxes.plain(args, opts);
 }
 
-/** {@link getProtectedInboxes} as an output, by `GET /api/v1/metrics/protected_inboxes`. */
+/** {@link getProtectedInboxes} as an output: `GET /api/v1/metrics/protected_inboxes`. */
 export function getProtectedInboxesOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,

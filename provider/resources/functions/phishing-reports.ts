@@ -8,13 +8,13 @@ import type { OutputArgs } from "./output-args";
 
 /** The arguments of {@link getPhishingReports}. */
 export interface GetPhishingReportsArgs {
-  /** How far to look back, in minutes. Default: thirty days. */
+  /** The look-back window in minutes. Default: thirty days. */
   readonly minutesAgo?: number;
-  /** How many reports at most, the newest as the service orders them. Default: all of the window. */
+  /** The maximum number of reports, in the order of the service. Default: all in the window. */
   readonly limit?: number;
 }
 
-/** What the functions about lists of phishing reports answer. */
+/** The result of the functions about lists of phishing reports. */
 export interface GetPhishingReportsResult {
   /** The reports, in the order of the service. */
   readonly reports: CamelCased<PhishingReport>[];
@@ -26,7 +26,7 @@ export interface GetPhishingReportArgs {
   readonly id: string;
 }
 
-/** What {@link getPhishingReport} answers: the report with its recipients and content. */
+/** The result of {@link getPhishingReport}: the report with its recipients and content. */
 export type GetPhishingReportResult = CamelCased<PhishingReportDetail>;
 
 /** The arguments of {@link getPhishingReportsByReportInternetMessageId}. */
@@ -35,9 +35,9 @@ export interface GetPhishingReportsByReportInternetMessageIdArgs {
   readonly internetMessageId: string;
 }
 
-/** What {@link getMeanTimeToAnalyze} answers. */
+/** The result of {@link getMeanTimeToAnalyze}. */
 export interface GetMeanTimeToAnalyzeResult {
-  /** The mean time to analyze a report; undefined where the service says there is none. */
+  /** The mean time to analyze a report; undefined if the service reports none. */
   readonly seconds: number | undefined;
 }
 
@@ -50,7 +50,10 @@ const meanTimeToAnalyze = createDataFunction<GetMetricsArgs, GetMeanTimeToAnalyz
   definitions.getMeanTimeToAnalyze,
 );
 
-/** What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`. */
+/**
+ * Returns the messages that users reported as phishing, with the result of the analysis: `GET
+ * /api/v1/sonar/phishing-reports`.
+ */
 export function getPhishingReports(
   args: GetPhishingReportsArgs = {},
   opts?: FunctionOptions,
@@ -58,7 +61,7 @@ export function getPhishingReports(
   return reports.plain(args, opts);
 }
 
-/** {@link getPhishingReports} as an output, by `GET /api/v1/sonar/phishing-reports`. */
+/** {@link getPhishingReports} as an output: `GET /api/v1/sonar/phishing-reports`. */
 export function getPhishingReportsOutput(
   args: OutputArgs<GetPhishingReportsArgs> = {},
   opts?: FunctionOptions,
@@ -66,7 +69,7 @@ export function getPhishingReportsOutput(
   return reports.output(args, opts);
 }
 
-/** One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`. */
+/** Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`. */
 export function getPhishingReport(
   args: GetPhishingReportArgs,
   opts?: FunctionOptions,
@@ -74,7 +77,7 @@ export function getPhishingReport(
   return report.plain(args, opts);
 }
 
-/** {@link getPhishingReport} as an output, by `GET /api/v1/sonar/phishing-reports/{id}`. */
+/** {@link getPhishingReport} as an output: `GET /api/v1/sonar/phishing-reports/{id}`. */
 export function getPhishingReportOutput(
   args: OutputArgs<GetPhishingReportArgs>,
   opts?: FunctionOptions,
@@ -82,8 +85,10 @@ export function getPhishingReportOutput(
   return report.output(args, opts);
 }
 
-/** The reports that one mail of a reporting user made, by
- * `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`. */
+/**
+ * Returns the reports made by one message of a reporting user: `GET
+ * /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+ */
 export function getPhishingReportsByReportInternetMessageId(
   args: GetPhishingReportsByReportInternetMessageIdArgs,
   opts?: FunctionOptions,
@@ -91,7 +96,10 @@ export function getPhishingReportsByReportInternetMessageId(
   return reportsByMessage.plain(args, opts);
 }
 
-/** {@link getPhishingReportsByReportInternetMessageId} as an output, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`. */
+/**
+ * {@link getPhishingReportsByReportInternetMessageId} as an output: `GET
+ * /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+ */
 export function getPhishingReportsByReportInternetMessageIdOutput(
   args: OutputArgs<GetPhishingReportsByReportInternetMessageIdArgs>,
   opts?: FunctionOptions,
@@ -99,7 +107,7 @@ export function getPhishingReportsByReportInternetMessageIdOutput(
   return reportsByMessage.output(args, opts);
 }
 
-/** The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`. */
+/** Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`. */
 export function getMeanTimeToAnalyze(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
@@ -107,7 +115,7 @@ export function getMeanTimeToAnalyze(
   return meanTimeToAnalyze.plain(args, opts);
 }
 
-/** {@link getMeanTimeToAnalyze} as an output, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`. */
+/** {@link getMeanTimeToAnalyze} as an output: `GET /api/v1/sonar/phishing-reports/aggs/mttr`. */
 export function getMeanTimeToAnalyzeOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,

@@ -1,4 +1,4 @@
-/** The first items of a list, or all of them without a limit. Reads no page more than it needs. */
+/** Returns the first items of a list, or all of them without a limit. Reads no more pages than needed. */
 export async function take<Item>(items: AsyncIterable<Item>, limit?: number): Promise<Item[]> {
   const result: Item[] = [];
   for await (const item of items) {

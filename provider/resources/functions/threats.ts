@@ -7,19 +7,19 @@ import type { OutputArgs } from "./output-args";
 
 /** The arguments of {@link getThreats}. */
 export interface GetThreatsArgs {
-  /** How far to look back, in minutes. Default: one week. */
+  /** The look-back window in minutes. Default: one week. */
   readonly minutesAgo?: number;
-  /** How many threats at most, the newest as the service orders them. Default: all of the window. */
+  /** The maximum number of threats, in the order of the service. Default: all in the window. */
   readonly limit?: number;
 }
 
 /** The arguments of {@link getThreatsByInternetMessageId}. */
 export interface GetThreatsByInternetMessageIdArgs {
-  /** The Internet Message ID, as it stands in the mail: `<…@…>`. */
+  /** The Internet Message ID as in the message: `<…@…>`. */
   readonly internetMessageId: string;
 }
 
-/** What the functions about threats answer. */
+/** The result of the functions about threats. */
 export interface GetThreatsResult {
   /** The threats, in the order of the service. */
   readonly threats: CamelCased<Threat>[];
@@ -30,12 +30,12 @@ const threatsByMessage = createDataFunction<GetThreatsByInternetMessageIdArgs, G
   definitions.getThreatsByInternetMessageId,
 );
 
-/** The tenant's detected threats of the last time, by `GET /api/v1/threats`. */
+/** Returns the tenant's recently detected threats: `GET /api/v1/threats`. */
 export function getThreats(args: GetThreatsArgs = {}, opts?: FunctionOptions): Promise<GetThreatsResult> {
   return threats.plain(args, opts);
 }
 
-/** {@link getThreats} as an output, by `GET /api/v1/threats`. */
+/** {@link getThreats} as an output: `GET /api/v1/threats`. */
 export function getThreatsOutput(
   args: OutputArgs<GetThreatsArgs> = {},
   opts?: FunctionOptions,
@@ -43,7 +43,7 @@ export function getThreatsOutput(
   return threats.output(args, opts);
 }
 
-/** The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`. */
+/** Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`. */
 export function getThreatsByInternetMessageId(
   args: GetThreatsByInternetMessageIdArgs,
   opts?: FunctionOptions,
@@ -51,7 +51,7 @@ export function getThreatsByInternetMessageId(
   return threatsByMessage.plain(args, opts);
 }
 
-/** {@link getThreatsByInternetMessageId} as an output, by `GET /api/v1/threats/by_internet_message_id/{id}`. */
+/** {@link getThreatsByInternetMessageId} as an output: `GET /api/v1/threats/by_internet_message_id/{id}`. */
 export function getThreatsByInternetMessageIdOutput(
   args: OutputArgs<GetThreatsByInternetMessageIdArgs>,
   opts?: FunctionOptions,

@@ -4,7 +4,7 @@ import type { CamelCased } from "./camel-case";
 import { createDataFunction, type FunctionOptions } from "./data-function";
 import * as definitions from "./definitions";
 
-/** What {@link getVipEmployees} answers. */
+/** The result of {@link getVipEmployees}. */
 export interface GetVipEmployeesResult {
   /** All VIPs, automatic and manual; one without a mailbox has no `email`. */
   readonly vipEmployees: CamelCased<VipEmployeeRow>[];
@@ -12,7 +12,7 @@ export interface GetVipEmployeesResult {
 
 const vipEmployees = createDataFunction<Record<string, never>, GetVipEmployeesResult>(definitions.getVipEmployees);
 
-/** The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`. */
+/** Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`. */
 export function getVipEmployees(
   args: Record<string, never> = {},
   opts?: FunctionOptions,
@@ -20,7 +20,7 @@ export function getVipEmployees(
   return vipEmployees.plain(args, opts);
 }
 
-/** {@link getVipEmployees} as an output, by `GET /api/v1/settings/vip_employees`. */
+/** {@link getVipEmployees} as an output: `GET /api/v1/settings/vip_employees`. */
 export function getVipEmployeesOutput(
   args: Record<string, never> = {},
   opts?: FunctionOptions,

@@ -71,12 +71,12 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
   diff(state, inputs) {
     return [
       ...buildFieldChanges(ENTRY_FIELD_DEFINITIONS, state, inputs),
-      // Nobody declares a conflict: while there is one, each run of a deny looks whether it is still there.
+      // A conflict is never declared, so it is always a change: each run of a deny checks whether it still exists.
       getFailingConflict(state) === undefined ? undefined : buildPropertyChange("conflict", state.conflict, undefined),
     ].filter(isDefined);
   },
 
-  // A state that a program gives with an id to look up may hold nothing else.
+  // If a program passes only an id to look up, the state may contain nothing else.
   getManagedIds: (id, state) =>
     state.value === undefined ? [] : [getManagedId({ ...state, id: state.entryId ?? id })],
 
@@ -100,11 +100,11 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     await findManagedEntry(inputs, context);
     if (isPlanEnforced(context)) await enforcePlanForEntry(inputs, inputs, context);
     await context.confirmTenant("entries");
-    // Another resource of the same value may have created it just now.
+    // Another resource of the same value may have just created it.
     const foundRows: AllowDenyEntryRow[] = [];
     const row = await ensureEntry(inputs, context, undefined, (found) => foundRows.push(found));
     if (foundRows.some((found) => Object.keys(buildEntryChange(found, inputs)).length === 0)) {
-      context.log(`Took over ${describeExistingEntry(row)}, which is as declared: deleting the resource deletes it.`);
+      context.log(`Adopted ${describeExistingEntry(row)}, unchanged: deleting the resource deletes it.`);
     }
     const id = getResourceId(row);
     const state = await addConflict(id, buildAllowDenyEntryState(id, row, inputs), context);
@@ -154,7 +154,7 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
   async read(id, state, context) {
     const { tenant, confirmTenant, log } = context;
     const query = { ...state, id: state.entryId ?? id };
-    // A state that a program gives beside an id may say no more than the value.
+    // If a program passes a state with an id, the state may contain only the value.
     const isAsExpected = (one: AllowDenyEntryRow) => state.list === undefined || rowMatchesState(one, id, state);
     const row = await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
     await confirmTenant("entries");
@@ -184,7 +184,7 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
   delete: deleteEntry,
 };
 
-/** Changes an entry to what is declared. */
+/** Updates an entry to its declaration. */
 async function updateEntry(
   id: string,
   state: AllowDenyEntryState,
@@ -202,18 +202,19 @@ async function updateEntry(
     await enforcePlanForEntry(query, inputs, context);
   }
   await context.confirmTenant("entries");
-  // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
+  // After a change by hand, the row is what another resource declares. It then belongs to that resource; otherwise, the
+  // two would keep reverting each other.
   const isDeclaredElsewhere = change.verdict_scope !== undefined && context.isDeclared(buildEntryDeclarationKey(state));
   if (isDeclaredElsewhere) {
     return buildAllowDenyEntryState(id, await ensureEntry(inputs, context), inputs);
   }
   const isMove = change.list !== undefined;
-  // What a move leaves behind, or a deny that adopts finds, is removed afterwards.
+  // Rows that a move leaves behind, or that an adopting deny finds, are removed afterwards.
   const isRemovingOthers = isMove || (inputs.adopt === true && inputs.list === "deny");
   const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && hasScope(row, inputs);
   await assertNoConflict(inputs, context, (row) => row.id === entryId || isRemovedRow(row));
-  // The value may be on the declared list already, in another row than the one to be moved. Then it matters where that one is, and the
-  // lists may still show either as it was before the last run.
+  // The declared list may already have the value, in another row than the one to move. Then the location of the own row
+  // matters, and the lists may still show either row as before the last run.
   const findRowOnTargetList = async () =>
     isMove ? await findRowOnList(inputs.list, inputs, entryId, tenant) : undefined;
   const isListed = (await tenant.findEntry(query))?.id === entryId;
@@ -235,7 +236,7 @@ async function updateEntry(
       await clearOtherList(inputs, context, (other) => isManagedRow(other, inputs, context));
     if (change.verdict_scope !== undefined && !isMove) await clearFormerScope(state, context);
   };
-  // What no list shows is asked for by its id in any case.
+  // A row that no list shows is requested by its id anyway.
   const requestedFields = current?.id === entryId ? {} : { list: inputs.list };
   for (const row of ownRow === undefined ? [] : [targetRow, ownRow].filter(isDefined)) {
     const difference = buildEntryChange(row, inputs);
@@ -246,11 +247,12 @@ async function updateEntry(
       await removeOthers();
       return buildAllowDenyEntryState(id, resultState, inputs);
     } catch (error) {
-      // It is gone, and no longer listed.
+      // The row is gone, and no longer listed.
       if (!(error instanceof NotFoundError)) throw error;
     }
   }
-  // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
+  // The row is gone. If somebody recreated it by hand, it belongs to this resource; otherwise, it is recreated because
+  // it is declared.
   const remainingRow = await readConfirmed(
     tenant,
     "entries",
@@ -271,7 +273,8 @@ async function updateEntry(
 }
 
 /**
- * The row of an entry's value and scope on a list, other than its own. It is of the entry's scope where the service doesn't tell that.
+ * Returns another row with the entry's value and scope on a list. If the service doesn't report the scope, the row
+ * counts as having the entry's scope.
  */
 async function findRowOnList(
   list: List,
@@ -283,7 +286,7 @@ async function findRowOnList(
   return rows.find((row) => row.list === list && row.id !== excludedId && hasScope(row, entry));
 }
 
-/** Whether arguments ask nothing of the service, by a state; what is not known yet differs. */
+/** Returns whether the arguments need no request, given the state. Unknown arguments count as changes. */
 function isEntryUnchanged(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
   return (
     getFailingConflict(state) === undefined && areSentFieldsEqual(ENTRY_FIELD_DEFINITIONS, { ...state }, { ...inputs })

@@ -45,7 +45,7 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
 
   canHold: ({ list }) => list !== undefined,
 
-  // The state of a list holds what is declared, without the service's ids.
+  // The state of a list has the declarations, without the service's ids.
   getManagedIds: () => [],
 
   buildRemovalWarnings: () => [],
@@ -97,7 +97,7 @@ function getListOfText(key: string, text: string | undefined): string | undefine
   return text === undefined ? undefined : decodeEntry(key, text)?.list;
 }
 
-/** What the state says of an entry that could not be brought to what is declared. */
+/** Returns the actual state, encoded, of an entry that could not be changed to its declaration. */
 function getActualText(error: unknown, previousText: string | undefined): string | undefined {
   if (error instanceof PartialFailureError) return encodeEntry(error.state as ListedEntry);
   if (error instanceof EntryChangedError) {
@@ -127,7 +127,7 @@ async function observe(
         const entry = decodeEntry(key, known[key] ?? "");
         const row =
           entry === undefined ? undefined : await tenant.findEntryConfirmed(entry, { isExpected: isExpectedKey(key) });
-        // The row of another key isn't a second one.
+        // A row that already matches another key isn't a second entry.
         if (row === undefined || matchedIds.has(row.id)) return;
         matchedIds.add(row.id);
         match.assign(key, row);
@@ -144,8 +144,9 @@ async function observe(
 }
 
 /**
- * Whether something isn't as the state has it: the list may lag behind the last run, which may have removed what the state doesn't have.
- * What nobody declared, no run wrote.
+ * Returns whether the rows differ from the state. The list may then lag behind the last run, which may also have
+ * removed entries that the state doesn't have. The texts of unmanaged entries aren't compared, because no run wrote
+ * them.
  */
 function isStaleMatch({ missingKeys, matches }: EntryMatch, expected: EncodedList): boolean {
   if (missingKeys.some((key) => Object.hasOwn(expected, key))) return true;
@@ -200,11 +201,11 @@ async function lookUp(
   };
 }
 
-/** The text of a key that is known, as its row has it now. */
+/** Encodes the row of a known key. */
 function encodeFoundRow(key: string, previousText: string, row: AllowDenyEntryRow): string {
   const entry = decodeEntry(key, previousText);
   const encoded = entry === undefined ? encodeEntry(row) : encodeRow(row, entry);
   const foundText = isUnmanaged(previousText) ? markUnmanaged(encoded) : encoded;
-  // As it was written, where the service changes no more than white space.
+  // If the service changed only white space, the text stays as written.
   return isSameListText(foundText, previousText) ? previousText : foundText;
 }

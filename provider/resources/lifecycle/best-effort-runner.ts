@@ -8,7 +8,7 @@ export interface FailedItem<Item> {
   readonly error: unknown;
 }
 
-/** How many are worked on at a time. How many requests are under way is the tenant's to limit. */
+/** The number of items to process concurrently. The client limits the concurrent requests. */
 const DEFAULT_CONCURRENCY = 64;
 
 /**
@@ -51,14 +51,14 @@ export class BestEffortRunner<Item> {
   }
 }
 
-/** An item that was left for the next run after others had failed. `ERR_NOT_TRIED` */
+/** An item that was left for the next run after others had failed. `ERR_NOT_ATTEMPTED` */
 export class NotAttemptedError extends EmailSecurityError {
   constructor(cause: Error) {
-    super("ERR_NOT_TRIED", `not tried, after others had failed: ${cause.message}`, { cause });
+    super("ERR_NOT_ATTEMPTED", `not tried, after others had failed: ${cause.message}`, { cause });
   }
 }
 
-/** How many such failures in a row abandon the rest; undefined for a failure of the item. */
+/** Returns how many consecutive failures of this kind abandon the rest; undefined for a failure of a single item. */
 function getAbandonLimit(error: unknown): number | undefined {
   if (error instanceof CircuitOpenError || error instanceof OperationTimeoutError) return 1;
   return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : undefined;

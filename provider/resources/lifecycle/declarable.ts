@@ -12,7 +12,7 @@ import { canonicalizeComment, quote } from "../../settings/text";
 import { sortBySpelling } from "../../tenant";
 import { encodeRowKey } from "./entry-match";
 
-/** The declaration that matches a row without any change at the service, or why there is none. */
+/** The declaration that matches a row without any change at the service, or the reason why there is none. */
 export type DeclarableResult<Row> =
   | DeclarableRow<Row>
   | { readonly row: Row; readonly ok: false; readonly reason: string };
@@ -21,7 +21,7 @@ export type DeclarableResult<Row> =
 export interface DeclarableRow<Row> {
   readonly row: Row;
   readonly ok: true;
-  /** The key in a keyed list, as it would be read back. */
+  /** The key in an encoded list, as parsed from the declaration. */
   readonly key: string;
   readonly text: string;
   /** The element of a settings file. */
@@ -34,10 +34,13 @@ export function isDeclarable<Row>(result: DeclarableResult<Row>): result is Decl
   return result.ok;
 }
 
-/** Returns why an element can't be declared under further restrictions, such as a file format's; otherwise undefined. */
+/**
+ * Returns the reason why further restrictions, such as those of a file format, prevent declaring an element; otherwise
+ * undefined.
+ */
 export type ElementValidator = (section: List | "vips", element: SettingsElement) => string | undefined;
 
-/** How a tenant's entries are declared. */
+/** The options for declaring a tenant's entries. */
 export interface DeclarableOptions {
   readonly ownDomains: OwnDomains;
   /** The reason to declare for accepting a risky entry. */
@@ -50,9 +53,9 @@ export function buildDeclarableEntries(
   allRows: readonly AllowDenyEntryRow[],
   options: DeclarableOptions,
 ): DeclarableResult<AllowDenyEntryRow>[] {
-  // Of two that contradict each other a list can hold one: the one that lets nothing in.
+  // A list can hold only one of two contradicting entries: the deny.
   const byKey = Map.groupBy(allRows, encodeRowKey);
-  // Of two of one value, a run finds the one that is written as it is declared.
+  // Of two rows with the same value, a run finds the one with the declared spelling.
   const uniqueRows = [...byKey.values()].flatMap((sameKeyRows) => {
     const [first] = sameKeyRows;
     return first === undefined || sameKeyRows.length < 2
@@ -149,7 +152,7 @@ function validateRow(
 ): string | undefined {
   const list = ENTRY_LISTS.find((candidate) => candidate === row.list);
   if (list === undefined)
-    return `is on a list called ${quote(row.list)}, which is none of ${ENTRY_LISTS.join(" and ")}`;
+    return `is on a list called ${quote(row.list)}, which isn't one of ${ENTRY_LISTS.join(" and ")}`;
   const problem = validateElement(list, element);
   if (problem !== undefined) return problem;
   const { failures } = checkEntryArguments(
@@ -164,12 +167,12 @@ function validateRow(
   return validateListElement(ENTRY_LIST_KIND, raw, encodeRowKey(row), encodeDeclaredRow(row, element));
 }
 
-/** The text of a row as it is declared, with the reason that it is declared for. */
+/** Encodes a row as declared, with the reason for accepting its risk. */
 function encodeDeclaredRow(row: AllowDenyEntryRow, { acceptRisk }: DeclarableRow<unknown>["element"]): string {
   return encodeEntry({ ...row, acceptRisk });
 }
 
-/** What the list itself says of it, where nothing else refuses it. */
+/** Returns the list's own objection to an element that passes all other checks. */
 function validateListElement(kind: ListKind, raw: RawArguments, key: string, text: string): string | undefined {
   const parsed = kind.parseElement(raw, undefined);
   if (Array.isArray(parsed)) return parsed.map(formatArgumentFailure).join(" and ");
@@ -181,7 +184,7 @@ function formatArgumentFailure({ property, reason }: { readonly property: string
   return property === "value" || property === "email" ? reason : `its ${property} ${reason}`;
 }
 
-/** Whether who looks for the entry by what is declared finds this row, and not another one in its place. */
+/** Returns whether a lookup of the declared entry finds this row, or one with the same comment. */
 function isFoundFirst(row: AllowDenyEntryRow, byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>): boolean {
   const scope = row.verdict_scope ?? DEFAULT_VERDICT_SCOPE;
   const sortedRows = byValue.get(buildNaturalKey(row.entry_type, row.value)) ?? [];

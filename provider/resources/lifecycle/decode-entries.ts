@@ -6,7 +6,7 @@ import { buildNaturalKey } from "../../settings/entry-value";
 /** An entry of a list, with its key there. */
 export type KeyedEntry = readonly [key: string, entry: ListedEntry];
 
-/** Parses the entries of a keyed list; skips unreadable and unknown texts. */
+/** Parses the entries of an encoded list; skips unreadable and unknown texts. */
 export function decodeEntries(content: EncodedList | readonly (readonly [string, string])[]): KeyedEntry[] {
   const encodedPairs = Array.isArray(content) ? content : Object.entries(content);
   return encodedPairs.flatMap(([key, text]) => {
@@ -19,7 +19,10 @@ export function getNaturalKey(entry: ListedEntry): string {
   return buildNaturalKey(entry.entryType, entry.value);
 }
 
-/** The text of a row. Fields that the service is never sent are those that are known, unless the entry is on the other list now. */
+/**
+ * Encodes a row. Fields that are never sent to the service come from the known entry, unless the entry is now on the
+ * other list.
+ */
 export function encodeRow(row: AllowDenyEntryRow, knownEntry: ListedEntry): string {
   if (row.list !== knownEntry.list) return encodeEntry(row);
   return encodeEntry({

@@ -5,8 +5,8 @@ import { describeExistingEntry } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 
 /*
- * The service may hold duplicates: one mailbox or value in several rows. The provider changes one of them and reports which.
- * A removal removes all; that of a list, the rows that a preview has shown.
+ * The service may hold duplicates: one mailbox or value in several rows. The provider changes one of them and reports
+ * which. Removing a single entry or VIP removes all of them; a list removes only the rows that a preview has shown.
  */
 
 /** The row that the provider acts on, and all its duplicates including itself. */

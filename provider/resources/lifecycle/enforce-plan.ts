@@ -9,7 +9,7 @@ import { encodeRowKey } from "./entry-match";
 import { PlanStaleError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 
-/** The intended change of one entry or VIP: the texts of its key in a keyed list. */
+/** The intended change of one entry or VIP: the texts of its key in an encoded list. */
 export interface EncodedChange {
   readonly key: string;
   readonly before: string | undefined;
@@ -21,9 +21,9 @@ const MAX_SHOWN = 20;
 /**
  * Enforces the reviewed plan, if there is one: nothing is written unless the plan has exactly these changes.
  *
- * @param changes what is done already is none of the plan's business.
- * @param outcomeText what is not changed because of it.
- * @throws {PlanStaleError} (`ERR_PLAN_MOVED`) that names what was not reviewed so.
+ * @param changes the changes to make. Those that are already done are skipped.
+ * @param outcomeText a sentence that says what stays unchanged on failure.
+ * @throws {PlanStaleError} (`ERR_PLAN_STALE`) that names the changes that were not reviewed.
  */
 export function enforcePlan(
   kind: ListKind,
@@ -47,15 +47,18 @@ export function enforcePlan(
   const { visible, hiddenText } = truncateByDanger(unreviewed, MAX_SHOWN, (item) => item);
   throw new PlanStaleError(
     [
-      `What would be done is not what was reviewed. ${outcomeText}`,
+      `The run would do something else than what was reviewed. ${outcomeText}`,
       ...visible.map(({ text }) => `  ${sanitizeLine(text)}`),
       ...(hiddenText === undefined ? [] : [`  … and ${hiddenText}`]),
-      "Make the plan anew, and have it reviewed.",
+      "Make the plan again, and have it reviewed.",
     ].join("\n"),
   );
 }
 
-/** The same for an entry of another scope that is taken over, and so is no more: when it is met, for only then it is known. */
+/**
+ * Enforces the plan for an adopted entry of another scope, which the adoption replaces. Called when the entry is found,
+ * because it isn't known before.
+ */
 export function enforcePlanForAdopted(row: AllowDenyEntryRow, declared: PlannedEntry, context: LifecycleContext): void {
   const key = encodeRowKey(row);
   if (key === encodeEntryKey(declared) || row.verdict_scope === undefined) return;
@@ -71,7 +74,7 @@ export function isRemovalReviewed(row: AllowDenyEntryRow, { getReviewedPlan }: L
   return getReviewedPlan?.()?.describeDeviation(change) === undefined;
 }
 
-/** Whether a plan is enforced. If not, callers skip the wait entirely. */
+/** Returns whether a plan is enforced. If not, callers skip the wait entirely. */
 export function isPlanEnforced({ getReviewedPlan }: LifecycleContext): boolean {
   return getReviewedPlan?.() !== undefined;
 }
@@ -81,8 +84,8 @@ type PlannedEntry = Omit<AllowDenyEntryInputs, "adopt">;
 /**
  * Enforces the plan for a single entry.
  *
- * @param knownEntry how to find it: as the state has it, or as it is declared.
- * @param after as it is declared; undefined where it goes.
+ * @param knownEntry the entry to look up: from the state, or as declared.
+ * @param after the declaration; undefined if the entry is removed.
  */
 export async function enforcePlanForEntry(
   knownEntry: PlannedEntry & { readonly id?: string },

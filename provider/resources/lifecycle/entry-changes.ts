@@ -22,13 +22,13 @@ export async function adoptRow(
     context.isDeclared(buildRowDeclarationKey(existingRow, inputs))
   ) {
     throw new AlreadyExistsError(
-      `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeExistingEntry(existingRow)} too. Nothing was changed. Keep one of the two declarations.`,
+      `The entry ${quote(inputs.value)} can't be adopted for the ${inputs.list} list: the program declares ${describeExistingEntry(existingRow)} too. Nothing was changed. Keep one of the two declarations.`,
     );
   }
   return await patchEntry(context.tenant, existingRow.id, change, inputs);
 }
 
-/** Updates an entry in place and compares the answer with all declared fields; a difference is fixed once. */
+/** Updates an entry in place and compares the response with all declared fields; a difference is fixed once. */
 export async function patchEntry(
   tenant: TenantCache,
   id: string,
@@ -37,7 +37,7 @@ export async function patchEntry(
 ): Promise<AllowDenyEntryRow> {
   let row = await sendChange(tenant, id, requestedChange, inputs);
   const remainingChange = buildEntryChange(row, inputs);
-  // Fields that were not sent and differ were changed by somebody else since the last reading.
+  // Fields that differ although they were not sent were changed by somebody else since the last reading.
   const hasUnseenChange =
     Object.keys(remainingChange).length > 0 && !Object.keys(remainingChange).some((field) => field in requestedChange);
   if (hasUnseenChange) row = await sendChange(tenant, id, remainingChange, inputs);
@@ -73,7 +73,7 @@ async function sendChange(
   );
 }
 
-/** Keeps an entry that the service doesn't know by its id, and lists, from being made a second time. */
+/** Prevents recreating an entry that is still listed although the service returns 404 for its id. */
 async function assertNotStillListed(
   cause: NotFoundError,
   id: string,

@@ -32,7 +32,7 @@ export async function findConflictingRow(
   );
 }
 
-/** Finds the conflict of a deny: a deny has no effect beside an allow. */
+/** Finds the conflict of a deny, which has no effect next to an allow. */
 export async function findConflictingAllow(
   entry: EntryIdentity,
   context: LifecycleContext,
@@ -42,9 +42,9 @@ export async function findConflictingAllow(
 }
 
 /**
- * Prevents reporting a deny as done beside an allow.
+ * Prevents reporting a deny as done next to an allow.
  *
- * @param isLeftAlone as of `ensureEntry`.
+ * @param isLeftAlone see `ensureEntry`.
  * @throws {AlreadyExistsError} that names the allow.
  */
 export async function assertNoConflict(
@@ -52,7 +52,7 @@ export async function assertNoConflict(
   context: LifecycleContext,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<void> {
-  // The lists may still show one that an earlier run removed.
+  // The lists may still show an allow that an earlier run removed.
   const allowRow = await readConfirmed(
     context.tenant,
     "entries",
@@ -63,9 +63,10 @@ export async function assertNoConflict(
 }
 
 /**
- * A state with what conflicts with the entry, where something does.
+ * Adds the conflict of an entry to its state, if there is one.
  *
- * @param knownConflict the conflict as of the last run. A new one may be a row that an earlier run removed, and the lists still show.
+ * @param knownConflict the conflict as of the last run. A new one may be a row that an earlier run removed, and the
+ * lists still show.
  */
 export async function addConflict(
   id: string,
@@ -83,7 +84,7 @@ export async function addConflict(
   return row === undefined ? state : { ...state, conflict: describeExistingEntry(row) };
 }
 
-/** The error that names the allow. */
+/** Builds the error that names the allow. */
 export function buildConflictError(entry: EntryIdentity, allowRow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
     `${sanitizeLine(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${hasScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeExistingEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first; if another Provider of the program did, declare the deny in the run after the one that deletes the allow.`,
@@ -91,10 +92,10 @@ export function buildConflictError(entry: EntryIdentity, allowRow: AllowDenyEntr
 }
 
 /**
- * Describes what conflicts with an entry, from its state.
+ * Describes the conflict of an entry, from its state.
  *
  * @param conflict the `conflict` of {@link AllowDenyEntryState}.
- * @param declaredList where the entry was declared last, if it is on another list now.
+ * @param declaredList the list where the entry was declared last, if it is on another list now.
  */
 export function describeConflict({ list, value }: EntryIdentity, conflict: string, declaredList = list): string {
   const subject = `${sanitizeLine(value)} is on the ${list} list, and the tenant holds it on the other list too: ${conflict}, which this program doesn't declare. The service's reference doesn't say which of the two decides`;
@@ -106,7 +107,8 @@ export function describeConflict({ list, value }: EntryIdentity, conflict: strin
 }
 
 /**
- * Describes a row that somebody made after the one in the state was deleted. An entry is its value, so it is the entry now.
+ * Describes a row that somebody created after the row in the state was deleted. An entry is identified by its value, so
+ * that row is the entry now.
  *
  * @param formerId the id of the row that the state names.
  */

@@ -14,9 +14,10 @@ import type { LifecycleContext } from "./lifecycle";
 import { isUnclaimed } from "./row-ownership";
 
 /**
- * Removes an entry with its duplicates. One that the program declares meanwhile, or another `Provider` manages, stays.
+ * Removes an entry with its duplicates. Rows stay if the program declares them in the meantime, or if another
+ * `Provider` manages them.
  *
- * @throws {StaleEntryError} when somebody moved it to the other list since it was shown.
+ * @throws {StaleEntryError} if somebody moved it to the other list since it was shown.
  */
 export async function deleteEntry(id: string, state: AllowDenyEntryState, context: LifecycleContext): Promise<void> {
   const { tenant, log, isDeclared, isManagedElsewhere } = context;
@@ -26,7 +27,8 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   let current = await tenant.findEntry(query);
   const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
   if (current !== undefined && !isAsInState(current)) {
-    // The lists may not show it yet, or where it was before the last run. Only where they do, another row is a duplicate of it.
+    // The lists may not show the row yet, or may show it as before the last run. Other rows are duplicates only if the
+    // lists show the row as in the state.
     const rows = await tenant.findEntriesConfirmed(query, isAsInState);
     current = rows.find(isAsInState) ?? (await tenant.findEntry(query));
   }
@@ -60,8 +62,8 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   const rows = await tenant.findEntriesByValue(query);
   const duplicates =
     row === undefined ? [] : findDuplicateRows(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
-  // The row that the state names goes last: if a deletion fails, the resource stays in the state, and the next run goes on by it.
-  // Where its own row was neither listed nor deleted, another one was made since.
+  // The row that the state names is deleted last: if a deletion fails, the resource stays in the state, and the next
+  // run continues with it. If that row was neither listed nor deleted, another one has been created since.
   const isListed = current?.id === entryId;
   const removedRows = isListed ? [...(await removeRows(duplicates, state, context))] : [];
   const isDeleted = row !== undefined && (await removeRows([row], state, context)).length > 0;
@@ -103,7 +105,7 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
     return;
   }
   if (isDeclared(buildRowDeclarationKey(replacement, state))) return;
-  // Which of several was there beside it before, and which was made since, nobody can tell.
+  // With several rows, it is unknown which existed before and which were created since.
   const unclaimedRows = (await tenant.findEntriesByValue(query)).filter((one) => isUnclaimed(one, state, context));
   log(
     unclaimedRows.length > 1
@@ -113,10 +115,10 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
 }
 
 /**
- * Returns the row that a state names by its id. If no list shows that id, assumes that it is as in the state: the lists may
- * lag, and the service resolves the id. Undefined if the id is known to belong to something else.
+ * Returns the row that a state names by its id. If no list shows that id, assumes that it is as in the state: the lists
+ * may lag, and the service resolves the id. Undefined if the id is known to belong to something else.
  *
- * @param current what is found of the entry by the shared reading.
+ * @param current the row that a lookup in the snapshot found for the entry.
  */
 export function resolveStateRow(
   current: AllowDenyEntryRow | undefined,

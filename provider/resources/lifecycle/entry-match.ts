@@ -12,7 +12,10 @@ import {
 import { sortBySpelling } from "../../tenant";
 import { encodeRow } from "./decode-entries";
 
-/** Matches rows of the tenant with keys of a keyed list, and collects the other rows. Plans and runs share it, so they agree. */
+/**
+ * Matches rows of the tenant with keys of an encoded list, and collects the other rows. Plans and runs share it, so
+ * they agree.
+ */
 export class EntryMatch {
   readonly matches = new Map<string, AllowDenyEntryRow>();
   /** The keys without a row. */
@@ -21,7 +24,7 @@ export class EntryMatch {
   readonly #byKey: KeyedRows["byKey"];
   readonly #assigned = new Set<AllowDenyEntryRow>();
 
-  /** @param rows the tenant's rows, which {@link buildKeyedRows} keys once for several uses. */
+  /** @param rows the tenant's rows, which {@link buildKeyedRows} indexes once for several uses. */
   constructor(known: EncodedList, { rows, byKey }: KeyedRows) {
     this.#rows = rows;
     this.#byKey = byKey;
@@ -66,7 +69,7 @@ export class EntryMatch {
       : allRows.filter((candidate) => candidate.list === row.list);
   }
 
-  /** Returns the rows beside the known keys, each under its own key. */
+  /** Returns the rows that match no known key, each under its own key. */
   getUnmatched(): ReadonlyMap<string, AllowDenyEntryRow> {
     const getOthers = new Map<string, AllowDenyEntryRow>();
     for (const row of this.#rows) {
@@ -79,13 +82,13 @@ export class EntryMatch {
   }
 }
 
-/** Rows of the lists that this release knows, by the keys of a keyed list. */
+/** Rows of the lists that this release knows, by the keys of an encoded list. */
 export interface KeyedRows {
   readonly rows: readonly AllowDenyEntryRow[];
   readonly byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
 }
 
-/** @param byKey all of them by their keys, where that is known. */
+/** @param byKey all rows by key, if already known. */
 export function buildKeyedRows(allRows: readonly AllowDenyEntryRow[], byKey?: KeyedRows["byKey"]): KeyedRows {
   const isOnKnownList = (row: AllowDenyEntryRow): boolean => ENTRY_LISTS.some((list) => list === row.list);
   if (allRows.every(isOnKnownList)) return { rows: allRows, byKey: byKey ?? Map.groupBy(allRows, encodeRowKey) };
@@ -93,7 +96,7 @@ export function buildKeyedRows(allRows: readonly AllowDenyEntryRow[], byKey?: Ke
   return { rows, byKey: Map.groupBy(rows, encodeRowKey) };
 }
 
-/** Returns the key of a row in a keyed list. */
+/** Returns the key of a row in an encoded list. */
 export function encodeRowKey(row: AllowDenyEntryRow): string {
   return encodeEntryKey({
     value: row.value,
@@ -102,7 +105,7 @@ export function encodeRowKey(row: AllowDenyEntryRow): string {
   });
 }
 
-/** Rows whose scope the service does not tell can't be of another scope than is asked for. */
+/** If the service doesn't report the scope of a row, it counts as the requested scope. */
 function findRowsWithoutScope(
   entry: ListedEntry,
   byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,

@@ -5,14 +5,17 @@ import { buildNaturalKey, type EntryValue, type Parsed, parseEntryValue } from "
 import { encodeRowKey } from "./entry-match";
 import { getResourceId } from "./entry-state";
 
-/** An entry as a person names it: `deny:evil.example`, `allow:mail.example (graymail)`, `evil.example`. */
+/** An entry name as written by a person: `deny:evil.example`, `allow:mail.example (graymail)`, `evil.example`. */
 export interface EntryName {
   readonly list?: List;
   readonly value: Parsed<EntryValue>;
   readonly verdictScope?: string;
 }
 
-/** Parses the name of an entry: an optional list before a colon as in patterns, an optional scope after it as in keyed lists. */
+/**
+ * Parses the name of an entry: an optional list before a colon as in patterns, an optional scope after it as in encoded
+ * lists.
+ */
 export function parseEntryName(text: string): EntryName {
   const [, listText, keyText = text] = /^\s*(allow|deny):(.*)$/is.exec(text) ?? [];
   const list = ENTRY_LISTS.find((candidate) => candidate === listText?.toLowerCase());
@@ -39,7 +42,7 @@ export function findEntriesByName(name: EntryName, rows: readonly AllowDenyEntry
   );
   if (verdictScope === undefined) return rowsOfValue;
   const rowsOfScope = rowsOfValue.filter((row) => row.verdict_scope === verdictScope);
-  // A scope that the service does not tell can't be another one.
+  // If the service doesn't report the scope, any scope matches.
   return rowsOfScope.length > 0 ? rowsOfScope : rowsOfValue.filter((row) => row.verdict_scope === undefined);
 }
 

@@ -12,14 +12,15 @@ import type { LifecycleContext } from "./lifecycle";
 import { isManagedRow, isMoving, isUnclaimed } from "./row-ownership";
 
 /**
- * Removes the rows of a declared entry's value and scope from the other list. A service may hold one value in several rows, and
- * a move affects only one. Rows that another resource declares or manages stay.
+ * Removes the rows of a declared entry's value and scope from the other list. A service may hold one value in several
+ * rows, and a move affects only one. Rows that another resource declares or manages stay.
  *
- * @param entry with the scope from which it was moved, where that was another one: rows of that one go too; and with the row that the
+ * @param entry with its former scope after a change of scope, whose rows are removed too; and with the row that the
  * state names, which the lists may not show yet.
- * @param isRemovable whether one may be removed: the entry was moved from there, or the user said to adopt.
- * @param isLeftAlone as of `ensureEntry`.
- * @throws {AlreadyExistsError} when there is one that may not be removed; then none is.
+ * @param isRemovable returns whether a row may be removed: the entry was moved from there, or the user requested
+ * adoption.
+ * @param isLeftAlone see `ensureEntry`.
+ * @throws {AlreadyExistsError} if one row may not be removed; then none is.
  */
 export async function clearOtherList(
   entry: EntryIdentity & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
@@ -45,7 +46,7 @@ export async function clearOtherList(
     const leftRows = findLeftRows(entry, rows, { ...context, isLeft });
     return { rows, leftRows, removableRows, unremovableRow: removableRows.find((row) => !isRemovable(row)) };
   };
-  // The lists may still show one that an earlier run removed.
+  // The lists may still show a row that an earlier run removed.
   const { rows, leftRows, removableRows, unremovableRow } = await readConfirmed(
     tenant,
     "entries",
@@ -64,8 +65,8 @@ export async function clearOtherList(
 }
 
 /**
- * Removes the rows of the scope in which an entry was on its list before a change of its scope, as its removal would: a row that stays
- * would keep the former scope in effect.
+ * Removes the rows of an entry's former scope after a change of scope, like a removal of the entry would. A remaining
+ * row would keep the former scope in effect.
  */
 export async function clearFormerScope(former: EntryIdentity, context: LifecycleContext): Promise<void> {
   const listedRows = await context.tenant.findEntriesByValue(former);
@@ -91,7 +92,8 @@ function logRemovedDuplicates(
 }
 
 /**
- * Keeps a row that both lists show by one id from being removed from one of them: it is one row, and one of the lists still lags.
+ * Throws if both lists show a row with the same id. It is a single row, and one of the lists lags, so it must not be
+ * removed from the other.
  *
  * @param rows the rows to remove.
  * @param listedRows all rows of the value.
@@ -163,7 +165,8 @@ export function logRemovedRows(
 }
 
 /**
- * Removes the given rows of one value, except those that have changed their list meanwhile, or that the program declares by now.
+ * Removes the given rows of one value, except those that have moved to the other list, or that the program declares in
+ * the meantime.
  *
  * @returns the rows that existed.
  */
@@ -186,8 +189,8 @@ export async function removeRows(
 /**
  * Removes one row by its id, whether or not the lists show it.
  *
- * @param isUnchanged as of {@link TenantCache.deleteEntry}.
- * @throws {NotAppliedError} when the lists still show it.
+ * @param isUnchanged see {@link TenantCache.deleteEntry}.
+ * @throws {NotAppliedError} if the lists still show it.
  */
 export async function removeRow(
   { id }: Pick<AllowDenyEntryRow, "id">,
@@ -197,7 +200,7 @@ export async function removeRow(
 ): Promise<Deletion> {
   const outcome = await tenant.deleteEntry(id, isUnchanged);
   if (outcome === "deleted" || outcome === "changed" || tenant.hasDeleted(id)) return outcome;
-  // A list without it may lag, and so may one that shows it.
+  // The lists may lag, whether or not they show the row.
   if ((await tenant.findEntryConfirmed({ ...entry, id }))?.id !== id) return "gone";
   const listedRow = await findLingeringRow(id, entry, tenant);
   if (listedRow === undefined) return "gone";

@@ -14,7 +14,7 @@ import { buildNaturalKey, canonicalizeValue } from "../../settings/entry-value";
 import { sanitizeLine } from "../../settings/text";
 import type { DeclarationItem } from "./lifecycle";
 
-/** The state of an entry: every argument with its actual value, and what the service added. */
+/** The state of an entry: every argument with its actual value, and the fields that the service added. */
 export interface AllowDenyEntryState extends Omit<AllowDenyEntryInputs, "adopt"> {
   /**
    * The undeclared row of the value on the other list, as of the last check. A run of a deny fails while it exists; a run of an
@@ -30,7 +30,7 @@ export interface AllowDenyEntryState extends Omit<AllowDenyEntryInputs, "adopt">
 /** The fields that identify an entry within a tenant. */
 export type EntryIdentity = Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">;
 
-/** Whether a row has an entry's scope. A service without scopes holds one entry per value. */
+/** Returns whether a row has an entry's scope. A service without scopes holds one entry per value. */
 export function hasScope(
   { verdict_scope: scope }: Pick<AllowDenyEntryRow, "verdict_scope">,
   { verdictScope }: Pick<EntryIdentity, "verdictScope">,
@@ -60,7 +60,7 @@ export function findDuplicateRows(row: AllowDenyEntryRow, rows: readonly AllowDe
   return rows.filter((candidate) => candidate.list === row.list && getScope(candidate) === getScope(row));
 }
 
-/** The mutable fields in which what the service holds, or the state says, differs from what is declared. */
+/** Returns the mutable fields whose actual value, at the service or in state, differs from the declaration. */
 export function buildEntryChange(actual: object, inputs: AllowDenyEntryInputs): EntryChange {
   return buildChangeBody(ENTRY_FIELD_DEFINITIONS, { ...actual }, { ...inputs }) as EntryChange;
 }
@@ -79,7 +79,7 @@ export function buildAllowDenyEntryState(
   row: AllowDenyEntryRow,
   declared: Omit<AllowDenyEntryInputs, "verdictScope" | "adopt"> & { readonly verdictScope?: string },
 ): AllowDenyEntryState {
-  // What was accepted on one list is not accepted on the other.
+  // A risk accepted for one list isn't accepted for the other.
   const unsentSource = row.list === declared.list ? { ...declared } : {};
   return {
     ...(pickRowValues(ENTRY_FIELD_DEFINITIONS, row, {
@@ -93,12 +93,12 @@ export function buildAllowDenyEntryState(
   };
 }
 
-/** Whether a row matches the entry's state in all fields that an update in place can change. */
+/** Returns whether a row matches the entry's state in all fields that an update in place can change. */
 export function rowMatchesState(row: AllowDenyEntryRow, id: string, state: AllowDenyEntryState): boolean {
   return areSentFieldsEqual(ENTRY_FIELD_DEFINITIONS, { ...state }, { ...buildAllowDenyEntryState(id, row, state) });
 }
 
-/** The key of a row; a scope that the service does not tell is taken to be the given one. */
+/** Returns the key of a row. If the service doesn't report its scope, uses that of the fallback. */
 export function buildRowDeclarationKey(row: AllowDenyEntryRow, fallback: { readonly verdictScope: string }): string {
   return buildEntryDeclarationKey({
     list: row.list,

@@ -34,11 +34,13 @@ import { isManagedRow, isMoving } from "./row-ownership";
  */
 
 /**
- * Ensures that the service holds the entry as declared: observes, adds or adopts, and compares every answer with the request.
+ * Ensures that the service holds the entry as declared: observes, adds or adopts, and compares every response with the
+ * request.
  *
- * @param isLeftAlone whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
- * @param onFound called with the row that exists already, before it is compared.
- * @throws {AlreadyExistsError} when the service holds it otherwise, or an allow that conflicts with it, and that may not be changed.
+ * @param isLeftAlone returns whether to leave a row of the value on the other list alone, for example because a list
+ * ignores it. Default: none.
+ * @param onFound called with an existing row before it is compared.
+ * @throws {AlreadyExistsError} if the service holds a different entry or a conflicting allow that may not be changed.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
@@ -48,9 +50,9 @@ export async function ensureEntry(
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.runExclusive(inputs, async () => {
     const row = await ensureUnlocked(inputs, context, isLeftAlone, onFound);
-    // An allow that a resource of this stack has in its state may stay although a deny is there: an update of the allow leaves the deny, too.
+    // An allow in the state of this stack may coexist with a deny, because an update of the allow leaves the deny too.
     const isOwnAllow = inputs.list === "allow" && context.isManaged?.(buildEntryDeclarationKey(inputs)) === true;
-    // What a resource of this stack moved from there, or the user said to adopt.
+    // A row is removable if a resource of this stack moved the entry from there, or if the user requested adoption.
     const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
       (inputs.adopt === true && !isOwnAllow) || isManagedRow(candidate, inputs, context);
     await clearOtherList(
@@ -66,9 +68,10 @@ export async function ensureEntry(
 }
 
 /**
- * Finds the entry at the service. If a resource's state names it, for example before a rename, one reading without it, or with
- * it on the other list, isn't sufficient. If no state names it, one reading that shows it isn't: an earlier run may have removed
- * it moments ago.
+ * Finds the entry at the service. The lists may lag, so one reading isn't always sufficient. If a resource's state
+ * names the entry, for example before a rename, a reading without it, or with it on the other list, needs confirmation.
+ * If no state names it, a reading that shows it needs confirmation, because an earlier run may have removed it moments
+ * ago.
  */
 export async function findManagedEntry(
   entry: AllowDenyEntryInputs,
@@ -89,8 +92,8 @@ export async function findManagedEntry(
 }
 
 /**
- * Whether only the lists say that the service holds a row, and they may lag. Otherwise a resource's state names it, or a change
- * of it follows, which the service answers by 404 where it is gone.
+ * Returns whether only the lists, which may lag, show that the service holds a row. A row is proven if a resource's
+ * state names it, or if a change of it follows, which returns 404 for a deleted row.
  */
 function isUnproven(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs, context: LifecycleContext): boolean {
   if (isManagedRow(row, inputs, context)) return false;
@@ -120,11 +123,11 @@ async function ensureUnlocked(
           : found.row !== undefined || !inputs.adopt,
     );
     if (conflict !== undefined && (row !== undefined || !inputs.adopt)) throw buildConflictError(inputs, conflict);
-    // One that adopts takes over the allow, whether or not the service would hold both.
+    // With `adopt`, the allow is adopted, whether or not the service would hold both.
     const adoptedRow = row ?? conflict;
     if (adoptedRow === undefined) break;
     if (row !== undefined) onFound?.(row);
-    // Those that are on the other list are removed, and named then.
+    // Duplicates on the other list are removed, and reported then.
     if (row?.list === inputs.list) logEntryDuplicates([[row, duplicates]], context);
     try {
       const result = await adoptEntry(adoptedRow, inputs, context);
@@ -134,7 +137,7 @@ async function ensureUnlocked(
       }
       return result;
     } catch (error) {
-      // The lists still showed it: it is gone, and no longer listed.
+      // The lists still showed a row that is gone.
       if (!(error instanceof NotFoundError) || goneIds.has(adoptedRow.id)) throw error;
       goneIds.add(adoptedRow.id);
     }
@@ -142,7 +145,7 @@ async function ensureUnlocked(
   return await createUnlocked(inputs, context);
 }
 
-/** Finds what the service holds of an entry: of duplicates, the one that is as declared; and the allow that conflicts with it. */
+/** Finds the existing row of an entry, preferring the duplicate that is as declared, and the conflicting allow. */
 async function findExisting(
   inputs: AllowDenyEntryInputs,
   context: LifecycleContext,
@@ -174,7 +177,7 @@ async function createUnlocked(inputs: AllowDenyEntryInputs, context: LifecycleCo
     if (existingRow === undefined) throw error;
     return await adoptEntry(existingRow, inputs, context);
   }
-  // A service that answers success with an entry that stood there before has created nothing that could be undone.
+  // If the service returns success with an existing entry, there is nothing to revert.
   if (!created.isNew) return await adoptEntry(created.row, inputs, context);
   return await settleCreated(created.row, inputs, tenant);
 }
@@ -188,11 +191,11 @@ async function findBlockingRow(
   context: LifecycleContext,
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await context.tenant.findEntriesByValue(inputs);
-  // An entry declared for the other list is about to move there, and has an owner.
+  // An entry declared for the other list is about to move there, and belongs to another resource.
   return rows.find((row) => !isMoving(row, inputs, context));
 }
 
-/** What the service holds when it says that something collides. Its list may not show that yet. */
+/** Finds the row with which a create collided. The list may not show it yet. */
 async function findCollidingRow(
   inputs: AllowDenyEntryInputs,
   context: LifecycleContext,
@@ -204,12 +207,12 @@ async function findCollidingRow(
       isDefined,
     );
   } catch {
-    // The conflict is the failure to report.
+    // The conflict is the error to report.
     return undefined;
   }
 }
 
-/** Takes an entry that exists for the declared one: when it is the same, or when the user said so. */
+/** Adopts an existing entry if it equals the declared one, or if the user requested it. */
 async function adoptEntry(
   existing: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -226,7 +229,7 @@ async function adoptEntry(
   if (inputs.adopt || isManaged) {
     enforcePlanForAdopted(existing, inputs, context);
     const row = await adoptRow(existing, inputs, context);
-    const action = isManaged ? "Changed in place, not replaced:" : "Took over";
+    const action = isManaged ? "Changed in place, not replaced:" : "Adopted";
     context.log(
       `${action} ${describeExistingEntry(existing)}; its ${differingFields.join(" and ")} is now as declared.`,
     );
@@ -236,11 +239,11 @@ async function adoptEntry(
     `${sanitizeLine(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differingFields.join(" and ")}.\n` +
       `  there     ${describeExistingEntry(existing)}\n` +
       `  declared  ${describeDeclared(inputs)}\n` +
-      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
+      "Nothing was changed. Set `adopt: true` to adopt it and change it to what is declared, or declare it as it is, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
   );
 }
 
-/** Compares the answer of a create with what was asked: removes what is wrong for good, and fixes the rest. */
+/** Compares the response of a create with the request: removes an entry that can't be fixed, and updates the rest. */
 async function settleCreated(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -279,7 +282,7 @@ async function settleCreated(
   }
 }
 
-/** The failure to bring what was created to what is declared. */
+/** Builds the failure to change a created entry to its declaration. */
 function buildPartialFailure(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -289,14 +292,16 @@ function buildPartialFailure(
   return new PartialFailureError(id, buildAllowDenyEntryState(id, created, inputs), error);
 }
 
-/** Removes at once what the service made wrong. What can't be removed goes into state, so that it is not forgotten. */
+/**
+ * Removes an incorrectly created entry immediately. If it can't be removed, it goes into state, so that it isn't lost.
+ */
 async function revertCreated(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   tenant: TenantCache,
   buildFailure: (outcome: string) => EmailSecurityError,
 ): Promise<Error> {
-  // Another writer may have created it at the same moment; don't remove what doesn't match the request.
+  // Another writer may have created it at the same moment, so an entry that doesn't match the request isn't removed.
   if (canonicalizeComment(created.comment) !== "" && !isSameComment(created.comment, inputs.comment)) {
     return buildFailure(
       "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",

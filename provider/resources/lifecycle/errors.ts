@@ -67,7 +67,7 @@ export class NotListedError extends EmailSecurityError {
   }
 }
 
-/** A declared address is an alias: the service answers with another mailbox. `ERR_VIP_ALIAS` */
+/** A declared address is an alias: the service returns another mailbox. `ERR_VIP_ALIAS` */
 export class VipAliasError extends EmailSecurityError {
   /** The mailboxes that the service names instead of the alias. */
   readonly primaryMailboxes: readonly string[];
@@ -115,14 +115,14 @@ export class RemovalGuardError extends EmailSecurityError {
   }
 }
 
-/** A run's changes differ from the reviewed plan. `ERR_PLAN_MOVED` */
+/** A run's changes differ from the reviewed plan. `ERR_PLAN_STALE` */
 export class PlanStaleError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
-    super("ERR_PLAN_MOVED", message, options);
+    super("ERR_PLAN_STALE", message, options);
   }
 }
 
-/** Some items of a list could not be brought to what is declared. `ERR_LIST_NOT_APPLIED` */
+/** Some items of a list could not be changed to their declarations. `ERR_LIST_NOT_APPLIED` */
 export class ListNotAppliedError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_LIST_NOT_APPLIED", message, options);
@@ -136,7 +136,7 @@ export class NotImportableError extends EmailSecurityError {
   }
 }
 
-/** Describes an entry as a person would look for it: what, where, who created it, when. */
+/** Describes an entry by the details a person would look for: value, list, creator, time. */
 export function describeExistingEntry(entry: AllowDenyEntryRow): string {
   const scopeText = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;
   const creatorText = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
@@ -144,7 +144,7 @@ export function describeExistingEntry(entry: AllowDenyEntryRow): string {
   return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scopeText}, ${describeDetails(entry)}${creatorText}${timeText})`;
 }
 
-/** What to do about a comment that the service changes: running again alone never ends that. */
+/** Returns the advice for a comment that the service changes, which another run alone never resolves. */
 export function formatCommentAdvice(sent: string | undefined, stored: string | undefined): string {
   return `The service ${describeTextChange(sent ?? "", stored ?? "")}. It does so on every run: declare the comment as the service keeps it, or none, then run again with a refresh. If somebody else changed it meanwhile, running again is enough.`;
 }

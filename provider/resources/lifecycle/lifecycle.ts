@@ -151,15 +151,15 @@ export interface DeclarationItem {
   readonly key: string;
   /** Shared by all declarations of the same object. */
   readonly subject: string;
-  /** Subjects that may be declared beside it for the same list only: the same value with another scope. */
+  /** Subjects that may be declared next to it for the same list only: the same value with another scope. */
   readonly getRelatedSubjects?: () => readonly string[];
   /** The argument that identifies it. */
   readonly property: string;
   /** Its display name. */
   readonly name: string;
-  /** What is declared about it, in words. */
+  /** A description of its declaration. */
   readonly description: string;
-  /** What the patterns of a list match against. */
+  /** The target for the patterns of a list. */
   readonly target: PatternTarget;
 }
 

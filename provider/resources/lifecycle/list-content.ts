@@ -8,7 +8,7 @@ import { UNKNOWN } from "../../settings/unknown";
 import type { PropertyChange } from "./lifecycle";
 import type { ListInputs, ListPlan } from "./list-resource";
 
-/** What goes, as it is at the tenant where it is there. */
+/** Returns the removals with the actual text of each item that the tenant still has. */
 export function useActualTexts(removed: ListPlan["removals"], actual: EncodedList): ListPlan["removals"] {
   return removed.map(([key, text]) => [key, actual[key] ?? text]);
 }
@@ -40,14 +40,14 @@ function isSameContent(before: EncodedList, after: EncodedList): boolean {
   );
 }
 
-/** Whether the content is known; in a preview it may not be. */
+/** Whether the content is known. In a preview it may not be. */
 export function isContentKnown(inputs: unknown, kind: ListKind): boolean {
   return (inputs as RawArguments)[kind.property] !== UNKNOWN;
 }
 
 /**
- * Returns the known content with what the list prunes. Leaves out an entry that has moved to a list that isn't pruned: the run
- * would not remove it.
+ * Returns the known content plus what the list prunes. Omits an entry that has moved to a list that isn't pruned,
+ * because the run would not remove it.
  */
 export function addPrunable(kind: ListKind, known: EncodedList, others: EncodedList, inputs: ListInputs): EncodedList {
   const isPruned = createPruneFilter(kind, inputs);

@@ -24,25 +24,28 @@ import type { LifecycleContext } from "./lifecycle";
 import type { ListPlan } from "./list-resource";
 import { isManagedRow, isUnclaimed } from "./row-ownership";
 
-/** The single writes of one run. */
+/** The writes of one run to single entries of a list. */
 export class ListEntryWriter {
   readonly #plan: ListPlan;
   readonly #inputs: AllowDenyListInputs;
   readonly #context: LifecycleContext;
-  /** The entries that go, by what they are about. */
+  /** The entries to remove, by natural key. */
   readonly #removedByValue: ReadonlyMap<string, KeyedEntry>;
-  /** The same by value, scope and list. Several keys have the same where the tenant holds duplicates. */
+  /** The entries to remove, by value, scope and list. Several keys share these if the tenant has duplicates. */
   readonly #removedByEntry: ReadonlyMap<string, readonly KeyedEntry[]>;
-  /** The keys that go, or are declared and may have to come over from the other list. */
+  /** The keys of entries to remove, and of declared entries that may have to move from the other list. */
   readonly #leavingKeys: ReadonlySet<string>;
-  /** The keys that the state holds, each with its entry as it was then. */
+  /** The entries in the state, by key. */
   readonly #knownEntries: ReadonlyMap<string, ListedEntry>;
   readonly #ignoredPatterns: ReturnType<typeof parseValidPatterns>;
-  /** Rows that one declared entry has taken, so that no second one takes them. */
+  /** Rows already adopted for a declared entry, so that no second entry adopts them. */
   readonly #adoptedRowIds = new Set<string>();
-  /** The keys whose rows this run has removed, or made another entry of. */
+  /** The keys whose rows this run removed or changed into another entry. */
   readonly #movedKeys = new Set<string>();
-  /** Entries of one value are worked on one after another, for the service may let only one of them be where it is. */
+  /**
+   * Serializes the writes of entries with the same value, because the service may reject a second one while the first
+   * still exists.
+   */
   readonly #writesByValue = new Map<string, Promise<unknown>>();
 
   constructor(plan: ListPlan, removed: readonly KeyedEntry[], inputs: AllowDenyListInputs, context: LifecycleContext) {
@@ -57,8 +60,8 @@ export class ListEntryWriter {
   }
 
   /**
-   * Orders entries of one value that come from the other list so they don't conflict. Adopted entries can only be changed;
-   * known ones may be recreated; additions come last.
+   * Sorts entries with the same value that move from the other list so that they don't conflict. Adopted entries can
+   * only be updated in place, so they come first. Known entries may be recreated. Additions come last.
    */
   async sortForWriting(declaredEntries: readonly KeyedEntry[]): Promise<readonly KeyedEntry[]> {
     const entriesByValue = Map.groupBy(declaredEntries, ([, entry]) => getNaturalKey(entry));
@@ -95,7 +98,7 @@ export class ListEntryWriter {
     }
   }
 
-  /** The same error, which says how a list that removes what is in the way comes to do so. */
+  /** Returns the same error, with advice if the list's mode prunes the blocking entry. */
   async #addPruneAdvice(error: unknown, entry: ListedEntry): Promise<unknown> {
     if (!(error instanceof AlreadyExistsError)) return error;
     const rows = await this.#context.tenant.findEntriesByValue(entry);
@@ -107,7 +110,7 @@ export class ListEntryWriter {
   async #ensureEntry(key: string, entry: ListedEntry): Promise<void> {
     const context = this.#context;
     const knownEntry = this.#knownEntries.get(key);
-    // What this list prunes is removed once a refresh has shown it.
+    // This list prunes such a row once a refresh has shown it.
     const isLeftAlone = (row: AllowDenyEntryRow): boolean =>
       canPrune(this.#inputs.mode, row.list) || this.#isIgnored(row);
     const declared = { ...entry, adopt: this.#inputs.adopt ?? false };
@@ -124,21 +127,21 @@ export class ListEntryWriter {
         }
       }
     } else {
-      // What a move leaves behind, or a list that adopts finds, is removed afterwards.
+      // A move, or a list that adopts, removes the other rows afterwards.
       const isRemovingOthers = knownEntry.list !== entry.list || this.#inputs.adopt === true;
       await assertNoConflict(entry, context, (row) => (isRemovingOthers && hasScope(row, entry)) || isLeftAlone(row));
       const matchesState = this.#createStateTest(key, knownEntry);
       const rows = await this.#findRowsConfirmed(entry, key, matchesState);
       const { ownRow, targetRow } = await this.#findMove(entry, knownEntry, rows, matchesState);
       if (ownRow !== undefined && targetRow !== undefined && ownRow.id !== targetRow.id) {
-        // A service may hold it on both lists: then what is left on the other one goes.
+        // A service may have the entry on both lists. Remove the one on the other list.
         if (await this.#tryUpdateRow(targetRow, entry)) {
           await this.#removeFromOtherList(entry);
           return;
         }
       }
       const row = ownRow ?? targetRow;
-      // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
+      // An earlier run declared the entry, or a refresh showed it, so the update is intended.
       if (row !== undefined && (await this.#tryUpdateRow(row, entry))) {
         if (row.list !== entry.list || (isRemovingOthers && entry.list === "deny"))
           await this.#removeFromOtherList(entry);
@@ -151,8 +154,9 @@ export class ListEntryWriter {
   }
 
   /**
-   * Finds the row of a known entry on its list, and one on the list to which it moves. Where both are there, the lists may still show
-   * either as it was before an earlier run: one row can't be on two lists, and one that is as declared may be gone.
+   * Finds the row of a known entry on its list, and the row on the list to which it moves. If both exist, the lists may
+   * be stale from an earlier run, because one row can't be on two lists and a row that matches the declaration means
+   * that the other may be gone. The lists are then refetched.
    */
   async #findMove(
     entry: ListedEntry,
@@ -177,7 +181,7 @@ export class ListEntryWriter {
     );
   }
 
-  /** Removes what is left on the other list of an entry that was moved from there. */
+  /** Removes what a move left behind on the other list. */
   async #removeFromOtherList(entry: ListedEntry): Promise<void> {
     await clearOtherList(
       entry,
@@ -192,7 +196,7 @@ export class ListEntryWriter {
     return this.#ignoredPatterns.some((pattern) => pattern.matches(target));
   }
 
-  /** Changes an entry in place; answers false when it has gone meanwhile. */
+  /** Updates an entry in place. Returns false if it no longer exists. */
   async #tryUpdateRow(row: AllowDenyEntryRow, entry: ListedEntry): Promise<boolean> {
     try {
       await adoptRow(row, entry, this.#context);
@@ -203,12 +207,15 @@ export class ListEntryWriter {
     }
   }
 
-  /** The entry of the same value that goes, as for another scope: changed in place, it is on the list all the time. */
+  /**
+   * Returns the row of an entry to remove that has the same value, for example with another scope. An update in place
+   * keeps the sender on the list throughout.
+   */
   async #findReplacedRow(entry: ListedEntry): Promise<AllowDenyEntryRow | undefined> {
     const [key, removedEntry] = this.#removedByValue.get(getNaturalKey(entry)) ?? [];
     if (key === undefined || removedEntry === undefined || (await this.#findRows(entry)).length > 0) return undefined;
     const rows = await this.#findRows(removedEntry);
-    // One that another resource declares now goes nowhere.
+    // Another resource may declare the entry by now. It must stay.
     const replaceableRows = rows.filter(
       (row) =>
         row.list === removedEntry.list &&
@@ -218,15 +225,18 @@ export class ListEntryWriter {
     return replaceableRows.find(this.#createStateTest(key, removedEntry)) ?? replaceableRows[0];
   }
 
-  /** Whether an entry may become what is declared: not one that the tenant holds otherwise and nobody said to take over. */
+  /**
+   * Whether the run may replace existing rows of an entry. Not if the tenant has it in another form and `adopt` isn't
+   * set.
+   */
   async #canAdopt(key: string, entry: ListedEntry): Promise<boolean> {
     if (this.#knownEntries.has(key) || this.#inputs.adopt) return true;
     return (await this.#findRows(entry)).length === 0;
   }
 
   /**
-   * Removes this list's own entries of the same value from the other list if they conflict with a declared one. They are
-   * entries to remove, or declared ones that are recreated on their list.
+   * Removes this list's own entries with the same value from the other list if they conflict with a declared one. They
+   * are entries to remove, or declared ones that are recreated on their list. Returns whether it removed any.
    */
   async #removeBlockingRows(entry: ListedEntry): Promise<boolean> {
     const { tenant } = this.#context;
@@ -247,17 +257,17 @@ export class ListEntryWriter {
     return hasRemoved;
   }
 
-  /** The rows of an entry's value and scope, on both lists. */
+  /** Returns the rows with an entry's value and scope, on both lists. */
   async #findRows(entry: ListedEntry): Promise<AllowDenyEntryRow[]> {
-    // Waits for a removal of it that is under way.
+    // Waits for a pending removal of the entry.
     await this.#context.tenant.findEntry(entry);
     const rows = await this.#context.tenant.findEntriesByValue(entry);
     return rows.filter((row) => this.#isOfScope(row, entry));
   }
 
   /**
-   * The same, and surely, where the state names it: one reading that doesn't show it so is no proof, since an earlier run may have written
-   * it moments ago.
+   * Like `#findRows`, but refetches the list if no row matches the state. An earlier run may have written the entry
+   * moments ago, so one read doesn't prove it.
    */
   async #findRowsConfirmed(
     entry: ListedEntry,
@@ -271,7 +281,7 @@ export class ListEntryWriter {
     return confirmedRows.filter((row) => this.#isOfScope(row, entry));
   }
 
-  /** Whether a row is as the state has the entry of a key. */
+  /** Returns a predicate for rows that match the state's entry of a key. */
   #createStateTest(key: string, knownEntry: ListedEntry): (row: AllowDenyEntryRow) => boolean {
     const shownText = stripUnmanaged(this.#plan.known[key] ?? "");
     return (row) => row.list === knownEntry.list && isSameListText(encodeRow(row, knownEntry), shownText);
@@ -281,7 +291,10 @@ export class ListEntryWriter {
     return (scope ?? this.#inferScope(entry)) === entry.verdictScope;
   }
 
-  /** The scope of a row whose scope the service does not tell: the default, where this list has the value with that too. */
+  /**
+   * Returns the scope to assume for a row without one: the default scope if this list has the value with that scope
+   * too.
+   */
   #inferScope(entry: ListedEntry): string {
     const plainKey = encodeEntryKey({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE });
     const hasPlainKey = this.#knownEntries.has(plainKey) || Object.hasOwn(this.#plan.declared, plainKey);
@@ -302,11 +315,11 @@ export class ListEntryWriter {
     const movedRow = rows.find(
       (row) => row.list !== entry.list && !isDeclared(buildRowDeclarationKey(row, entry)) && !this.#isKnown(row),
     );
-    // A row on its list that another resource declares or manages was not moved.
+    // If another resource declares or manages a row on this list, the entry was not moved.
     const isOffList = rows.every((row) => row.list !== entry.list);
     if (isOffList && movedRow !== undefined) throw new EntryChangedError("moved", movedRow);
-    // A service may hold the same entry twice, and differing ones of the same value: of those, another key that goes has its own, and one
-    // that no preview has shown stays.
+    // A service may hold duplicates of an entry, or different entries with the same value. Other removed keys have
+    // their own rows, and a row that no preview has shown stays.
     const ownRows = rowsHere.filter(matchesShown);
     assertOnOneList(ownRows, rows);
     const otherTests = this.#getOtherRemovals(key, entry);
@@ -335,7 +348,7 @@ export class ListEntryWriter {
       logRemovedRows(entry, deletedRows, this.#context);
   }
 
-  /** The tests for the rows of the other keys that go, and are of the same value, scope and list. */
+  /** Returns predicates for the rows of other removed keys with the same value, scope and list. */
   #getOtherRemovals(key: string, entry: ListedEntry): ((row: AllowDenyEntryRow) => boolean)[] {
     const sameEntries = this.#removedByEntry.get(buildEntryDeclarationKey(entry)) ?? [];
     return sameEntries.flatMap(([otherKey, other]) =>
@@ -344,7 +357,8 @@ export class ListEntryWriter {
   }
 
   /**
-   * Names what the tenant still holds of a value whose entry goes, and neither this list nor another resource manages.
+   * Logs which rows with the value of a removed entry the tenant still has, if neither this list nor another resource
+   * manages them.
    *
    * @param undeclaredRows rows of the entry itself that no preview has shown.
    */
@@ -372,12 +386,12 @@ export class ListEntryWriter {
   }
 }
 
-/** Whether two rows are about the same: by then an id may name something else. */
+/** Whether two rows have the same natural key. By now the id may belong to another entry. */
 function hasSameNaturalKey(one: AllowDenyEntryRow, other: AllowDenyEntryRow): boolean {
   return hasNaturalKey(one, getRowNaturalKey(other));
 }
 
-/** Whether one entry covers what another stood for: the same value, or a domain that the other lies in. */
+/** Whether one entry covers the senders of another: it has the same value, or is a domain that contains the other. */
 function coversEntry(entry: ListedEntry, other: ListedEntry): boolean {
   if (entry.value === other.value) return true;
   if (entry.entryType !== "domain" || other.entryType === "ip") return false;

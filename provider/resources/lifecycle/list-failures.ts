@@ -20,7 +20,7 @@ export function buildListNotAppliedError(
   );
 }
 
-/** So many that failed alike are told one by one; more are told together. */
+/** The maximum number of similar failures that are reported separately. More are grouped. */
 const MAX_SEPARATE_REASONS = 5;
 
 /**
@@ -31,7 +31,7 @@ export function formatFailureReasons(unorderedFailures: readonly ItemFailure[]):
   const byName = unorderedFailures.toSorted(
     (one, other) => one.dangerRank - other.dangerRank || (one.name < other.name ? -1 : 1),
   );
-  // What was not even tried comes last.
+  // Items that were not attempted come last.
   const sorted = byName.toSorted((one, other) => Number(isNotAttempted(one)) - Number(isNotAttempted(other)));
   const groups = Map.groupBy(sorted, getFailureGroup);
   return [...groups.values()].flatMap((group) => {
@@ -45,7 +45,7 @@ export function formatFailureReasons(unorderedFailures: readonly ItemFailure[]):
   });
 }
 
-/** The same for failures that differ only in counts, ids and the request, as those of many entries do. */
+/** Returns a key that similar failures share: they differ only in counts, ids and requests. */
 function getFailureGroup(failure: ItemFailure): string {
   if (isNotAttempted(failure)) return "";
   return formatErrorWithCode(failure.error).replace(/\b(?:GET|POST|PATCH|DELETE) \S+|\d+/g, "");

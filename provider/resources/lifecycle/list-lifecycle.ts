@@ -43,9 +43,9 @@ import type { RemovalFilter } from "./reviewed-plan";
 
 type ListState = Readonly<Record<string, unknown>>;
 
-/** Marks a state as incomplete: the last run was partial, or a refresh found a conflict. */
+/** The state property that marks a list as incomplete: the last run was partial, or a refresh found a conflict. */
 const INCOMPLETE = "incomplete";
-/** Names conflicts in state that fail no run, as of the last check. */
+/** The state property that names conflicts which don't fail a run, as of the last check. */
 const CONFLICT = "conflict";
 
 /** Builds the lifecycle of a whole list; each kind of list adds how it is read and written. */
@@ -73,7 +73,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
     declare(inputs) {
       const content = getContent(inputs);
       const getItem = (key: string | undefined): DeclarationItem | undefined => {
-        // A text, such as a comment, that a preview does not know yet is no text.
+        // In a preview, the text may be unknown, for example because of its comment. It isn't a string then.
         const text = key !== undefined && Object.hasOwn(content, key) ? content[key] : undefined;
         // Entries that only a refresh has shown are undeclared.
         if (key === undefined || text === undefined || isUnmanaged(String(text))) return undefined;
@@ -144,7 +144,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
       const hasNothingActual =
         failures.length === count &&
         failures.every(({ actualText, otherTexts }) => actualText === undefined && otherTexts === undefined);
-      // Only a list that is in state is refreshed.
+      // A refresh only covers lists in the state, so the list must be stored.
       const isShownByRefresh = failures.some((failure) => failure.error instanceof PrunedByNextRunError);
       if (hasNothingActual && !isShownByRefresh)
         throw new ListNotAppliedError(`${error.message}\n${formatFailureReasons(failures).join("\n")}`);
@@ -173,12 +173,12 @@ export function createListLifecycle<Inputs extends ListInputs>(
     list: async () => [{ id, name: id }],
 
     async read(_id, { [INCOMPLETE]: isIncomplete, [CONFLICT]: conflict, confirmRemovals, ...rest }, context) {
-      // What was confirmed for a run that did only a part is still to be done.
+      // After a partial run, the confirmed removals are still pending.
       const isConfirmationUsed = confirmRemovals !== undefined && !isIncomplete;
       const state: ListState = isConfirmationUsed ? { ...rest, confirmRemovals } : rest;
       const inputs = state as ListInputs;
       const before = getContent(state);
-      // A list that prunes allows removes them.
+      // If the list's mode prunes allow entries, the next run removes them itself, so they aren't conflicts.
       const isIgnored = canPrune(inputs.mode, "allow") ? () => true : createIgnoreFilter(kind, inputs);
       const observeList = async () => {
         const sentences: string[] = [];
@@ -188,7 +188,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
         const named = describeToleratedConflicts(resource, { known, others }, before, inputs);
         return { known, others, conflicts: resource.findConflicts(known, remaining), named, sentences };
       };
-      // A list that lags may still show what the last run removed.
+      // A stale list may still show entries that the last run removed.
       const hasNewConflict = ({ conflicts, named }: Awaited<ReturnType<typeof observeList>>) =>
         (conflicts.length > 0 && !isIncomplete) || (named !== undefined && conflict === undefined);
       const { tenant } = context;
@@ -205,7 +205,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
         return { id, state: { ...resultState, [INCOMPLETE]: true }, inputs: { ...freshState } };
       }
       const isUnchanged = !isIncomplete && buildContentChanges(kind, before, content).length === 0;
-      // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
+      // With thousands of entries, sending unchanged inputs back to the engine would take as long as the read itself.
       return isUnchanged ? { id, state: resultState } : { id, state: resultState, inputs: { ...freshState } };
     },
 
@@ -252,7 +252,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
     },
   };
 
-  /** What of a content a run leaves that only removes; what nobody declared, it never removes. */
+  /** Returns the content that remains after a removal-only run. Undeclared items always remain. */
   function removeFiltered(content: EncodedList, removalFilter: RemovalFilter): EncodedList {
     const keptContent = Object.entries(content).filter(
       ([key, text]) => isUnmanaged(text) || !removalFilter(kind.subjectKind, key),
@@ -260,7 +260,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
     return Object.fromEntries(keptContent);
   }
 
-  /** Runs removals only: other differences from the declaration stay, in state too. */
+  /** Runs removals only. Other differences from the declaration remain, in the state too. */
   async function removeOnly(
     before: ListState,
     inputs: Inputs,
@@ -276,7 +276,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
     const removals = findRemovals(kind, known, keptContent, inputs);
     const actual = await assertListInPlan({ declared: {}, known, removals }, inputs, context);
     await context.confirmTenant(resource.list, { isRemoval: true });
-    // The plan told how each is at the tenant, which may be otherwise than the state has it.
+    // The plan shows the actual entries, which may differ from those in the state.
     const plan = { declared: {}, known: { ...known, ...actual }, removals: useActualTexts(removals, actual) };
     const failures = await resource.apply(plan, inputs, context);
     const content = { ...keptContent };
@@ -284,7 +284,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
     const { [INCOMPLETE]: _incomplete, ...rest } = before;
     const state: ListState = { ...rest, [kind.property]: sortListByKey(content) };
     if (failures.length === 0) {
-      // An earlier run may have left more undone than this one does.
+      // An earlier run may have left more changes pending.
       const isComplete = buildContentChanges(kind, content, getContent(inputs)).length === 0;
       return isComplete || !before[INCOMPLETE] ? state : { ...state, [INCOMPLETE]: true };
     }
@@ -313,8 +313,8 @@ export function createListLifecycle<Inputs extends ListInputs>(
   }
 
   /**
-   * Checks a replacement. For `--replace` the engine checks the arguments as if there were no previous list, so removals are
-   * judged when the old one is deleted.
+   * Checks a replacement. For `--replace` the engine checks the arguments as if there were no previous list, so
+   * removals are checked when the old list is deleted.
    */
   async function assertReplacementAllowed(
     ownContent: EncodedList,
@@ -359,9 +359,10 @@ export function createListLifecycle<Inputs extends ListInputs>(
   }
 
   /**
-   * Where the run is held to a plan that was reviewed, nothing is written unless all of this list was in it just so.
+   * If the run enforces a reviewed plan, asserts that the plan contains all changes to this list. Nothing is written
+   * otherwise.
    *
-   * @returns what is there of it.
+   * @returns the actual content for the given keys.
    */
   async function assertListInPlan(plan: ListPlan, inputs: Inputs, context: LifecycleContext): Promise<EncodedList> {
     const { declared, known, removals } = plan;

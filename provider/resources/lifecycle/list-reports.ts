@@ -43,7 +43,7 @@ export function logContradictions(
   { log }: LifecycleContext,
 ): void {
   const names = keys.map((key) => kind.describe(key, content[key] ?? ""));
-  log(`At the tenant beside what is declared, which it contradicts: ${formatItemNames(names)}. ${advice}`);
+  log(`At the tenant in addition to what is declared, which it contradicts: ${formatItemNames(names)}. ${advice}`);
 }
 
 /** Advice for an undeclared entry that makes the next run fail. */
@@ -68,7 +68,7 @@ export function describeToleratedConflicts<Inputs extends ListInputs>(
   const remaining = Object.fromEntries(remainingEntries);
   const managedEntries = Object.entries(known).filter(([, text]) => !isUnmanaged(text));
   if (findToleratedConflicts(Object.fromEntries(managedEntries), remaining).length === 0) return undefined;
-  // What is declared for another list than it is on now, an `up` moves back.
+  // An `up` moves back an entry that is on another list than declared.
   const entriesInPlace = managedEntries.filter(
     ([key, text]) => kind.decodeState(key, text)?.list === kind.decodeState(key, declared[key])?.list,
   );
@@ -76,15 +76,15 @@ export function describeToleratedConflicts<Inputs extends ListInputs>(
   return keys.length === 0 ? undefined : formatItemNames(keys.map((key) => kind.describe(key, remaining[key] ?? "")));
 }
 
-/** Builds the warning about conflicts. @param conflicts the description from {@link describeToleratedConflicts}. */
+/** Formats the warning about conflicts. @param conflicts the description from {@link describeToleratedConflicts}. */
 export function formatToleratedConflicts(conflicts: string): string {
   return `This list allows what the tenant also denies: ${conflicts}, which this program doesn't declare. The service's reference doesn't say which of the two decides, so mail may be blocked. Remove the deny in the console, or declare no allow.`;
 }
 
 /**
- * The warning about the conflicts that a state names, as long as one of its entries stays where it is.
+ * Returns the warning about the conflicts in the state, as long as one of the listed entries stays on its list.
  *
- * @param declared the content that the program declares; undefined while that isn't known.
+ * @param declared the content that the program declares; undefined if not yet known.
  */
 export function warnOfNamedConflicts(
   kind: ListKind,
@@ -96,7 +96,7 @@ export function warnOfNamedConflicts(
   const staysOnList = ([key, text]: readonly [string, string]): boolean =>
     conflicts.includes(sanitizeLine(kind.getPatternTarget(key, text).value)) &&
     kind.decodeState(key, declared?.[key])?.list === kind.decodeState(key, text)?.list;
-  // Of many conflicts, the state names a few.
+  // The state truncates a long list of conflicts.
   const isShown = declared === undefined || conflicts.includes("…") || Object.entries(known).some(staysOnList);
   return isShown ? [formatToleratedConflicts(conflicts)] : [];
 }
@@ -116,9 +116,9 @@ export async function logToleratedConflicts<Inputs extends ListInputs>(
 }
 
 /**
- * Reports what the tenant holds that neither the state nor the program knows. It stays in place.
+ * Reports undeclared items that the tenant has. They stay in place.
  *
- * @returns whether some of it contradicts the declared content. The next run then checks and reports again.
+ * @returns whether some contradict the declared content. The next run then checks and reports again.
  */
 export async function logUndeclared<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,

@@ -37,20 +37,20 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly lookUp: (id: string, context: LifecycleContext) => Promise<ImportedList> | undefined;
   /** The ids that {@link lookUp} accepts, for messages. */
   readonly importIds: string;
-  /** Reads the actual state of the given keys and of all other keys. */
+  /** Reads the actual state of the given keys, and all other items. */
   readonly observe: (
     known: EncodedList,
     context: LifecycleContext,
     options: ObserveOptions,
   ) => Promise<ListObservation>;
-  /** Writes what is declared and removes what the plan removes. Returns the failures. */
+  /** Writes the declared items and removes those in the plan. Returns the failures. */
   readonly apply: (plan: ListPlan, inputs: Inputs, context: LifecycleContext) => Promise<readonly ItemFailure[]>;
 }
 
 export interface ObserveOptions {
   /** Whether to refetch a list before accepting that a key is missing or differs from the state. */
   readonly shouldConfirm: boolean;
-  /** The content of the state. A list that differs from it may lag. Default: the given keys. */
+  /** The content of the state. A list that differs from it may be stale. Default: the given keys. */
   readonly expected?: EncodedList;
 }
 

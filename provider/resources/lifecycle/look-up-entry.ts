@@ -11,7 +11,7 @@ export const IMPORT_RISK_REASON = "It stood at the service before the import, an
 
 /**
  * Finds the entry for an id or a name. Undefined if there is none. The user expects the entry to exist, so a list that
- * doesn't show it may lag and is refetched.
+ * doesn't show it may be stale and is refetched.
  *
  * @throws {NotImportableError} if several entries match, or if no entry has this id and it can't be parsed as a name.
  */
@@ -72,7 +72,7 @@ function buildAmbiguousError(
   const moreLines = matches.length > MAX_SHOWN ? [`  and ${matches.length - MAX_SHOWN} more`] : [];
   return new NotImportableError(
     [
-      `${quote(id)} names ${matches.length} entries, and an import is of one. Nothing was imported. Write what stands first on the line of the one that is meant:`,
+      `${quote(id)} names ${matches.length} entries, and an import is of one. Nothing was imported. Give the id at the start of the line of the intended one:`,
       ...lines,
       ...moreLines,
     ].join("\n"),

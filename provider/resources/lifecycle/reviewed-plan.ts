@@ -95,14 +95,14 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
   if (!file && !digest) return undefined;
   if (!file) {
     throw new ConfigurationError(
-      `${PLAN_DIGEST_VARIABLE} is set and ${PLAN_FILE_VARIABLE} is not: name the plan's JSON file too, or run \`email-security apply --plan-digest\`, which makes the plan anew and compares.`,
+      `${PLAN_DIGEST_VARIABLE} is set and ${PLAN_FILE_VARIABLE} is not: name the plan's JSON file too, or run \`email-security apply --plan-digest\`, which makes the plan again and compares.`,
     );
   }
   const plan = parsePlanFile(file);
   const { digest: fileDigest, changes, tenant, source } = plan;
   if (isLegacyDigest(fileDigest)) {
     throw new ConfigurationError(
-      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) was made by an earlier release, and its digest does not hold for all that a plan shows. Nothing was changed at the tenant. Make the plan anew, and have it reviewed.`,
+      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) was made by an earlier release, and its digest does not cover everything that a plan shows. Nothing was changed at the tenant. Make the plan again, and have it reviewed.`,
     );
   }
   const digestParts = parsePlanDigest(fileDigest);

@@ -23,7 +23,7 @@ export function isManagedRow(
 }
 
 /**
- * Whether a managed row on the other list doesn't stay beside an entry: it moves, or the run removes it. An enforced plan that doesn't
+ * Whether the run moves or removes a managed row on the other list. An enforced plan that doesn't
  * show the removal keeps the row, and so does `retainOnDelete`, which the provider doesn't learn.
  */
 export function isLeavingRow(row: AllowDenyEntryRow, entry: EntryIdentity, context: LifecycleContext): boolean {

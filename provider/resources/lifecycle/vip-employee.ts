@@ -71,7 +71,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
   async create(inputs, context) {
     const { tenant, log, shareManagedIds } = context;
     const isInState = context.isManaged?.(buildVipDeclarationKey(inputs.email)) === true;
-    // The list may still show one that an earlier run removed.
+    // The list may still show a VIP that an earlier run removed.
     const before = await readConfirmed(
       tenant,
       "vips",
@@ -154,7 +154,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
       };
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      // There is no stored row: the VIP is gone or automatically detected. The service's list decides.
+      // The service stores no row: the VIP is gone or automatically detected. The service's list decides.
       return buildVipState(await ensureVip(inputs, tenant, { storedRow: false, isInState: true }), inputs);
     }
   },
@@ -184,7 +184,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
     if (isPlanEnforced(context)) await enforcePlanForVip(state.email, undefined, context);
     await tenant.removeVip(state.email);
     log(
-      `${state.email} is no VIP any more, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`,
+      `${state.email} isn't a VIP any more, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`,
     );
   },
 };

@@ -111,7 +111,7 @@ async function excludeRemoved(
   );
   // Declaring an alias implies that its primary mailbox should be a VIP. An exclusion would be permanent.
   const removedEmails = plan.removals.map(([email]) => email).filter((email) => !aliasedMailboxes.has(email));
-  // The service calls it a VIP and lists it under no address of its own: it may be an alias of any mailbox that goes.
+  // The service reports the address as a VIP but doesn't list it, so it may be an alias of any mailbox to be removed.
   const unlisted = attemptAll.failures.find(({ error }) => getCause(error) instanceof NotListedError);
   await attemptAll.run(removedEmails, async (email) => {
     if (isDeclared(buildVipDeclarationKey(email)) || isManagedElsewhere(buildVipDeclarationKey(email))) return;
@@ -126,7 +126,7 @@ async function excludeRemoved(
     excludedEmails.push(email);
   });
   if (excludedEmails.length === 0) return;
-  const predicate = excludedEmails.length === 1 ? "is no VIP any more, and stays" : "are no VIPs any more, and stay";
+  const predicate = excludedEmails.length === 1 ? "isn't a VIP any more, and stays" : "aren't VIPs any more, and stay";
   log(
     `${formatItemNames(excludedEmails.sort())} ${predicate} excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
   );
@@ -227,8 +227,8 @@ async function observe(
 }
 
 /**
- * Finds the VIP and waits until the list matches the state. A stale comment could equal the declared one, and the run would
- * then skip a required write.
+ * Finds the VIP, and refetches the list until it matches the state. A stale comment could equal the declared one, and
+ * the run would then skip a required write.
  */
 async function findVipConfirmedByState(
   email: string,
@@ -250,8 +250,8 @@ function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): strin
 }
 
 /**
- * Whether the rows differ from the state, so the list may lag behind the last run, which may have removed what the state doesn't have. No
- * run wrote the comments of undeclared VIPs.
+ * Whether the rows differ from the state. The list may then be stale, and still show VIPs that the last run removed.
+ * Comments of undeclared VIPs don't count, because no run wrote them.
  */
 function isStaleList(known: EncodedList, rows: ReadonlyMap<string, VipEmployeeRow>, expected: EncodedList): boolean {
   return Object.keys(known).some((key) => {

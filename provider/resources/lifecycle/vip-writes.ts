@@ -22,12 +22,14 @@ import { type DeclarationItem, isDefined, PartialFailureError } from "./lifecycl
  */
 
 /**
- * Makes the mailbox a VIP with the declared comment: reads the list, adds the mailbox, reads it back, and edits the comment.
+ * Makes the mailbox a VIP with the declared comment: reads the list, adds the mailbox, reads it back, and edits the
+ * comment.
  *
- * @param options with `storedRow: false` the service stores no row for the mailbox: the list is refetched, and an existing VIP is
- * added explicitly before its comment is edited. With `isInState` a state names the VIP. Otherwise an earlier run may have removed what
- * the list still shows, and the list is refetched unless a change of the comment follows, which the service then answers by 404.
- * @throws {AutoDetectedError} if the service stores no comment for a VIP by automatic detection.
+ * @param options `storedRow: false` means that the service stores no row for the mailbox. The list is then refetched,
+ * and an existing VIP is added explicitly before its comment is edited. `isInState` means that the state contains the
+ * VIP. Otherwise an earlier run may have removed a VIP that the list still shows. The list is then refetched, except
+ * before an edit of the comment, which returns 404 in that case.
+ * @throws {AutoDetectedError} if the service stores no comment for an automatically detected VIP.
  * @throws {PartialFailureError} if the mailbox is a VIP now and a later step failed.
  */
 export async function ensureVip(
@@ -72,7 +74,7 @@ export async function ensureVip(
   }
 }
 
-/** Awaits a step after an addition. If it fails, the mailbox is a VIP nevertheless, so the state must hold it. */
+/** Awaits a step after an addition. If it fails, the mailbox is a VIP nevertheless, so the state must contain it. */
 async function addToStateOnFailure<T>(inputs: VipEmployeeInputs, followUp: Promise<T>): Promise<T> {
   try {
     return await followUp;

@@ -3,11 +3,11 @@ import type { Database } from "./database";
 /** The minimum wait in milliseconds. Two concurrent writers are not a failure. */
 const MIN_WAIT_MS = 1_000;
 
-/** Limits how long a failing database operation is retried: until its own timeout, or until a caller hurries it. */
+/** Limits how long a failing database operation is retried: until its own timeout, or until a caller shortens it. */
 export class BusyTimeout {
   #deadline = Number.POSITIVE_INFINITY;
 
-  /** After `ms` milliseconds, stops waiting. */
+  /** Stops waiting after `delayMs` milliseconds. */
   shorten(delayMs: number): void {
     this.#deadline = Math.min(this.#deadline, performance.now() + delayMs);
   }
@@ -15,8 +15,8 @@ export class BusyTimeout {
   /**
    * Whether to stop retrying.
    *
-   * @param failingSince when it began to fail, by `performance.now()`.
-   * @param timeoutMs its own timeout, in milliseconds.
+   * @param failingSince when the operation began to fail, by `performance.now()`.
+   * @param timeoutMs the operation's own timeout in milliseconds.
    */
   isExceeded(failingSince: number, timeoutMs: number): boolean {
     const now = performance.now();

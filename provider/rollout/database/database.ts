@@ -20,14 +20,14 @@ export interface Database {
    */
   transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T>;
   /**
-   * Holds a name until it is released or this process dies. Returns undefined if another holder has it.
+   * Locks a name until the lock is released or this process dies. Returns undefined if another holder has it.
    *
-   * @param onLost called when the hold is lost, for example with the connection. The holder must then stop at once.
+   * @param onLost called when the lock is lost, for example with the connection. The holder must then stop at once.
    */
   lock(name: string, onLost: (reason: string) => void): Promise<DatabaseLock | undefined>;
-  /** Whether anyone holds a name now. Only reads. */
+  /** Whether anyone has locked a name now. Only reads. */
   isLocked(name: string): Promise<boolean>;
-  /** After `ms` milliseconds, stops waiting: an operation that can't complete then fails. */
+  /** Stops waiting after `delayMs` milliseconds. An operation that can't complete then fails. */
   shortenBusyTimeout(delayMs: number): void;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface Database {
 /** Runs statements: a database, or one of its transactions. */
 export type Queryable = Pick<Database, "query" | "dialect">;
 
-/** A held name. */
+/** A lock on a name. */
 export interface DatabaseLock {
   release(): Promise<void>;
 }

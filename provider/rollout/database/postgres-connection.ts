@@ -117,7 +117,7 @@ const RACE_CODES = new Set(["40001", "40P01", "55P03", "57014"]);
 
 function invalidUrlError(): DatabaseError {
   return new DatabaseError(
-    "The database is no URL of PostgreSQL. Give it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
+    "Invalid PostgreSQL URL. Give it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
   );
 }
 
@@ -151,7 +151,7 @@ function parseSchema(options: string): string {
   if (schema === undefined) return DEFAULT_SCHEMA;
   if (/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) return schema;
   throw new DatabaseError(
-    "The search_path in the database's URL is no name of one schema: small letters, digits and _, at most 50 of them.",
+    "The search_path in the database's URL isn't the name of one schema: small letters, digits and _, at most 50 of them.",
   );
 }
 

@@ -22,16 +22,16 @@ const SESSION_SETTINGS = {
 };
 /** How long an answer may take, in milliseconds: longer than the server's own statement timeout. */
 const STATEMENT_TIMEOUT_MS = 30_000;
-/** The maximum number of pooled connections. Each hold uses one more. */
+/** The maximum number of pooled connections. Each lock uses one more. */
 const MAX_CONNECTIONS = 8;
-/** The table that records the mark of each committed transaction for a while. */
+/** The table that stores the id of each committed transaction for a while. */
 const COMMITS_TABLE = "committed";
-/** How long to keep a mark, in milliseconds: longer than any wait for a server. */
+/** How long to keep a commit id, in milliseconds: longer than any wait for a server. */
 const COMMIT_RETENTION_MS = 3_600_000;
 /** The backoff before a retry, in milliseconds. */
 const BACKOFF = { baseMs: 50, maxMs: 2_000 };
 
-/** How often to check whether the caller is in a hurry, in milliseconds. */
+/** How often to check whether the caller has shortened the timeout, in milliseconds. */
 const CHECK_INTERVAL_MS = 250;
 
 export interface PostgresOptions {
@@ -181,7 +181,7 @@ class PostgresDatabase implements Database {
     );
   }
 
-  /** Commits, with a mark that proves later that the commit took effect. */
+  /** Commits with an id that proves later that the commit took effect. */
   async #commit(client: Client, commitId: string): Promise<void> {
     const now = Date.now();
     await this.#run(
@@ -219,7 +219,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Retries an operation until it succeeds or the patience is over. */
+  /** Retries an operation until it succeeds or the timeout is exceeded. */
   async #retry<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => boolean): Promise<T> {
     const startedAt = performance.now();
     for (let failures = 1; ; failures++) {
@@ -236,7 +236,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Stops waiting for an answer when the caller is in a hurry, since it may never come. */
+  /** Stops waiting for an answer once the caller has shortened the timeout. The answer may never come. */
   async #waitForResult<T>(result: Promise<T>, startedAt: number): Promise<T> {
     const { promise: timedOut, reject } = Promise.withResolvers<never>();
     const timer = setInterval(() => {

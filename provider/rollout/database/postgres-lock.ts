@@ -3,19 +3,20 @@ import type { DatabaseLock } from "./database";
 import type { PostgresConnection } from "./postgres-connection";
 import { applySessionSettings, closeConnection, PEER_TIMEOUT_MS } from "./postgres-session";
 
-/** How often to check a hold, in milliseconds. */
+/** How often to check the lock, in milliseconds. */
 const HEARTBEAT_INTERVAL_MS = 2_000;
 /**
- * The longest silence of the server before a hold counts as lost, in milliseconds. It is shorter than the time after which
- * the server lets another client hold the name. The previous holder therefore notices first.
+ * The longest silence of the server before the lock counts as lost, in milliseconds. It is shorter than the time after
+ * which the server gives the lock to another client. The previous holder therefore notices first.
  */
 const SILENCE_TIMEOUT_MS = PEER_TIMEOUT_MS - 1_000;
 
 /**
- * Holds a name with an advisory lock of PostgreSQL, on its own connection. Returns undefined if another client holds it.
+ * Locks a name with an advisory lock of PostgreSQL, on its own connection. Returns undefined if another client holds
+ * it.
  *
- * The hold is lost with the connection, after ten seconds of silence from the server, or when the session changes, as behind a
- * pooler. The server releases it at once when this process ends, eleven seconds after this machine vanishes,
+ * The lock is lost with the connection, after ten seconds of silence from the server, or when the session changes, as
+ * behind a pooler. The server releases it at once when this process ends, eleven seconds after this machine vanishes,
  * and 30 seconds after this process hangs.
  */
 export async function acquirePostgresLock(
@@ -109,6 +110,6 @@ class PostgresLock implements DatabaseLock {
 
   #startSilenceTimer(lastHeardAt: number): NodeJS.Timeout {
     const remainingMs = lastHeardAt + SILENCE_TIMEOUT_MS - performance.now();
-    return setTimeout(() => this.lose("the server was not heard of for ten seconds"), remainingMs);
+    return setTimeout(() => this.lose("the server did not respond for ten seconds"), remainingMs);
   }
 }

@@ -37,22 +37,22 @@ export interface SqliteOptions {
 }
 
 /**
- * Opens a SQLite file as a {@link Database} with the journal's tables. Creates the file and its directory if they are missing,
- * readable only by this user.
+ * Opens a SQLite file as a {@link Database} with the journal's tables. Creates the file and its directory if they are
+ * missing, readable only by this user.
  *
- * Several processes on one machine may use it at once. A commit is on disk before the call returns. The file must be
- * on a local disk, because the locks of network file systems are unreliable.
+ * Several processes on one machine may use it at once. A commit is on disk before the call returns. The file must be on
+ * a local disk, because the locks of network file systems are unreliable.
  *
- * Waits up to two minutes for a lock of another process, and ten seconds for a full or failing disk. If the file is deleted,
- * replaced or emptied while open, the next statement fails.
+ * Waits up to two minutes for a lock of another process, and ten seconds for a full or failing disk. If the file is
+ * deleted, replaced or emptied while open, the next statement fails.
  *
- * A hold is the operating system's lock on an empty file next to it, `<file>.<name>.lock`. It ends with the process,
- * even after a crash, so it needs no renewal. It is lost only with that file. The empty file stays.
+ * A {@link DatabaseLock} is the operating system's lock on an empty file next to it, `<file>.<name>.lock`. It ends with
+ * the process, even after a crash, so it needs no renewal. It is lost only with that file. The empty file stays.
  *
  * A file that can't be written, as on a read-only or full disk, is opened for reads. Writes then fail.
  *
- * @throws {JournalError} `ERR_ROLLOUT_JOURNAL` if the file can't be created, is empty, or isn't a valid database or journal. Each method
- * throws it too.
+ * @throws {JournalError} `ERR_ROLLOUT_JOURNAL` if the file can't be created, is empty, or isn't a valid database or
+ * journal. Each method throws it too.
  */
 export async function openSqlite(file: string, { log = () => {} }: SqliteOptions = {}): Promise<Database> {
   return await wrapSqliteErrors(file, async () => {
@@ -109,7 +109,7 @@ class SqliteDatabase implements Database {
   readonly #statements = new Map<string, PreparedStatement>();
   readonly #locks = new Set<LockedFile>();
   readonly #busyTimeout = new BusyTimeout();
-  /** When reads and writes began to fail. The next operation doesn't repeat a wait that was already in vain. */
+  /** When reads and writes began to fail. The next operation doesn't repeat a wait that was unsuccessful. */
   readonly #failingSince = { read: Number.NaN, write: Number.NaN };
   #isClosed = false;
 

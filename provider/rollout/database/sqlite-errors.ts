@@ -33,7 +33,7 @@ export function isBusy(error: unknown): boolean {
   return getResultCode(error) === BUSY;
 }
 
-/** How long to wait for an error to pass, in milliseconds. 0 for a permanent error. */
+/** Returns how long to wait for an error to pass, in milliseconds. 0 for a permanent error. */
 export function getBusyTimeoutMs(error: unknown): number {
   const code = getResultCode(error);
   if (code === BUSY || code === LOCKED) return LOCK_TIMEOUT_MS;
@@ -77,13 +77,16 @@ const REASONS_BY_CODE: ReadonlyMap<number, string> = new Map([
   [IO_ERROR, DISK_FAILED],
   [11, "the file is damaged. Bring back a copy of it, or begin a new rollout with another file."],
   [FULL, DISK_FULL],
-  [CANT_OPEN, "it can't be opened. See whether it is a file, and whether this user may write to it and to its folder."],
+  [
+    CANT_OPEN,
+    "it can't be opened. See whether it is a file, and whether this user may write to it and to its directory.",
+  ],
   [PROTOCOL, "its locks can't be relied on. Give a file on a disk of this machine, not of a network."],
   [17, DAMAGED_REASON],
   [19, DAMAGED_REASON],
   [20, DAMAGED_REASON],
   [22, "the file system has no files as large as it. Give a place on another."],
-  [26, "the file is no SQLite database; it was left as it is. Give the name of another, or of one to be made."],
+  [26, "the file isn't an SQLite database; it was left as it is. Give the name of another, or of a new one."],
 ]);
 
 const DEFAULT_REASON = "SQLite refused it. Look at the file and its disk, or begin a new rollout with another file.";

@@ -51,7 +51,8 @@ export function openReadOnly(file: string): DatabaseSync {
 }
 
 /**
- * Whether the database exists. Throws if a trace suggests that it existed before, so that the caller doesn't create another.
+ * Whether the database exists. Throws if there are signs that it existed before, so that the caller doesn't create
+ * another.
  *
  * @throws {JournalError} if the file is empty, or a dangling link.
  */
@@ -93,7 +94,10 @@ export function createParentDirectory(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
 }
 
-/** The file whose lock represents a name. Different names get different files, even on case-insensitive file systems. */
+/**
+ * Returns the file whose lock represents a name. Different names get different files, even on case-insensitive file
+ * systems.
+ */
 export function getLockPath(file: string, name: string): string {
   const isPlain = /^[a-z0-9-]{1,60}$/.test(name);
   const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
@@ -122,7 +126,7 @@ export class OpenedFiles {
       const file = `${this.#file}${suffix}`;
       const currentIdentity = getFileIdentity(file);
       if (currentIdentity === undefined)
-        return `${quote(file, 500)} is gone: it, or its folder, was deleted or moved while it was open.`;
+        return `${quote(file, 500)} is gone: it, or its directory, was deleted or moved while it was open.`;
       if (currentIdentity !== identity)
         return `${quote(file, 500)} is another file now: it was replaced while it was open.`;
     }
@@ -148,9 +152,9 @@ function getFileIdentity(file: string): string | undefined {
 function formatEmptyFileError(file: string): string {
   const problem = `${quote(file, 500)} can't be used as a rollout's journal: it is empty, and this program leaves none so. If there were rollouts, what the journal knew of them is lost with it, such as the gates that wait for a person.`;
   const walAdvice = existsSync(`${file}-wal`)
-    ? ` Keep ${quote(`${file}-wal`, 500)} beside it: the last of it is there.`
+    ? ` Keep ${quote(`${file}-wal`, 500)} next to it: it holds the last changes.`
     : "";
-  return `${problem} Bring back a copy of it.${walAdvice} Or, if there is none to bring back, remove the empty file, and a new journal is made.`;
+  return `${problem} Restore a copy of it.${walAdvice} Or, if there is no copy, remove the empty file, and a new journal is made.`;
 }
 
 /**

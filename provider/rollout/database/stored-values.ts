@@ -19,7 +19,7 @@ function readColumn<T>(read: () => T): T {
     return read();
   } catch (cause) {
     throw new JournalError(
-      "What the rollout's journal holds can't be read: it was damaged, or somebody changed it. Bring back a copy of it, or begin a new rollout with another journal.",
+      "The rollout's journal can't be read: it was damaged, or somebody changed it. Restore a copy of it, or begin a new rollout with another journal.",
       { cause },
     );
   }

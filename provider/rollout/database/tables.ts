@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "./database";
 
-/** The version of the tables. The program refuses a journal with a later one. */
+/** The version of the tables. The program rejects a journal with a later one. */
 export const JOURNAL_VERSION = 3;
 
 /** The first version with skipped tenants. */
@@ -50,7 +50,10 @@ const tableStatements = (binaryType: string): readonly string[] => [
     PRIMARY KEY (project, backend, stack, since))`,
 ];
 
-/** The version of the existing tables. Undefined if there are none. Only reads, so viewing a journal never changes it. */
+/**
+ * Reads the version of the existing tables. Undefined if there are none. Only reads, so viewing a journal never changes
+ * it.
+ */
 export async function readJournalVersion(database: Queryable): Promise<number | undefined> {
   const existsQuery =
     database.dialect === "sqlite"
@@ -62,8 +65,9 @@ export async function readJournalVersion(database: Queryable): Promise<number | 
 }
 
 /**
- * Creates missing journal tables, including those that an earlier release lacked. Another process may do so at the same time.
- * Earlier releases refuse the journal afterwards: they would not know the skipped tenants, or the order in which rollouts started.
+ * Creates missing journal tables, including those that an earlier release lacked. Another process may do so at the same
+ * time. Earlier releases then reject the journal: they would not know the skipped tenants, or the order in which
+ * rollouts started.
  */
 export async function createTables(database: Database): Promise<void> {
   const binaryType = database.dialect === "sqlite" ? "BLOB" : "bytea";

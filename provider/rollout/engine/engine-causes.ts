@@ -2,7 +2,7 @@
 export interface EngineCause {
   /** The cause as a sentence. Absent if the message already states it. */
   readonly summary?: string;
-  /** What to do before the retry: the beginning of a sentence. */
+  /** What to do before running it again: the beginning of a sentence. */
   readonly advice: string;
 }
 
@@ -53,7 +53,7 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
   [
     PROVIDER_DIED,
     {
-      summary: "The provider's process ended in the middle. What it had done is found again.",
+      summary: "The provider's process ended too early. The next run verifies which of its changes took effect.",
       advice: "See whether somebody killed it, or the machine was short of memory",
     },
   ],
@@ -75,8 +75,8 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
   [
     /unable to open state directory.*no such file or directory/s,
     {
-      summary: "The folder of the state backend is not there. Nothing of this tenant was changed.",
-      advice: "Mount or bring back the folder, with what was in it, or mend PULUMI_BACKEND_URL",
+      summary: "The directory of the state backend is missing. Nothing of this tenant was changed.",
+      advice: "Mount or restore the directory, with its contents, or fix PULUMI_BACKEND_URL",
     },
   ],
   [
@@ -91,7 +91,7 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
     {
       summary: "The bucket of the state backend is not there. Nothing of this tenant was changed.",
       advice:
-        "Mend PULUMI_BACKEND_URL; make the bucket only where there never was one, since with an empty one all stacks are taken for new",
+        "Fix PULUMI_BACKEND_URL; make the bucket only if it never existed, since with an empty one all stacks count as new",
     },
   ],
   [

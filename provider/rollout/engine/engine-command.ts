@@ -97,7 +97,7 @@ export class EngineCommand {
   }
 }
 
-/** The end of the CLI's output tells why it failed. */
+/** The end of the CLI's output shows why it failed. */
 const MAX_OUTPUT_LENGTH = 256 * 1024;
 
 function toCommandResult(stdout: string, stderr: string): CommandResult {

@@ -43,7 +43,7 @@ export function buildUpFailure(
   );
 }
 
-/** Reports that the process which ran the engine exited by itself. */
+/** Reports that the process that ran the engine exited by itself. */
 export function buildProcessExitFailure(
   stack: string,
   code: number | null,
@@ -53,7 +53,7 @@ export function buildProcessExitFailure(
   return toUpFailure(`The process that runs Pulumi ${outcome} in the middle of ${stack}. ${RECOVERY_NOTE}`);
 }
 
-const RECOVERY_NOTE = "What it had done is found again.";
+const RECOVERY_NOTE = "The next run verifies which of its changes took effect.";
 
 function describeSignal(signal: string): string {
   return `was killed by ${signal}${signal === "SIGKILL" ? " (out of memory?)" : ""}`;

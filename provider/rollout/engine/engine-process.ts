@@ -61,7 +61,9 @@ function sendToParent(message: EngineResponse): void {
   if (process.connected) process.send?.(message);
 }
 
-/** Runs it with the provider of the dynamic resources in this process, or with Pulumi's own host if necessary. */
+/**
+ * Runs `pulumi up` with the provider of the dynamic resources in this process, or with Pulumi's own host if necessary.
+ */
 async function runUp(request: UpRequest): Promise<Omit<EngineResponse, "kind">> {
   isCancelled = false;
   const ProviderClass = request.provider === "dynamic" ? await loadServedProvider() : undefined;
@@ -82,7 +84,7 @@ async function runUp(request: UpRequest): Promise<Omit<EngineResponse, "kind">> 
   return { result: shouldRetry ? await runPulumiUp(request) : result, isUnusable };
 }
 
-/** Undefined if Pulumi's SDK lacks the messages for the answers. Pulumi's own host then serves the resources. */
+/** Undefined if Pulumi's SDK lacks the response messages. Pulumi's own host then serves the resources. */
 async function loadServedProvider(): Promise<typeof AttachedProvider | undefined> {
   try {
     const { AttachedProvider: ProviderClass } = await import("./attached-provider.js");
@@ -105,7 +107,7 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
           ? listsOf(new TenantSettings(resource, { file, today }))
           : [new ComponentResource(TENANT_SETTINGS_TYPE, resource, { file, today }, {}, true)];
       if (marker === undefined) return {};
-      // Only once the lists are written it is known what identifies the tenant now.
+      // The tenant's current identity is known only after the lists are written.
       const written = all(lists.map(({ urn }) => urn));
       return {
         [MARKER_OUTPUT]: written.apply(() => withIdentity(marker, environment[IDENTITY_FILE_VARIABLE])),
@@ -140,14 +142,17 @@ function listsOf({ entries, vips }: TenantSettings): readonly Resource[] {
   return [entries, vips];
 }
 
-/** The marker with what the provider found after its writes; where it wrote nothing, with what the planning read. */
+/**
+ * Returns the marker with the identity that the provider recorded after its writes. If it wrote nothing, the identity
+ * from the planning stays.
+ */
 function withIdentity(marker: StackMarker, file: string | undefined): StackMarker {
   if (file === undefined || !existsSync(file)) return marker;
   const identity = JSON.parse(readFileSync(file, "utf8")) as TenantIdentity;
   return { ...marker, identity: shrinkIdentity({ ...marker.identity, ...identity }) };
 }
 
-/** Holds the program of this process to the plan that the environment names. */
+/** Makes the program in this process enforce the plan that the environment names. */
 function setPlanEnvironment(environment: Readonly<Record<string, string>>): void {
   for (const name of [PLAN_FILE_VARIABLE, PLAN_DIGEST_VARIABLE, PRECEDING_FILE_VARIABLE])
     process.env[name] = environment[name] ?? "";

@@ -11,7 +11,7 @@ export interface UpRequest {
   readonly resource: string;
   /** The provider that manages the tenant's lists. */
   readonly provider: ProviderKind;
-  /** The settings file, relative to `folder`. */
+  /** The settings file, relative to `directory`. */
   readonly settings: string;
   /** A settings file to apply first. It changes nothing at the service. */
   readonly firstSettings?: string;

@@ -74,7 +74,7 @@ async function runHealthCommand(
   const child = spawn(program, args, {
     env: commandEnv,
     stdio: ["ignore", "pipe", "pipe"],
-    // Ctrl-C in the terminal is for the rollout, which finishes the check.
+    // Ctrl-C in the terminal is meant for the rollout, which finishes the check.
     detached: true,
   });
   let hasTimedOut = false;

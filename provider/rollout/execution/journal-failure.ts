@@ -9,7 +9,7 @@ import type { RolloutState } from "../model/wave";
 import { UnrecordedOutcomeError } from "../queue/job-queue";
 import { isStorageError } from "./journaled-job";
 
-/** What a run knows about a rollout whose journal fails. */
+/** The data that a run has about a rollout whose journal fails. */
 export interface LastKnownRollout {
   readonly id: string;
   readonly commands: RolloutCommands;
@@ -112,12 +112,12 @@ function formatStateLine({ runState, unrecorded }: LastKnownRollout): string[] {
 function formatNextStep(cause: Error, { id, spec, commands }: LastKnownRollout): string {
   const resume = `\`${commands.resume(id)}\``;
   if (!isJournalLost(cause))
-    return `Once that is mended, go on: ${resume} looks at what is left, and changes nothing twice.`;
+    return `Once that is fixed, continue: ${resume} looks at what is left, and changes nothing twice.`;
   const replanAdvice =
     spec?.rollsBack === undefined
-      ? `begin a new rollout: \`${commands.plan(spec?.source ?? "tenants.yaml")}\` plans all tenants anew`
-      : "set the settings files back by hand, and begin a new rollout: it plans all tenants anew";
-  return `If you have the journal, bring it back with what is beside it (-wal), and go on: ${resume}. Else abandon this rollout, \`${commands.abandon(id)}\`, and ${replanAdvice}. It changes nothing twice, and waits again where this one has let nothing through.`;
+      ? `begin a new rollout: \`${commands.plan(spec?.source ?? "tenants.yaml")}\` plans all tenants again`
+      : "set the settings files back by hand, and begin a new rollout: it plans all tenants again";
+  return `If you have the journal, restore it together with the files next to it (-wal), and continue: ${resume}. Else abandon this rollout, \`${commands.abandon(id)}\`, and ${replanAdvice}. It changes nothing twice, and waits again where this one has let nothing through.`;
 }
 
 function isJournalLost(cause: Error): boolean {

@@ -35,13 +35,13 @@ export function createJournaledJob(
     if (claimed === undefined) return;
     const { previousWorker } = claimed;
     if (previousWorker !== undefined)
-      await tryAddNote(journal, claimed, `taken over from ${previousWorker}, which is gone`);
+      await tryAddNote(journal, claimed, `continued after ${previousWorker}, which is gone`);
     const secrets: string[] = [];
     let failure: TenantError | undefined;
     try {
       await changeTenant(claimed, secrets, signal);
     } catch (error) {
-      // Whoever aborted the job decides whether another worker takes the tenant or a resumed run does.
+      // The component that aborted the job decides whether another worker or a resumed run takes the tenant.
       if (signal.aborted) return;
       // An unreadable journal is not a failure of the tenant.
       if (isStorageError(error)) throw new UnrecordedOutcomeError(job, "left", undefined, error);

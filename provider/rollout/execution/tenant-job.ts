@@ -182,7 +182,7 @@ async function applyPlan(
     };
     let result = await runUp(request.environment);
     const code = result.ok ? undefined : extractErrorCode(new Error(result.message));
-    if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
+    if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_STALE") {
       const observed = await readObserved().catch(() => undefined);
       if (observed !== undefined) await assertOwnTenant(observed);
       const { [PLANNED_IDENTITY_VARIABLE]: plannedIdentity, ...environment } = request.environment;
@@ -214,18 +214,21 @@ async function applyPlan(
   }
 }
 
-/** Whether a tenant that looks like another one may still be the one that was planned: people may have added much to it since. */
+/**
+ * Whether a tenant that looks like another one may still be the planned one, because people may have added much to it
+ * since.
+ */
 function mayBePlanned({ target, summary, attempt }: ClaimedJob, observed: ObservedState): boolean {
   const { identity, acceptsEmptyTenant } = summary;
   if (identity === undefined || acceptsEmptyTenant === true) return true;
   if (isObservedTenant(identity, target.baseUrl, observed) !== false) return true;
   if (attempt === 1) return false;
-  // An attempt that was interrupted may have removed what identified it, but nothing that the plan doesn't name.
+  // An interrupted attempt may have removed what identified the tenant, but only items that the plan names.
   const lasting = getLastingIdentity(summary);
   return lasting === undefined || isObservedTenant(lasting, target.baseUrl, observed) !== false;
 }
 
-/** What the stack's state says of its last rollout from now on. */
+/** Builds the marker for the stack's state. Undefined if the stack has none and the rollout's mode doesn't add one. */
 export function buildStackMarker({
   job,
   seq,
@@ -237,17 +240,18 @@ export function buildStackMarker({
   const source = { rollout: job.rollout, seq };
   const identity = summary.identity && shrinkIdentity(summary.identity);
   const known = omitUndefined({ identity, acceptedSeq: isAccepted ? seq : marker?.acceptedSeq });
-  // A stack that is taken over without a write, such as a new one, gets a marker too: nothing else says whose it is.
+  // A stack without a marker, such as a new one, gets one even without a write, because nothing else identifies its
+  // tenant.
   if (spec.task === undefined && (isChanged || marker === undefined)) {
     return { ...source, at: new Date().toISOString(), ...known, ...(isChanged ? {} : { isUnchanged: true }) };
   }
   if (marker === undefined) return undefined;
-  // An earlier release left no identity. What is remembered is wrong where a person says so.
+  // Stacks of an earlier release have no identity. A person may also override a wrong one.
   const isRenewed = identity !== undefined && (isChanged || isAccepted || marker.identity === undefined);
   return { ...marker, ...(isRenewed ? { ...known, identitySource: source } : {}) };
 }
 
-/** The planned state of the tenant, as environment variables of the provider. */
+/** Builds the provider's environment variables with the tenant's planned state. */
 function buildSameTenantEnv({ fingerprint, acceptsEmptyTenant }: TenantSummary): Record<string, string> {
   return {
     ...(fingerprint === undefined ? {} : { [PLANNED_FINGERPRINT_VARIABLE]: fingerprint }),
@@ -333,7 +337,7 @@ async function buildStackLockedError(
   );
 }
 
-/** The commands to continue a rollout in which a tenant failed. */
+/** Returns the commands to continue a rollout in which a tenant failed. */
 function nextCommands(id: string, { source, rollsBack, task }: RolloutSpec, commands: RolloutCommands): NextCommands {
   return {
     resume: commands.resume(id),

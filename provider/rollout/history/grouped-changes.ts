@@ -4,7 +4,7 @@ import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../
 import { getDangerRank } from "../../settings/danger";
 import type { PageLine } from "./page-view";
 
-/** Formats names, and counts those beyond `most`: `t001`; `t001, t002, t003 and 37 more`. */
+/** Formats names, and counts those beyond `maxNames`: `t001`; `t001, t002, t003 and 37 more`. */
 export function formatNameList(tenantNames: readonly string[], maxNames = 5): SafeText {
   const shown = tenantNames.slice(0, maxNames).map((name): SafeText => [untrusted(name)]);
   const remaining = tenantNames.length - shown.length;

@@ -51,7 +51,9 @@ export function renderHistoryText(
   return page.toString();
 }
 
-/** The state of a rollout, such as `done` or `interrupted`; with a tenant, the outcome of that tenant as well. */
+/**
+ * Formats the state of a rollout, such as `done` or `interrupted`. With a tenant, includes the outcome of that tenant.
+ */
 function formatPastState(rollout: PastRollout, tenant = ""): SafeText {
   const { tenantState } = rollout;
   const label = getStateLabel(rollout);

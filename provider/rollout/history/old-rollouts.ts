@@ -11,9 +11,9 @@ import { isOpenRollout } from "../journal/select-rollout";
 export interface OldRollouts {
   /** The rollouts that may be pruned, newest first. */
   readonly prunable: readonly RolloutRecord[];
-  /** The rollouts that somebody may still need in full, and why: `it is not through`. */
+  /** The rollouts that may still be needed in full, and why: `it is not through`. */
   readonly retained: readonly { readonly record: RolloutRecord; readonly why: string }[];
-  /** The ids of rollouts whose planning was interrupted. Nobody can begin them. */
+  /** The ids of rollouts whose planning was interrupted. They can't be started. */
   readonly unstartedIds: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export async function findOldRollouts(journal: Journal, beforeMs: number): Promi
     const rollbackId = rollbackIds.get(id);
     if (isOpenRollout(record)) return "it is not through";
     if (rollbackId !== undefined) return `${rollbackId} is rolling it back`;
-    if (retriableIds.has(id)) return "a tenant that failed in it can be tried again";
+    if (retriableIds.has(id)) return "a tenant that failed in it can be retried";
     return canBeRolledBack(record, stacks) ? "it can be rolled back in a tenant that no later one changed" : undefined;
   };
   const oldRecords = records.filter(
@@ -61,7 +61,7 @@ interface StackChange extends LaterChange {
   readonly record: RolloutRecord;
 }
 
-/** The changes of each stack, in the order in which the rollouts began. */
+/** Reads the changes of each stack, in the order in which the rollouts began. */
 async function readChangesByStack(
   database: Database,
   records: readonly RolloutRecord[],

@@ -62,7 +62,10 @@ function buildPrunedPlan({ changes = [] }: Partial<Plan>): PrunedPlan {
   return { isPruned: true, changes: changes.map(buildRecordedChange) };
 }
 
-/** The part of a change that the journal keeps as long as its rollout. The author of the previous value is not part of the change. */
+/**
+ * Builds the part of a change that the journal keeps as long as its rollout. The author of the previous value is not
+ * part of the change.
+ */
 export function buildRecordedChange(change: PlanChange | RecordedChange): RecordedChange {
   const { sign, kind, key, value, before, after } = change;
   const { why, accepted } = change;

@@ -14,7 +14,7 @@ export interface RecentRollouts {
   readonly rollouts: readonly RolloutDetails[];
   /** The outcomes by stack name, newest first. */
   readonly stacks: ReadonlyMap<string, readonly StackOutcome[]>;
-  /** The number of older rollouts that are left out. */
+  /** The number of older rollouts that are omitted. */
   readonly older: number;
 }
 

@@ -98,7 +98,7 @@ function compareTenantDeclarations(name: string, one: RolloutSide, other: Rollou
   return changes.length === 0 ? undefined : { name, ...stateFields, changes };
 }
 
-/** The state of a tenant that did not reach its declared settings. */
+/** Returns the state of a tenant that did not reach its declared settings. Undefined if it did. */
 function getUnappliedState({ state }: TenantRecord): TenantState | undefined {
   return state === "done" || state === "unchanged" ? undefined : state;
 }

@@ -41,7 +41,7 @@ export async function readRolloutHistory(
   return { format: HISTORY_FORMAT, rollouts, older: matchingRecords.length - rollouts.length };
 }
 
-/** The rollouts that have begun a tenant. */
+/** Reads the ids of the rollouts that have begun a tenant. */
 async function readTenantRolloutIds(journal: Journal, tenant: string): Promise<ReadonlySet<string>> {
   const rows = await journal.database.query("SELECT rollout FROM rollout_tenants WHERE name = $1 AND attempt > 0", [
     tenant,

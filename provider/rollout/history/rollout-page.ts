@@ -15,8 +15,8 @@ import { buildGroupedLines, formatChangeSubject } from "./grouped-changes";
 import type { PageLine, PageSection, PageView } from "./page-view";
 
 /**
- * Builds the page of a rollout's record. Besides the report, it shows who planned it from what, its events, and every change. A change that
- * several tenants share appears once.
+ * Builds the page of a rollout's record. In addition to the report, it shows who planned it from what, its events, and
+ * every change. A change that several tenants share appears once.
  *
  * @param tenantNames the names of the tenants to show. Default: all.
  */

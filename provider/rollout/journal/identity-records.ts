@@ -7,7 +7,7 @@ import { type LastAppliedRollouts, readLastApplied } from "./last-applied";
 import type { RolloutScope } from "./rollout-record";
 
 /**
- * Returns what rollouts read of tenants.
+ * Returns the identities that rollouts recorded of tenants.
  *
  * @param targets all tenants of the targets file.
  * @param filter `all` includes tenants that are no longer in the file.
@@ -23,7 +23,7 @@ export async function readIdentityRecords(
   return selectIdentityRecords(await readLastApplied(database, { ...scope, ...stacks }), targets, filter);
 }
 
-/** Returns the same from one or more journals that were already read. */
+/** Selects the same records from one or more journals that were already read. */
 export function selectIdentityRecords(
   { stacks, readEarlier }: Pick<LastAppliedRollouts, "stacks" | "readEarlier">,
   targets: readonly Target[],

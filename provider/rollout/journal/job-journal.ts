@@ -11,7 +11,7 @@ import type { ClaimedJob, TenantSummary } from "./rollout-record";
 import { countFreeSlots, countFreeWaveSlots } from "./run-state";
 import { skipIfActive } from "./skips";
 
-/** Records the jobs of a rollout's tenants: handed out, started, finished, taken back. */
+/** Records the jobs of a rollout's tenants: released, started, finished, reclaimed. */
 export abstract class JobJournal extends JournalReader {
   protected readonly now: () => number;
 
@@ -30,8 +30,8 @@ export abstract class JobJournal extends JournalReader {
   }
 
   /**
-   * Marks tenants as released and hands out their jobs. Releases fewer if other rollouts or another coordinator of this rollout have taken
-   * the capacity. Releases none after a person requested a stop.
+   * Marks tenants as released and enqueues their jobs. Releases fewer if other rollouts or another coordinator of this
+   * rollout have taken the capacity. Releases none after a person requested a stop.
    */
   async release(id: string, wave: number, names: readonly string[], queue: JobQueue): Promise<void> {
     const record = await this.getRollout(id);
@@ -65,7 +65,7 @@ export abstract class JobJournal extends JournalReader {
     queue.start();
   }
 
-  /** Hands out again the jobs that were handed out and are unfinished. Doesn't affect those that a worker has. */
+  /** Enqueues unfinished jobs again. Doesn't affect those that a worker has. */
   async enqueueUnfinished(id: string, queue: JobQueue): Promise<void> {
     await this.database.transaction(async (transaction) => {
       const rows = await transaction.query(
@@ -133,7 +133,7 @@ export abstract class JobJournal extends JournalReader {
   /**
    * Records the outcome of a tenant.
    *
-   * @returns false if another worker has taken the tenant over. This result is then discarded.
+   * @returns false if another worker has reclaimed the tenant. This result is then discarded.
    */
   async finish({ job, attempt, spec }: ClaimedJob, error: TenantError | undefined): Promise<boolean> {
     const now = this.now();
@@ -158,7 +158,7 @@ export abstract class JobJournal extends JournalReader {
     });
   }
 
-  /** Replaces the identity of a running tenant. Writes nothing if another worker has taken it over. */
+  /** Replaces the identity of a running tenant. Writes nothing if another worker has reclaimed it. */
   async recordIdentity({ job, attempt, summary }: ClaimedJob, identity: TenantIdentity): Promise<void> {
     await this.database.query(
       `UPDATE rollout_tenants SET summary = $4
@@ -201,7 +201,7 @@ export abstract class JobJournal extends JournalReader {
     });
   }
 
-  /** Resets tenants that were handed out and not started. */
+  /** Resets tenants that were released but not started. */
   async resetReleased(id: string): Promise<void> {
     await this.database.query(
       "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'released'",

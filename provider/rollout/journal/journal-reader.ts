@@ -106,7 +106,10 @@ export class JournalReader {
     return row?.["plan"] == null ? undefined : gunzipSync(row["plan"] as Uint8Array).toString("utf8");
   }
 
-  /** Returns what later rollouts of the same project and state backend did to this rollout's stacks, in the order in which they started. */
+  /**
+   * Returns the changes of later rollouts to this rollout's stacks, in the order in which the rollouts started. Only
+   * rollouts of the same project and state backend count.
+   */
   async listLaterChanges(id: string): Promise<readonly LaterChange[]> {
     const { spec, seq, startedAtMs = 0 } = await this.getRollout(id);
     const sequenceColumn = buildSequenceSql("r");
@@ -181,7 +184,7 @@ export class JournalReader {
     return conflicts;
   }
 
-  /** Returns the input of {@link nextStep}. */
+  /** Returns the input of {@link chooseNextStep}. */
   async readRunState(id: string, capacity: number): Promise<RunState> {
     return await readRunState(this.database, await this.getRollout(id), capacity);
   }
@@ -204,7 +207,7 @@ export class JournalReader {
   }
 }
 
-/** Converts a tenant's row to what the rollout did to its stack. Undefined if it did nothing. */
+/** Converts a tenant's row to a description of the rollout's effect on its stack. Undefined if it had none. */
 export function parseLaterChange(row: Row, rollout: string, rollsBack: string | undefined): LaterChange | undefined {
   const state = String(row["state"]) as TenantState;
   // A tenant that already matched was not changed. In a rollback, however, it confirms that nothing is left to roll back.

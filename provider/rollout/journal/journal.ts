@@ -338,7 +338,7 @@ function throwMissingWave(name: string): never {
   throw new JournalError(`The tenant "${name}" is in no wave of the rollout.`);
 }
 
-/** The highest sequence number in the journal. 0 if no rollout was started. */
+/** Reads the highest sequence number in the journal. 0 if no rollout was started. */
 async function readLastSequence(database: Queryable): Promise<number> {
   const [row] = await database.query("SELECT COALESCE(MAX(seq), 0) AS seq FROM rollouts");
   return Number(row?.["seq"]);

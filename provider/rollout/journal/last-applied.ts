@@ -52,7 +52,7 @@ export interface AppliedRollout extends ObservedTenant {
   readonly settings: string;
 }
 
-/** What a rollout read about a tenant. */
+/** The tenant's data that a rollout recorded. */
 interface ObservedTenant {
   /** The tenant's name in the targets file at that time. */
   readonly name: string;
@@ -60,7 +60,7 @@ interface ObservedTenant {
   readonly fingerprint?: string;
   /** The identity of the tenant at planning time, or after later writes. */
   readonly identity?: TenantIdentity;
-  /** What an attempt to change the tenant can't have removed or replaced. Absent: not known. */
+  /** The part of the identity that no attempt to change the tenant can have removed or replaced. Absent: not known. */
   readonly lasting?: TenantIdentity;
 }
 
@@ -186,7 +186,7 @@ async function earlierIn(
   );
   const read = rows.flatMap((row) => {
     const record = recordsById.get(String(row["rollout"]));
-    // What was planned and never begun may have been read by a wrong key.
+    // A plan that never started may have been read with a wrong key.
     const hasStarted =
       Number(row["attempt"]) > 0 || row["state"] === "unchanged" || (record !== undefined && isOpenState(record.state));
     const { identity, acceptsEmptyTenant } = decodeJson<TenantSummary>(row["summary"]);
@@ -197,7 +197,10 @@ async function earlierIn(
   return selectValidReadings(read);
 }
 
-/** What the newest rollouts that revert drift or remove what has expired read of each stack: they may have replaced rows of before. */
+/**
+ * Returns the identities that the newest rollouts in a mode (reverting drift or pruning expired entries) recorded for
+ * each stack. They may have replaced rows since the last rollout of the files.
+ */
 async function readByTasksIn(
   database: Database,
   backendRecords: readonly RolloutRecord[],
@@ -218,7 +221,10 @@ async function readByTasksIn(
   );
 }
 
-/** Whom a rollout that is not through has not come to: it keeps others from these stacks, whatever it is for. */
+/**
+ * Returns the tenants that an unfinished rollout has not reached. The rollout blocks others from these stacks, in any
+ * mode.
+ */
 async function readWaitingStacks(
   database: Database,
   record: RolloutRecord,

@@ -12,8 +12,8 @@ import {
 import type { TenantSummary } from "./rollout-record";
 
 /**
- * Returns what identifies a tenant however far a plan is applied: the rows and VIPs that it neither removes nor replaces. Undefined if it
- * only adds, or if nothing else identifies the tenant.
+ * Returns the part of the identity that remains however far a plan is applied: the rows and VIPs that it neither
+ * removes nor replaces. Undefined if it only adds, or if nothing else identifies the tenant.
  */
 export function buildLastingIdentity(
   baseUrl: string,
@@ -35,7 +35,9 @@ export function buildLastingIdentity(
   return identifiesNone(identity) ? undefined : identity;
 }
 
-/** What must still identify a tenant after an attempt to change it that didn't end. Undefined if that isn't known. */
+/**
+ * Returns the identity that must remain after an interrupted attempt to change the tenant. Undefined if it isn't known.
+ */
 export function getLastingIdentity({ planned, identity, lasting }: TenantSummary): TenantIdentity | undefined {
   return planned.changed + planned.removed === 0 ? identity : lasting;
 }

@@ -36,7 +36,7 @@ export async function findCompleteRollback(
   return remainingTenants.length === 0 ? rollbacks.at(-1) : undefined;
 }
 
-/** Describes it in one or two sentences. */
+/** Describes the progress in one or two sentences. */
 export function formatRollbackProgress({ rollbacks, changedTenants, remainingTenants }: RollbackProgress): string {
   const allText = changedTenants.length === 1 ? "the one tenant" : `all ${changedTenants.length} tenants`;
   if (remainingTenants.length === 0)

@@ -59,7 +59,7 @@ export interface RolloutScope {
   readonly project: string;
   /** The fingerprint by `resolveStateBackend`. Default: any backend. */
   readonly backend?: string;
-  /** The requested stacks. The answer may omit others. Default: all. */
+  /** The requested stacks. The result may omit others. Default: all. */
   readonly stacks?: readonly string[];
 }
 
@@ -82,13 +82,19 @@ export interface TenantSummary {
   readonly fingerprint?: string;
   /** The identity of the tenant at planning time. Absent in rollouts that an earlier release planned. */
   readonly identity?: TenantIdentity;
-  /** What identifies the tenant even if the plan is applied in part. Absent if the plan only adds, or if nothing else identifies it. */
+  /**
+   * The part of the identity that remains even if the plan is applied in part. Absent if the plan only adds, or if
+   * nothing else identifies the tenant.
+   */
   readonly lasting?: TenantIdentity;
   /** Whether a person accepted that the tenant is empty, or that its users have other domains. Default: false. */
   readonly acceptsEmptyTenant?: boolean;
   /** A settings file to apply first, which writes nothing. It makes the stack manage entries before it can remove them. */
   readonly first?: string;
-  /** What it leaves unchanged. In a rollback: later changes, such as `allow partner.example`. In a mode: entries, with the reason. */
+  /**
+   * The changes or entries that it leaves unchanged. In a rollback: later changes, such as `allow partner.example`. In
+   * a mode: entries, with the reason.
+   */
   readonly left?: readonly string[];
   /** The first drift to revert: changes made in the console, with the person if the service reports it. */
   readonly drift?: readonly string[];
@@ -120,7 +126,7 @@ export interface ClaimedJob {
   readonly seq: number;
   /** The attempt, counted from 1. Only the current attempt can record a result. */
   readonly attempt: number;
-  /** The previous worker, if the tenant was taken over after that worker died. */
+  /** The previous worker, if the tenant was reclaimed after that worker died. */
   readonly previousWorker: string | undefined;
   /** The plan as JSON. */
   readonly plan: string;
@@ -151,7 +157,7 @@ export interface ConflictingRollout extends Pick<RolloutRecord, "id" | "state" |
   readonly stacks: readonly string[];
 }
 
-/** What a later rollout did to a stack. */
+/** The effect of a later rollout on a stack. */
 export interface LaterChange {
   readonly rollout: string;
   readonly stack: string;

@@ -42,7 +42,7 @@ export async function readRunState(database: Queryable, record: RolloutRecord, c
 /** The maximum number of tenants that one transaction releases. The next transaction releases more. */
 const MAX_STARTED_PER_STEP = 1_000;
 
-/** How many more tenants of a wave may start, according to the journal. */
+/** Returns how many more tenants of a wave may start, according to the journal. */
 export async function countFreeWaveSlots(
   database: Queryable,
   { id, spec }: RolloutRecord,

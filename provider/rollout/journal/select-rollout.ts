@@ -8,7 +8,7 @@ import { readRollbackProgress } from "./rollback-progress";
 import type { RolloutRecord } from "./rollout-record";
 import { findRetryableRollouts, readRolloutTallies } from "./rollout-tally";
 
-/** The purpose for which a person needs a rollout. */
+/** The action for which a person selects a rollout. */
 export type RolloutAction = "status" | "resume" | "rollback" | "stop" | "abandon";
 
 /** The context of a search, in addition to the journal. */
@@ -23,9 +23,9 @@ export interface SelectRolloutContext {
 }
 
 /**
- * Finds a rollout by its id or the beginning of it. Without an id, finds the newest one that suits the purpose. A later rollout therefore
- * never
- * hides an unfinished one, and a rollout that changed nothing never counts as the last change.
+ * Finds a rollout by its id or the beginning of its id. Without an id, finds the newest one that matches the action. A
+ * later rollout therefore never hides an unfinished one, and a rollout that changed nothing never counts as the last
+ * change.
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
  */
@@ -57,7 +57,7 @@ export async function selectRollout(
   );
 }
 
-/** Logs which rollout will be rolled back, if newer ones that changed tenants are passed over. */
+/** Logs which rollout will be rolled back, if it isn't the newest one that changed tenants. */
 function logPassedOver(
   all: readonly Candidate[],
   match: RolloutRecord | undefined,
@@ -93,7 +93,7 @@ interface Candidate {
 interface ActionRule {
   /** Completes the sentence "There is no rollout that can be …". */
   readonly participle: string;
-  /** Whether the purpose suits a rollout given by id. */
+  /** Whether the action can be applied to a rollout given by id. */
   readonly isApplicable: (record: RolloutRecord) => boolean;
   /** Whether the rollout can be the default. The newest such rollout is used. */
   readonly canBeDefault: (candidate: Candidate) => boolean;

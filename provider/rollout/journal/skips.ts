@@ -64,8 +64,7 @@ export interface SkipResult {
 
 /**
  * Makes all rollouts skip tenants from now on, including running rollouts. A tenant's current change finishes first.
- *
- * @param more the reason, the person, and the time in milliseconds since 1970.
+ * `by` is the person, and `nowMs` the time in milliseconds since 1970.
  */
 export async function skipTenants(
   database: Database,

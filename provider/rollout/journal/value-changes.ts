@@ -7,10 +7,10 @@ import { resolveSequenceSql } from "./rollout-order";
 import type { RolloutSpec } from "./rollout-record";
 
 /**
- * Returns the rollouts that changed a value at a tenant or tried to, newest first. Their plan contains a change of the value, and
- * they started the tenant.
+ * Returns the rollouts that changed a value at a tenant or tried to, newest first. Their plan contains a change of the
+ * value, and they started the tenant.
  *
- * @param stack the tenant's: its name may have been another one, or another tenant's.
+ * @param stack the tenant's stack. The tenant's name may have changed, or have belonged to another tenant.
  * @param value in canonical form.
  */
 export async function findValueChanges(

@@ -64,7 +64,7 @@ function formatLockStatus({ state, reason = "" }: RolloutRecord): string {
   }
 }
 
-/** The stacks of a wave with an unreviewed change, made by this rollout or an earlier one. */
+/** Returns the stacks of a wave with an unreviewed change, made by this rollout or an earlier one. */
 function findUnreviewedStacks(
   wave: Wave | undefined,
   record: WaveRecord,
@@ -84,7 +84,7 @@ function findUnreviewedStacks(
   });
 }
 
-/** The names of the tenants that a rollout skips. */
+/** Returns the names of the tenants that a rollout skips. */
 export function getSkippedNames(skipped: RolloutSpec["skipped"] = []): ReadonlySet<string> {
   return new Set(skipped.map(({ name }) => name));
 }

@@ -20,7 +20,7 @@ export function getChangeSignature({ kind, key, before, after }: PlannedChange):
   return hashJson(["comment", kind, key, ...getComparableValues(after)]);
 }
 
-/** The signatures of a plan in the journal's format. */
+/** Returns the signatures of a plan in the journal's format. */
 export function getPlanSignatures(plan: string): readonly string[] {
   return (JSON.parse(plan) as { readonly changes?: readonly PlannedChange[] }).changes?.map(getChangeSignature) ?? [];
 }

@@ -22,9 +22,9 @@ export const LOCKS_PROJECT = "email-security-rollouts";
 const STORE_LOCK_WAIT_MS = 10_000;
 
 /**
- * The locks of rollouts in a state backend. The Pulumi CLI reads and writes them, so they are stored with the stacks. A lock
- * is a stack without resources, and its outputs hold the lock. Only its own rollout writes an open lock. As for the stacks of tenants,
- * debris of killed runs is removed.
+ * The locks of rollouts in a state backend. The Pulumi CLI reads and writes them, so they are stored with the stacks. A
+ * lock is a stack without resources, and its outputs hold the lock. Only its own rollout writes an open lock. Files
+ * that killed runs left behind are removed, as for the stacks of tenants.
  */
 export class PulumiLockStore implements Disposable {
   readonly #directory: ScratchDirectory;
@@ -145,7 +145,7 @@ export class PulumiLockStore implements Disposable {
       directory: this.#directory.path,
       environment: this.#environment,
     };
-    // A lock that is cut off would keep the state from being replaced.
+    // A truncated lock would prevent Pulumi from replacing the state.
     for (const line of await removeTemporaryFiles({ ...this.#projectFiles, stack })) this.#log(`${line}.`);
     this.#replaceTruncated({ ...this.#projectFiles, stack });
     try {
@@ -158,13 +158,13 @@ export class PulumiLockStore implements Disposable {
 
   #buildError(action: string, failure: PulumiRun | string): RolloutError {
     // Pulumi lists no stacks at all if the state of one is truncated.
-    const truncatedState = describeTruncatedState(this.#projectFiles, "the rollout is forgotten beside the stacks");
+    const truncatedState = describeTruncatedState(this.#projectFiles, "the rollout is forgotten next to the stacks");
     const details = typeof failure === "string" ? failure : (truncatedState ?? formatPulumiOutput(failure));
     const cause = findEngineCause(details);
     const advice = cause === undefined ? "" : `\n${cause.advice}.`;
     return new RolloutError(
       "ERR_ROLLOUT_LOCKS",
-      `What rollouts have left to be minded beside the stacks (the project ${LOCKS_PROJECT} in ${quote(this.#backendLabel, 300)}) can't be ${action}:\n${details}${advice}`,
+      `The locks of rollouts next to the stacks (the project ${LOCKS_PROJECT} in ${quote(this.#backendLabel, 300)}) can't be ${action}:\n${details}${advice}`,
     );
   }
 }

@@ -16,7 +16,9 @@ export interface RolloutLock {
   readonly project: string;
   /** `open`: the rollout isn't finished, and no other may overtake it. `closed`: finished or abandoned, but with changes to review. */
   readonly state: "open" | "closed";
-  /** Its state or what it waits for: `waits for a person. The wave canary is through, and its gate waits for a person.` */
+  /**
+   * Its state and what it waits for: `waits for a person. The wave canary is through, and its gate waits for a person.`
+   */
   readonly told: string;
   /** The location and machine of its journal, without a password. */
   readonly journal: string;
@@ -36,7 +38,7 @@ export interface RolloutLock {
   readonly takenBack?: RolledBackChanges;
 }
 
-/** What a rollback undid: the rollout, and the signatures of its changes. */
+/** The changes that a rollback undid: the rollout, and the signatures of its changes. */
 export interface RolledBackChanges {
   readonly rollout: string;
   readonly changes: readonly string[];

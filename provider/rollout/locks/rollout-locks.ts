@@ -54,7 +54,7 @@ export class RolloutLocks implements Disposable {
     this.#commands = commands;
   }
 
-  /** Returns what a project's locks say now to a rollout of the files, or to one in another mode. */
+  /** Summarizes a project's current locks for a rollout of the files, or for one in another mode. */
   async summarize(project: string, task?: RolloutMode): Promise<LockSummary> {
     const marks = (await this.#listReadable()).filter((mark) => mark.project === project);
     const newest = new Map<string, UnreviewedChange>();
@@ -110,7 +110,7 @@ export class RolloutLocks implements Disposable {
     await this.#store.remove(id).catch(() => {});
   }
 
-  /** Writes the rollout's progress. Removes the lock if nothing of it needs attention. */
+  /** Writes the rollout's progress. Removes the lock once nothing needs attention. */
   async update(id: string): Promise<void> {
     await this.#save(await this.#buildLock(id));
     await this.#clearReviewed(id);
@@ -178,7 +178,7 @@ export class RolloutLocks implements Disposable {
     return unknown.length;
   }
 
-  /** The open rollouts that this journal doesn't know, or knows only in part. */
+  /** Lists the open rollouts that this journal doesn't know, or knows only in part. */
   async listForeignLocks(): Promise<readonly (RolloutLock | UnreadableLock)[]> {
     return await this.#selectUnknown(await this.#store.read());
   }
@@ -217,12 +217,12 @@ export class RolloutLocks implements Disposable {
 
   async #assertResumable({ id, state, spec }: RolloutRecord): Promise<void> {
     const mark = await this.#store.get(id);
-    // A finished rollout may retry its failed tenants, whatever remains of its lock.
+    // A finished rollout may retry its failed tenants, whatever its lock contains.
     if (mark?.state === "unreadable" || (state === "done" && mark?.state !== "open")) return;
     if (mark === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_JOURNAL_OLD",
-        `Nothing is left of the rollout ${id} beside the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+        `The rollout ${id} has no lock next to the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (mark.state === "closed") {
@@ -234,7 +234,7 @@ export class RolloutLocks implements Disposable {
     if (await this.#isKnown(mark)) return;
     throw new RolloutError(
       "ERR_ROLLOUT_JOURNAL_OLD",
-      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${trimPeriod(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+      `This journal is an older copy: according to its lock next to the stacks, the rollout ${id} has come further (it ${trimPeriod(mark.told)}), in the journal ${mark.journal}. Restore that one, and continue there. Nothing was changed. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
     );
   }
 
@@ -255,7 +255,7 @@ export class RolloutLocks implements Disposable {
       if (news.length === 0) continue;
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `Since this was planned, the rollout ${rollout} has changed ${formatStacks(news)}, and nobody has looked at that yet. Nothing was changed. Plan anew: \`${this.#commands.plan(spec.source)}\``,
+        `Since this was planned, the rollout ${rollout} has changed ${formatStacks(news)}, and nobody has looked at that yet. Nothing was changed. Plan again: \`${this.#commands.plan(spec.source)}\``,
       );
     }
   }
@@ -365,7 +365,7 @@ function buildUnfinishedError(
     "ERR_ROLLOUT_BUSY",
     [
       `The rollout ${rollout} has not come to these stacks yet (${formatStacks(stacks)}), and ${trimPeriod(told)}. Nothing was changed.`,
-      `So it is told beside the stacks (${at}). Its journal is not this one, but ${journal}.`,
+      `A lock next to the stacks says so (${at}). Its journal isn't this one, but ${journal}.`,
       `Go on with it there, or bring that journal here and name it with --database: \`email-security rollout status ${rollout}\` says what to do.`,
       `If that journal is lost, and no run of it is under way, abandon the rollout: \`${commands.abandon(rollout)}\`. The next rollout then waits again where this one has let nothing through.`,
     ].join("\n"),
@@ -374,11 +374,11 @@ function buildUnfinishedError(
 
 function describeLockLoss(mark: RolloutLock | UnreadableLock | undefined): string {
   return mark === undefined || mark.state === "unreadable"
-    ? "What it left beside the stacks was taken away meanwhile."
+    ? "Its lock next to the stacks was removed meanwhile."
     : describeClosedLock(mark);
 }
 
-/** Says in a sentence why a rollout can't continue. */
+/** Returns a sentence that explains why a rollout can't continue. */
 function describeClosedLock({ told, at }: RolloutLock): string {
   return `It ${trimPeriod(told)} (${at}).`;
 }

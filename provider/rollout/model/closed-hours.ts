@@ -31,7 +31,7 @@ export function parseClosedHours(text: string): readonly ClosedHours[] | string 
   const [from, to] = [parseMinutes(fromHour, fromMinute), parseMinutes(toHour, toMinute)];
   const isParsed = from !== undefined && to !== undefined && (fromDay === undefined) === (toDay === undefined);
   if (!isParsed) return `are no hours; write ${CLOSED_HOURS_FORMAT}`;
-  if (!isTimeZone(timeZone)) return "name a time zone that is none; write one such as Europe/Zurich, or none for UTC";
+  if (!isTimeZone(timeZone)) return "name an unknown time zone; write one such as Europe/Zurich, or none for UTC";
   if (fromDay !== undefined && toDay !== undefined) {
     const [start, end] = [DAYS.indexOf(fromDay) * DAY_MINUTES + from, DAYS.indexOf(toDay) * DAY_MINUTES + to];
     if (start % WEEK_MINUTES === end % WEEK_MINUTES)

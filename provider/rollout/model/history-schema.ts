@@ -16,13 +16,16 @@ import {
 /** The version of the history format. */
 export const HISTORY_FORMAT = 1;
 
-/** The version of the format of a shown rollout. */
+/** The version of the rollout details format. */
 export const DETAILS_FORMAT = 1;
 
 /** The version of the difference format. */
 export const DIFFERENCE_FORMAT = 1;
 
-const isChanged = z.literal(true).exactOptional().describe("That something beside that commit was not committed.");
+const isChanged = z
+  .literal(true)
+  .exactOptional()
+  .describe("Whether there were uncommitted changes on top of that commit.");
 
 const pastRollout = z
   .strictObject({
@@ -31,14 +34,14 @@ const pastRollout = z
     isHeld: z.boolean().describe("Whether somebody is at it now."),
     reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
     source: jsonTextField("The targets file, as it was named."),
-    digest: jsonTextField("What was reviewed: over the plans of all tenants."),
+    digest: jsonTextField("The digest of the plans of all tenants, as reviewed."),
     startedAt: jsonTimeField("When it began"),
     finishedAt: jsonTimeField("When it ended").exactOptional(),
-    by: jsonTextField("Who planned it: dana@build-7.").exactOptional(),
+    by: jsonTextField("The person who planned it: dana@build-7.").exactOptional(),
     revision: jsonTextField("The commit of git that it was planned at.").exactOptional(),
     isChanged,
     rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
-    rollsBackTo: jsonTextField("What it goes back to.").exactOptional(),
+    rollsBackTo: jsonTextField("The target of the rollback.").exactOptional(),
     rolledBackBy: jsonTextField(
       "The newest rollback of it, where all that it changed was rolled back.",
     ).exactOptional(),
@@ -46,7 +49,7 @@ const pastRollout = z
     prunedAt: jsonTimeField("When its files and whole plans were taken out of the journal").exactOptional(),
     counts: countsSchema,
     planned: plannedCountsSchema.describe(
-      "What the plans of the tenants that it began change; or of the one that was asked for.",
+      "The changes in the plans of the tenants that it began; or of the requested tenant.",
     ),
     changes: z
       .array(
@@ -58,7 +61,7 @@ const pastRollout = z
       )
       .readonly()
       .describe("The first of these changes, those of the most tenants first; at most 10."),
-    tenantState: tenantStateSchema.describe("What became of the tenant that was asked for.").exactOptional(),
+    tenantState: tenantStateSchema.describe("The result of the requested tenant.").exactOptional(),
   })
   .readonly();
 
@@ -108,7 +111,7 @@ const origin = z
     isChanged,
   })
   .readonly()
-  .describe("Who planned it, where, and of which commit; absent in what an earlier release planned.");
+  .describe("Who planned it, where, and of which commit; absent if an earlier release planned it.");
 
 export type Origin = z.infer<typeof origin>;
 
@@ -128,8 +131,8 @@ export const detailsSchema = z
             at: jsonTimeField("When"),
             kind: jsonTextField("started, resumed, wave-finished, waiting, …: as --events prints it."),
             wave: z.string().exactOptional(),
-            tenant: jsonTextField("Who was skipped.").exactOptional(),
-            by: jsonTextField("Who began it, went on with it, or said that somebody is to be skipped.").exactOptional(),
+            tenant: jsonTextField("The skipped tenants.").exactOptional(),
+            by: jsonTextField("The person who began it, continued it, or skipped somebody.").exactOptional(),
             told: jsonTextField("Why it waits or stopped, or what the health check found.").exactOptional(),
           })
           .readonly(),
@@ -197,7 +200,7 @@ export const differenceSchema = z
               })
               .readonly()
               .exactOptional()
-              .describe("What became of it where it was not brought to what was declared."),
+              .describe("Its result where it did not reach the declared settings."),
             unreadable: jsonTextField("Why it can't be compared: this release can't read its files.").exactOptional(),
             changes: z
               .array(
@@ -205,7 +208,7 @@ export const differenceSchema = z
                   .strictObject({
                     sign: signSchema,
                     kind: kindSchema,
-                    key: jsonTextField("What tells it from other entries of the tenant."),
+                    key: jsonTextField("The key that identifies it among the tenant's entries."),
                     value: z.string(),
                     before: declaredValue.exactOptional(),
                     after: declaredValue.exactOptional(),
@@ -224,7 +227,8 @@ export const differenceSchema = z
   .readonly()
   .meta({
     title: "Email security difference of two rollouts",
-    description: "What two rollouts declared differently, as `email-security rollout diff` writes it as JSON.",
+    description:
+      "The differences between two rollouts' declarations, as `email-security rollout diff` writes them as JSON.",
   });
 
 export type RolloutDifference = z.infer<typeof differenceSchema>;

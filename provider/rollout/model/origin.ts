@@ -15,7 +15,7 @@ export async function readOrigin(environment: NodeJS.ProcessEnv, paths: readonly
   return { ...readUser(environment), ...(await readCommit(paths)) };
 }
 
-/** The person who runs a rollout from now on: `dana@build-7`. */
+/** Returns the person who runs a rollout from now on: `dana@build-7`. */
 export function getOperatorName(environment: NodeJS.ProcessEnv): string {
   const { user, host } = readUser(environment);
   return user === undefined ? host : `${user}@${host}`;

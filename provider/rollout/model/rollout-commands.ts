@@ -13,7 +13,7 @@ export class RolloutCommands {
 
   /**
    * @param database the journal from `--database`, which the next command must repeat.
-   * @param program how the person calls the CLI.
+   * @param program the command with which the user runs the CLI.
    */
   constructor(database?: string, program = "email-security") {
     this.#program = program;
@@ -71,12 +71,14 @@ export class RolloutCommands {
     return `${this.#program} fleet status${formatTargetsOption(source)}${formatOnlyOption(names)}${this.#database}`;
   }
 
-  /** Gives a tenant that was renamed in the targets file its former stack. @param source the targets file. */
+  /** Assigns the former stack to a tenant that was renamed in the targets file. @param source the targets file. */
   renameTenant(stack: string, name: string, source: string): string {
     return `${this.#program} tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${formatTargetsOption(source)}${this.#database}`;
   }
 
-  /** Adopts a tenant's added entries into its settings file. Undefined if its key is not in a variable. */
+  /**
+   * Adopts the entries that were added at the tenant into its settings file. Undefined if its key is not in a variable.
+   */
   adopt({ baseUrl, key, settings, allowInsecureHttp }: Target): string | undefined {
     if (key.from !== "environment" || !/^[A-Za-z_]\w*$/.test(key.variable) || allowInsecureHttp) return undefined;
     const connection = `EMAIL_SECURITY_BASE_URL=${quoteShellWord(baseUrl)} EMAIL_SECURITY_API_KEY="$${key.variable}"`;

@@ -1,9 +1,9 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { RolloutReport } from "./rollout-report";
 
-/** The code of a rollout error. */
+/** The codes of rollout errors. */
 export type RolloutErrorCode =
-  /** No such rollout exists, or none suits the command. */
+  /** No such rollout exists, or none matches the command. */
   | "ERR_ROLLOUT_NOT_FOUND"
   /** Another run has the rollout, or another rollout has the same tenants. */
   | "ERR_ROLLOUT_BUSY"
@@ -28,7 +28,7 @@ export type RolloutErrorCode =
   /** The run succeeded, but the tenant still doesn't match its declared state. */
   | "ERR_ROLLOUT_NOT_AS_DECLARED"
   /** The directory for temporary files can't be used. */
-  | "ERR_TEMPORARY_FOLDER"
+  | "ERR_TEMPORARY_DIRECTORY"
   /** The change of the tenant was interrupted. The next run completes it. */
   | "ERR_ROLLOUT_STOPPED";
 

@@ -30,7 +30,7 @@ export type RolloutEventData =
       readonly durationMs: number;
       readonly error?: TenantError;
     }
-  /** A note about a tenant, for example that it was taken over from a dead worker or waits for a lock. */
+  /** A note about a tenant, for example that it was reclaimed from a dead worker or waits for a lock. */
   | { readonly kind: "tenant-note"; readonly wave: string; readonly tenant: string; readonly message: string }
   | { readonly kind: "wave-soaking"; readonly wave: string; readonly until: string }
   | {

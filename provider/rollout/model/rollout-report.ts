@@ -40,7 +40,7 @@ export type RolloutState = z.infer<typeof rolloutStateSchema>;
 
 const advice = z
   .strictObject({
-    why: jsonTextField("What it is for, a sentence."),
+    why: jsonTextField("Its purpose, a sentence."),
     command: jsonTextField("A command for the shell.").exactOptional(),
   })
   .readonly();
@@ -62,7 +62,7 @@ const wave = z
         isGated: z.boolean().describe("Whether it waits for a person."),
       })
       .readonly()
-      .describe("What comes once it is through."),
+      .describe("The next step once it is through."),
     closed: z
       .array(z.string())
       .readonly()
@@ -79,7 +79,7 @@ const wave = z
     health: z
       .strictObject({ isWell: z.boolean(), message: z.string() })
       .readonly()
-      .describe("What the health check said.")
+      .describe("The output of the health check.")
       .exactOptional(),
   })
   .readonly()
@@ -97,7 +97,7 @@ export const tenantChangeSchema = z
     alarm: z
       .enum(["danger", "accepted", "warning"])
       .exactOptional()
-      .describe("How bad it looks; absent where nothing speaks against it."),
+      .describe("How bad it looks; absent if no risks were found."),
   })
   .readonly()
   .meta({ id: "TenantChange", description: "A change of a tenant's plan." });
@@ -107,8 +107,8 @@ export type TenantChange = z.infer<typeof tenantChangeSchema>;
 const error = z
   .strictObject({
     code: jsonTextField("A stable name, such as ERR_AUTH; ERR_ROLLOUT_… for what the rollout itself found."),
-    message: jsonTextField("What happened, without any key."),
-    advice: jsonTextField("What to do, a sentence."),
+    message: jsonTextField("The event, without any key."),
+    advice: jsonTextField("The next step, a sentence."),
     phase: z
       .enum(["plan", "apply"])
       .describe("When it was found: while planning, so that nothing was touched; or while changing it."),
@@ -137,7 +137,7 @@ const tenant = z
     address: jsonTextField("The address that its key is sent to."),
     keyFrom: jsonTextField("Where its key comes from, in words and without the key."),
     stack: jsonTextField("The Pulumi stack."),
-    planned: plannedCountsSchema.describe("What the plan changes; all 0 where there is no plan."),
+    planned: plannedCountsSchema.describe("The changes of the plan; all 0 where there is no plan."),
     changes: z
       .array(tenantChangeSchema)
       .readonly()
@@ -154,14 +154,14 @@ const tenant = z
       .readonly()
       .exactOptional()
       .describe(
-        "What it leaves as it is: of a rollback, what somebody changed after the rollout; of a task, with why.",
+        "Entries that it leaves unchanged: of a rollback, those that somebody changed after the rollout; of a task, with why.",
       ),
     drift: z
       .array(z.string())
       .readonly()
       .exactOptional()
       .describe(
-        "What was done in the console and is reverted, with who did it as far as the service tells; the first of it.",
+        "Console changes that are reverted, with who made them as far as the service reports it; the first of them.",
       ),
     unmanagedAllows: z
       .strictObject({
@@ -171,17 +171,15 @@ const tenant = z
       })
       .readonly()
       .exactOptional()
-      .describe("What the tenant allows and nobody declares, as the plan saw it; the rollout leaves it."),
+      .describe("The tenant's unmanaged allows, as the plan saw them; the rollout leaves them."),
     loosened: z
       .array(z.string())
       .readonly()
       .exactOptional()
-      .describe(
-        "What its settings files loosen of what those that they include ask for, with file and line; the first few.",
-      ),
+      .describe("The rules of included files that its settings files override, with file and line; the first few."),
     error: error.exactOptional(),
     attempts: jsonCountField("How often it was begun: more than once after a crash, or when it was retried."),
-    worker: jsonTextField("Who was at it last: host:pid.").exactOptional(),
+    worker: jsonTextField("The process that worked on it last: host:pid.").exactOptional(),
     startedAt: jsonTimeField("When it was begun").exactOptional(),
     finishedAt: jsonTimeField("When it was through").exactOptional(),
     durationMs: z.number().min(0).describe("How long it took, in milliseconds.").exactOptional(),
@@ -196,7 +194,7 @@ const skipped = z
   .strictObject({
     name: z.string(),
     since: jsonTimeField("Since when"),
-    by: jsonTextField("Who said so: dana@build-7.").exactOptional(),
+    by: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
     reason: jsonTextField("Why."),
   })
   .readonly()
@@ -210,7 +208,7 @@ export const modeSchema = z
   .enum(ROLLOUT_MODES)
   .exactOptional()
   .describe(
-    "What it is for, where it does not bring what the files say: to take away what has ended, or what the console changed.",
+    "Its purpose, where it does not bring all that the files declare: to remove expired entries, or to revert console changes.",
   );
 
 /** The report of a rollout, by tenant. Texts from outside are not sanitized: sanitize them before display. */
@@ -223,14 +221,14 @@ export const reportSchema = z
     isHeld: z.boolean().describe("Whether somebody is at it now."),
     reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
     waitingSince: jsonTimeField("Since when it waits for a person; absent where it does not").exactOptional(),
-    advice: z.array(advice).readonly().describe("What to do next; empty when all is done."),
-    digest: jsonTextField("What was reviewed: over the plans of all tenants."),
+    advice: z.array(advice).readonly().describe("The next step; empty when all is done."),
+    digest: jsonTextField("The digest of the plans of all tenants, as reviewed."),
     createdAt: jsonTimeField("When it was planned"),
     startedAt: jsonTimeField("When it began").exactOptional(),
     finishedAt: jsonTimeField("When it ended").exactOptional(),
     rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
     rollsBackTo: jsonTextField(
-      "What it goes back to: what each tenant held, or the files of a revision of git.",
+      "The target of the rollback: what each tenant held, or the files of a revision of git.",
     ).exactOptional(),
     rolledBackBy: jsonTextField(
       "The newest rollback of it, where all that it changed was rolled back.",
@@ -250,7 +248,7 @@ export const reportSchema = z
   .readonly()
   .meta({
     title: "Email security rollout",
-    description: "What a rollout did, tenant by tenant, as `email-security rollout status` writes it as JSON.",
+    description: "The results of a rollout, tenant by tenant, as `email-security rollout status` writes them as JSON.",
   });
 
 export type RolloutReport = z.infer<typeof reportSchema>;

@@ -14,13 +14,16 @@ export interface StackMarker {
   readonly seq: number;
   /** When it changed the stack: ISO 8601, UTC. */
   readonly at: string;
-  /** What identified the tenant then, so that a run without the journal knows it by its key. Absent in what an earlier release left. */
+  /**
+   * The tenant's identity at that time, by which a run without the journal recognizes the tenant of a key. Absent in
+   * markers of an earlier release.
+   */
   readonly identity?: TenantIdentity;
   /** The rollout that read the identity. Default: the one that the marker names. */
   readonly identitySource?: Pick<StackMarker, "rollout" | "seq">;
   /** The last rollout for which a person said that what was remembered of the tenant is wrong, as a sequence number. Default: none. */
   readonly acceptedSeq?: number;
-  /** Whether the rollout took over the stack without a change of the tenant. Default: false. */
+  /** Whether the rollout adopted the stack without a change of the tenant. Default: false. */
   readonly isUnchanged?: boolean;
 }
 

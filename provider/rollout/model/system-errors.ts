@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-const NO_ACCESS = "this user may not write there. Give another place, or the rights to that one and to its folder.";
+const NO_ACCESS = "this user may not write there. Give another place, or the rights to that one and to its directory.";
 const READ_ONLY = "the file system is read-only. Mount it for writing, or give a place on another.";
 const DISK_FULL = "the disk is full. Make room there, then go on; what was committed is kept.";
-const NOT_A_DIRECTORY = "a part of its path is no folder. Give another place.";
+const NOT_A_DIRECTORY = "a part of its path isn't a directory. Give another place.";
 const TOO_MANY_FILES =
   "too many files are open. Raise the limit (`ulimit -n`), or change fewer tenants at once (`--max-concurrent`).";
 const DISK_FAILED =
@@ -19,7 +19,7 @@ const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
   ["EDQUOT", DISK_FULL],
   ["ENOTDIR", NOT_A_DIRECTORY],
   ["EEXIST", NOT_A_DIRECTORY],
-  ["ENOENT", "it, or its folder, is not there. Give another place, or bring it back."],
+  ["ENOENT", "it, or its directory, is missing. Give another place, or restore it."],
   ["EMFILE", TOO_MANY_FILES],
   ["ENFILE", TOO_MANY_FILES],
   ["EIO", DISK_FAILED],

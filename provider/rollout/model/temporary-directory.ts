@@ -4,7 +4,7 @@ import { RolloutError } from "./rollout-error";
 import { explainSystemError } from "./system-errors";
 
 /**
- * Runs work in the directory for temporary files. @throws {RolloutError} (`ERR_TEMPORARY_FOLDER`) if the directory can't be used, with the
+ * Runs work in the directory for temporary files. @throws {RolloutError} (`ERR_TEMPORARY_DIRECTORY`) if the directory can't be used, with the
  * reason.
  */
 export function useTemporaryDirectory<T>(work: () => T): T {
@@ -20,8 +20,8 @@ export function toTemporaryDirectoryError(error: unknown): unknown {
   const reason = explainSystemError(error);
   if (reason === undefined) return error;
   return new RolloutError(
-    "ERR_TEMPORARY_FOLDER",
-    `The folder for temporary files, ${quote(tmpdir(), 500)}, can't be used: ${reason} TMPDIR names another. (${(error as Error).message})`,
+    "ERR_TEMPORARY_DIRECTORY",
+    `The directory for temporary files, ${quote(tmpdir(), 500)}, can't be used: ${reason} TMPDIR names another. (${(error as Error).message})`,
     { cause: error },
   );
 }

@@ -13,7 +13,7 @@ const BODY_BUILDERS: Readonly<Record<ReceiverName, (notice: Notice) => unknown>>
       `*${escapeSlack(formatNoticeTitle(notice))}*`,
       ...buildNoticeLines(notice).map(({ text, command }) => escapeSlack(text) + formatSlackCode(command)),
     ].join("\n"),
-    // Slack expands no links, and notifies no one by name.
+    // Prevents Slack from expanding links and from notifying people by name.
     unfurl_links: false,
     unfurl_media: false,
     link_names: false,

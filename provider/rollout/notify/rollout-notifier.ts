@@ -77,7 +77,7 @@ function getNoticeTrigger(event: RolloutEvent, unhealthyWave: string | undefined
       return { kind: event.until === undefined ? "stopped" : "waiting", reason: event.reason };
     case "finished": {
       const { done, unchanged, failed, skipped = 0 } = event;
-      // A nightly run that finds everything in order notifies no one.
+      // A nightly run without changes or failures notifies no one.
       if (done + failed === 0) return undefined;
       const reason = `${formatCount(done, "tenant")} changed, ${unchanged} needed no change, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}.`;
       return { kind: "done", reason };

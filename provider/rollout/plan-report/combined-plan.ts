@@ -15,7 +15,7 @@ export interface CombinedPlan extends Record<"dangers" | "accepted" | "warnings"
    * changes are in no set.
    */
   readonly tenantSets: readonly TenantSet[];
-  /** All groups of tenants that the cards refer to. */
+  /** The groups of tenants that the views refer to. */
   readonly groups: TenantGroups;
   /** The number of changes that didn't fit into memory. A change counts once for each of its tenants. */
   readonly omittedCount: number;
@@ -85,7 +85,7 @@ export class CombinedPlanBuilder {
   }
 
   #addChange(key: string, firstView: ChangeView): CombinedChange | undefined {
-    // Dangerous changes have room of their own, so that a large number of harmless ones can't displace them.
+    // Dangerous changes have their own budget, so that a large number of harmless ones can't displace them.
     const isDangerousChange = firstView.change.alarm === "danger" || isDangerous(getChangeTransition(firstView.change));
     if (this.#changes.size >= (isDangerousChange ? 2 * MAX_CHANGES : MAX_CHANGES)) return undefined;
     const alarms = { danger: 0, accepted: 0, warning: 0, none: 0 };
@@ -139,7 +139,7 @@ export class CombinedPlanBuilder {
 interface CombinedChange {
   /** The position among all changes, in the order of arrival. */
   readonly position: number;
-  /** The card of the first tenant. */
+  /** The view of the change in the first tenant. */
   readonly firstView: ChangeView;
   readonly tenants: string[];
   readonly alarms: Record<Alarm, number>;

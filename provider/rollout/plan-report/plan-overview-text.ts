@@ -25,8 +25,9 @@ import { findStackOnlyTenants, interleaveLines } from "../report/rollout-report-
 import { formatOverride, groupOverrides } from "../report/shared-overrides";
 
 /**
- * Renders the plan of a rollout for a terminal, before anything is written: the guards that block it, the changes and their number of
- * tenants, the risks, the waves and the digest. A plan with a single tenant shows every change. Values from outside are sanitized.
+ * Renders the plan of a rollout for a terminal, before anything is written: the blockers, the changes and their number
+ * of tenants, the risks, the waves and the digest. A plan with a single tenant shows every change. Values from outside
+ * are sanitized.
  */
 export function renderPlanOverviewText(
   report: RolloutReport,
@@ -210,7 +211,7 @@ function countChanges({ planned: { added, changed, removed } }: TenantReport): n
   return added + changed + removed;
 }
 
-/** The changes that a rollback leaves alone, because somebody has changed them since the rollout. */
+/** Shows the changes that a rollback leaves unchanged, because somebody has changed them since the rollout. */
 function writeUntouched(page: TextPage, tenants: readonly TenantReport[], limit: number): void {
   const items = interleaveLines(tenants.map(({ name, left = [] }) => left.map((what) => ({ name, what }))));
   if (items.length === 0) return;
@@ -281,7 +282,7 @@ function writePlanWaves(page: TextPage, { waves }: RolloutReport): void {
       );
       const suffix = unseen.length > 5 ? `, … and ${formatNumber(unseen.length - 5)} more` : "";
       page.addText(
-        safeText`What an earlier rollout changed in ${names}${suffix} was never let through: it is looked at as if it were of this one.`,
+        safeText`An earlier rollout's changes in ${names}${suffix} were never let through: this rollout checks them as if they were its own.`,
         {
           indent: INDENT * 2,
         },

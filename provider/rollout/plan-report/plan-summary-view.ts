@@ -45,16 +45,16 @@ export interface PlanSummaryView {
   /** Describes whose mail was searched. */
   readonly mailCoverage: SafeText;
   readonly missingEvidence: readonly SafeText[];
-  /** The guards, grouped by code and message, with the names of their tenants. */
+  /** The blockers, grouped by code and message, with the names of their tenants. */
   readonly blockers: readonly { readonly code: string; readonly message: string }[];
   readonly reappliedChanges: readonly SafeText[];
   /** Tenants that can't be planned, grouped by reason. */
   readonly failures: readonly { readonly title: SafeText; readonly facts: readonly SafeText[] }[];
   /** The tenants that a person chose to skip. */
   readonly skipped: readonly SafeText[];
-  /** The drift that the rollout reverts, with its tenants. Empty unless that is the purpose of the rollout. */
+  /** The drift that the rollout reverts, with its tenants. Empty in other modes. */
   readonly drift: readonly SafeText[];
-  /** The changes that the rollout leaves alone, and the title above them. */
+  /** The changes that the rollout leaves unchanged, and the title above them. */
   readonly untouchedChanges: readonly SafeText[];
   readonly untouchedTitle: string;
   /** The changes of each tenant. Tenants with the same changes share a line. */
@@ -76,7 +76,7 @@ export function addMailAlarms(report: RolloutReport, mail: MailSearchResult | un
   return { ...report, tenants };
 }
 
-/** The word for a tenant without anything to do. */
+/** Returns the label of a tenant with nothing to do. */
 function getSettledLabel({ task, rollsBack }: RolloutReport): string {
   return task === undefined && rollsBack === undefined ? "as declared" : "left as it is";
 }
@@ -206,7 +206,7 @@ function listMissingMail(mail: MailSearchResult | undefined): readonly SafeText[
   ];
 }
 
-/** Groups guards that differ only in the name of the tenant. */
+/** Groups blockers that differ only in the name of the tenant. */
 function groupBlockers(guards: PlanSummaryInput["plannedRollout"]["blockers"]): PlanSummaryView["blockers"] {
   const byMessage = Map.groupBy(guards, ({ tenant, guard }) =>
     JSON.stringify([guard.code, guard.message.replaceAll(tenant, "…")]),

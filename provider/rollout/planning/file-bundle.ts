@@ -16,7 +16,8 @@ import { NotAllowedError } from "../targets/assert-allowed";
 /**
  * Reads files into a bundle that keeps their relative paths, so that they can be laid out elsewhere.
  *
- * @param files relative to the working directory. Unreadable files are left out, because they have already been reported.
+ * @param files relative to the working directory. Unreadable files are omitted, because they have already been
+ * reported.
  * @param extraFiles additional files, by their name in the working directory of the bundle.
  * @param workDirectory the working directory. Default: the one of the process.
  */
@@ -113,7 +114,7 @@ function assertBundlePath(path: string): void {
     parts.some((part) => /^(\.\.|\.git|node_modules)$/i.test(part));
   if (!isStray) return;
   throw new NotAllowedError(
-    `The journal holds a file of a rollout with the path ${quote(path, 300)}, which leads out of its folder or among programs: no rollout writes such. Nothing was run or written. Find out who can write to the journal, and plan the rollout anew with another one.`,
+    `The journal holds a file of a rollout with the path ${quote(path, 300)}, which leads out of its directory or among programs: no rollout writes such. Nothing was run or written. Find out who can write to the journal, and plan the rollout again with another one.`,
   );
 }
 
@@ -124,7 +125,7 @@ function linkPackages(directory: string): void {
   if (process.versions["pnp"] !== undefined) {
     // Plug'n'Play keeps packages in archives, and links can't point into them.
     throw new ConfigurationError(
-      "A rollout needs its packages in a folder node_modules, and Yarn's Plug'n'Play has none: set `nodeLinker: node-modules` in .yarnrc.yml, and run `yarn install`. Nothing was changed.",
+      "A rollout needs its packages in a directory node_modules, and Yarn's Plug'n'Play has none: set `nodeLinker: node-modules` in .yarnrc.yml, and run `yarn install`. Nothing was changed.",
     );
   }
   const packageRoot = join(__dirname, "..", "..", "..");

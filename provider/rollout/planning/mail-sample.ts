@@ -45,7 +45,7 @@ export function chooseMailSample(candidates: readonly MailCandidate[], maxTenant
   return candidates.filter(({ name }) => chosen.has(name)).map(({ name }) => name);
 }
 
-/** The weight of mail evidence for a change; 0 if mail can't provide any. */
+/** Returns the weight of mail evidence for a change. 0 if mail can't provide any. */
 export function getMailWeight({
   entryType,
   before,

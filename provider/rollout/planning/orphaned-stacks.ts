@@ -21,9 +21,10 @@ export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" |
 const EXPORT_CONCURRENCY = 4;
 
 /**
- * Reads the stacks that may belong to tenants under former names: stacks of the project that belong to no tenant of the targets file, and
- * stacks of other projects with the name of a tenant's stack. Runs the CLI once, and once more for each such stack whose state isn't in a
- * plain file. Leaves out stacks whose state doesn't come from settings files. Leaves out other projects if not all stacks can be listed.
+ * Reads the stacks that may belong to tenants under former names: stacks of the project that belong to no tenant of the
+ * targets file, and stacks of other projects with the name of a tenant's stack. Runs the CLI once, and once more for
+ * each such stack whose state isn't in a plain file. Omits stacks whose state doesn't come from settings files. Omits
+ * other projects if not all stacks can be listed.
  *
  * @throws {PulumiError} if the stacks can't be listed.
  */

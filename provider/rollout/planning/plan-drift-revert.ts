@@ -49,7 +49,10 @@ export const planDriftRevert: TenantPlanner = async (target, key, context, reque
   });
 };
 
-/** Removes the changes from a plan. The guards against another tenant's key stay, because they still have to end the rollout. */
+/**
+ * Removes the changes from a plan. The blockers for a key of another tenant stay, because they must still stop the
+ * rollout.
+ */
 function buildEmptyPlan(plan: Plan): Plan {
   return {
     ...plan,

@@ -86,7 +86,7 @@ export interface PlannedRollout {
   readonly tolerated?: number;
   /** The location of the state of all stacks, without credentials. */
   readonly backend: string;
-  /** The guards that block the rollout, by tenant. */
+  /** The blockers of the rollout, by tenant. */
   readonly blockers: readonly { readonly tenant: string; readonly guard: PlanBlocker }[];
   /** Changes that this plan repeats although a rollback has undone them. Absent: none. */
   readonly reappliedChanges?: readonly ReappliedChanges[];
@@ -196,7 +196,7 @@ export async function planRollout(
     };
     const context: PlanningContext = {
       readIdentityRecords,
-      // Whose tenant it is may be known all the same, which the plan doesn't say.
+      // The tenant's identity may be known even though the plan doesn't contain it.
       onReplacedTenant: (target, { identity }) => void identities.set(target, identity),
       onStack: (target, matchCount) => {
         if (matchCount === "new") newTargets.push(target);
@@ -345,8 +345,9 @@ async function collectChanges(
 }
 
 /**
- * The digest of everything that a review covers: the outcome of each tenant; the waves with all their conditions; the limits; and the
- * locations of each tenant, its stack and its key. Digests with the prefix `r1` covered less of the plans than these show.
+ * Computes the digest of everything that a review covers: the outcome of each tenant; the waves with all their
+ * conditions; the limits; and the locations of each tenant, its stack and its key. Digests with the prefix `r1` covered
+ * fewer parts of the plans.
  */
 function computeRolloutDigest(
   spec: RolloutSpec,
@@ -368,7 +369,7 @@ function computeRolloutDigest(
   return `r2-${hashJson([project, waves, tolerated, services, backend, rollsBack, tenants, ...taskParts])}`;
 }
 
-/** The configuration files of the stacks in the user's project, by their name beside the project file. */
+/** Returns the configuration files of the stacks in the user's project, by their names next to the project file. */
 export function getStackConfigFiles(
   { source }: Pick<RolloutSpec, "source">,
   targets: readonly Target[],
@@ -382,7 +383,7 @@ export function getStackConfigFiles(
   );
 }
 
-/** The environment of the CLI, with the state backend and without any tenant's key. */
+/** Builds the environment of the CLI, with the state backend and without any tenant's key. */
 export function buildEngineEnvironment(
   environment: NodeJS.ProcessEnv,
   keyVariables: readonly string[] | undefined,

@@ -68,13 +68,13 @@ export interface PlanningContext {
   readonly requestContext: RequestContext;
   /** Whether the engine runs even if there is nothing to do. */
   readonly alwaysRunEngine: boolean;
-  /** The environment that says which tenants of this run may be empty, or may have people with other domains. */
+  /** The environment that says which tenants of this run may be empty, or may have users with other domains. */
   readonly acceptanceEnvironment: NodeJS.ProcessEnv;
   /** Reads the stacks that may belong to renamed tenants, once, when a tenant has a new stack. Default: there are none. */
   readonly readOrphanedStacks?: () => Promise<readonly OrphanedStack[]>;
-  /** What rollouts read of tenants. Default: nothing. */
+  /** Reads the identities that rollouts recorded. Default: none. */
   readonly readIdentityRecords?: () => Promise<IdentityRecords>;
-  /** Told of each tenant whose stack was another one's before, as it seems. */
+  /** Called for each tenant whose stack seems to have belonged to another tenant. */
   readonly onReplacedTenant?: (target: Target, replaced: ReplacedTenant) => void;
   /**
    * Receives each tenant's stack: `"new"`, or how many of the stack's declared entries and VIPs the tenant holds. Undefined if the tenant
@@ -85,7 +85,7 @@ export interface PlanningContext {
   readonly files: Set<string>;
 }
 
-/** The result of planning one tenant, and the guards that block the rollout. */
+/** The result of planning one tenant, and its blockers. */
 export interface TargetPlan {
   readonly plannedTenant: PlannedTenant;
   readonly blockers: readonly PlanBlocker[];
@@ -99,10 +99,10 @@ export interface TargetPlan {
 export type TenantPlanner = typeof planTarget;
 
 /**
- * Plans one tenant: reads its settings, the state of its stack, and its lists. Writes nothing, but removes the remains of a killed process
- * that prevent reading the state.
+ * Plans one tenant: reads its settings, the state of its stack, and its lists. Writes nothing, but removes files of a
+ * killed process that prevent reading the state.
  *
- * @param runInSlot runs the Pulumi CLI when a place is free.
+ * @param runInSlot runs the Pulumi CLI when a slot is free.
  * @throws any error that prevents the plan, caused by this tenant or its address.
  */
 export async function planTarget(
@@ -130,7 +130,7 @@ export async function planTarget(
   return buildTargetPlan(target, plan, stack, isUpToDate, context, identification);
 }
 
-/** Whether a person says that what the stack's state remembers of the tenant is wrong: then it is to be replaced. */
+/** Whether the user accepts that the stack's marker identifies another tenant. The run then replaces the marker. */
 function isMarkerWrong(
   { name }: Target,
   marker: StackMarker | undefined,
@@ -141,7 +141,7 @@ function isMarkerWrong(
   return !isStillTenant(identity, marker.identity);
 }
 
-/** The stack that the tenant had under another name; undefined where none is found. */
+/** Finds the stack that the tenant had under another name. Undefined if there is none. */
 async function formerStack(
   tenant: NewTenant,
   { readOrphanedStacks }: PlanningContext,
@@ -299,7 +299,7 @@ export async function readTargetStack(
   };
 }
 
-/** One check for each environment, because all tenants of a planning share it. */
+/** One check per environment, because all tenants of a planning share it. */
 const READY_CHECKS = new WeakMap<NodeJS.ProcessEnv, Promise<unknown>>();
 
 /** Fails before any change if the CLI can't run, even if reading the states doesn't need it. */

@@ -34,11 +34,11 @@ export async function buildPlanningEndedError(
   await journal.stop(id, reason);
   const report = await buildRolloutReport(journal, id, false, commands);
   const planCommand = getPlanCommand(report, commands);
-  const advice: Advice = { why: "Once the causes are mended, plan it anew:", command: planCommand };
+  const advice: Advice = { why: "Once the causes are fixed, plan it again:", command: planCommand };
   const message = [
     ...formatCauses(failures),
     `That is more than the tolerance of ${exceededTolerances.join(", ")} allows, so the planning ended there: ${unplannedTargets.length} of ${report.tenants.length} tenants were not planned. Nothing was changed.`,
-    `Mend the cause, or leave these tenants out with --except; then plan anew: \`${planCommand}\``,
+    `Fix the cause, or leave these tenants out with --except; then plan again: \`${planCommand}\``,
   ];
   return new PlanningFailedError(message.join("\n"), { ...report, advice: [advice] });
 }
@@ -51,7 +51,7 @@ function buildNotPlanned({ name }: Target): PlannedTenant {
     error: {
       code: "ERR_ROLLOUT_PLAN",
       message: "It was not planned: before its turn, more tenants had failed than is tolerated.",
-      advice: "See why the others failed; once that is mended, plan a rollout anew.",
+      advice: "See why the others failed; once that is fixed, plan a rollout again.",
       phase: "plan",
     },
   };

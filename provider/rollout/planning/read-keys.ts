@@ -3,7 +3,7 @@ import type { Target } from "../model/target";
 import { readKey } from "../targets/read-key";
 import type { FailureTally } from "../targets/tolerance";
 
-/** Reads the key of each tenant; those without one are returned with the error. */
+/** Reads the key of each tenant. Returns tenants without a usable key with the error. */
 export async function readKeys(
   targets: readonly Target[],
   {
@@ -15,7 +15,7 @@ export async function readKeys(
     readonly environment: NodeJS.ProcessEnv;
     readonly concurrency: number;
     readonly tally: FailureTally;
-    /** Throws when the planning is to end. */
+    /** Throws if the planning must end. */
     readonly goOn: () => void;
   },
 ): Promise<{
@@ -26,7 +26,7 @@ export async function readKeys(
   const keyless: { readonly target: Target; readonly error: unknown }[] = [];
   await forEachConcurrently(targets, concurrency, async (target) => {
     goOn();
-    // A command that a key comes from may take long to fail.
+    // A command that prints a key may take long to fail.
     if (tally.exceededTolerances.length > 0) return;
     try {
       keys.set(target, await readKey(target, { environment }));

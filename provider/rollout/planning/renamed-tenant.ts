@@ -25,7 +25,7 @@ export interface OrphanedStack {
   readonly last?: Pick<AppliedRollout, "rollout" | "settings" | "identity" | "fingerprint">;
 }
 
-/** What is known about a tenant whose stack doesn't exist yet. */
+/** The data of a tenant whose stack doesn't exist yet. */
 export interface NewTenant {
   readonly target: Target;
   readonly desired: DesiredState;
@@ -68,7 +68,7 @@ export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists):
   return heldCount < declaredCount ? heldCount : undefined;
 }
 
-/** Builds the guard that blocks a rollout to a renamed tenant. Undefined if nothing from the former stack would stay. */
+/** Builds the blocker for a rollout to a renamed tenant. Undefined if nothing from the former stack would stay. */
 export function buildRenamedTenantBlocker(
   { name, place, stack: newStack }: Target,
   { stack, project, takenBy, evidence, orphanedElements }: FormerStack,

@@ -10,19 +10,20 @@ import type { Target } from "../model/target";
 import type { IdentityRecord } from "../targets/tenant-conflicts";
 import { compareWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
 
-/** A tenant whose name and stack another tenant of the service had before. */
+/** A tenant whose stack belonged to another tenant of the service before. */
 export interface ReplacedTenant {
   /** A sentence without a full stop. */
   readonly reason: string;
-  /** What was read of it. */
+  /** The identity that was read from it. */
   readonly identity: TenantIdentity;
 }
 
 /**
- * Why a rollout is refused to a tenant that has the stack of another one, as where a name is used again, or its key was replaced by that of
- * another company; undefined where nothing says so. It holds none of the entries and VIPs that the last rollout read there.
+ * Returns the blocker for a tenant whose stack belongs to another tenant, for example because a name was reused or its
+ * key was replaced by another company's. Undefined if nothing indicates that. The tenant then holds none of the entries
+ * and VIPs that the last rollout read there.
  *
- * @param before what the last rollout read of the stack's tenant.
+ * @param before the last rollout's record of the stack's tenant.
  */
 export async function findReplacedTenantBlocker(
   { name, stack, baseUrl, place }: Target,

@@ -16,7 +16,7 @@ export interface MailSearchResult {
   readonly evidenceByTenant: ReadonlyMap<string, TenantMailEvidence>;
   /** The tenants whose mail was selected but yielded no evidence, and why. */
   readonly unavailable: readonly { readonly tenant: string; readonly why: string }[];
-  /** The guards that only the mail reveals, and that block the rollout. */
+  /** The blockers that only the mail reveals. */
   readonly blockers: readonly { readonly tenant: string; readonly guard: PlanBlocker }[];
 }
 

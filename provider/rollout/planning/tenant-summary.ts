@@ -73,7 +73,7 @@ function isRiskyAllow({ key }: UnmanagedItem): boolean {
 /** The maximum number of overrides of a tenant that the summary keeps for reports. */
 const MAX_SUMMARY_OVERRIDES = 10;
 
-/** The overrides with their lines. Undefined if there are none. */
+/** Lists the overrides with their lines. Undefined if there are none. */
 function listOverrides({ findings }: Plan, root: string | undefined): readonly string[] | undefined {
   const overrideTexts = sortBySeverity(findings.filter(isOverrideFinding)).map(({ place, message }) => {
     if (place === undefined) return excerpt(message, 500);

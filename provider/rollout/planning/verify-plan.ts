@@ -9,9 +9,10 @@ import type { Target } from "../model/target";
 import type { RequestContext } from "../probing/target-client";
 import { readTenantLists } from "./plan-target";
 /**
- * Reads a tenant again after its run, and lists the changes of its plan that did not take effect. Empty if all of them did.
+ * Reads a tenant again after its run, and lists the changes of its plan that did not take effect. Empty if all of them
+ * did.
  *
- * @param reviewed the plan that the run enforced.
+ * @param plan the plan that the run enforced.
  */
 export async function verifyPlan(
   target: Target,

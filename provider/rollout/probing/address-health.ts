@@ -21,14 +21,14 @@ export interface RequestPolicy {
 /**
  * Sends one small request to a tenant, without retries.
  *
- * @param about the failure of another tenant, which selects a comparable request.
+ * @param failureText the failure of another tenant, which selects a comparable request.
  * @throws the error of the request.
  */
 export type Probe = (target: Target, failureText: string, signal: AbortSignal) => Promise<void>;
 
 export interface AddressHealthOptions {
   readonly probe: Probe;
-  /** The tenants that may be used to probe an address. Default: those asked before. */
+  /** The tenants that may be used to probe an address. Default: those contacted before. */
   readonly targets?: readonly Target[];
   /** The clock in milliseconds. Default: the machine's. */
   readonly now?: () => number;
@@ -38,13 +38,13 @@ export interface AddressHealthOptions {
 const PROBE_COUNT = 3;
 
 /**
- * Tracks the health of service addresses, which many tenants share. One tenant's timeout is a result for all tenants of the address: if the
- * address is silent, they cost two timeouts together.
+ * Tracks the health of service addresses, which many tenants share. One tenant's timeout is a result for all tenants of
+ * the address: if the address doesn't respond, they cost two timeouts together.
  *
- * While the health of an address is unknown, one tenant probes it for all. If a tenant fails for reasons that may affect the whole address,
- * a few others are probed, including the one that last got a response. If any of them gets a response, the address is healthy, and the
- * tenant gets all the attempts of the retry policy. Otherwise the address is down, and its other tenants fail at once, without a request.
- * After a while, it is probed again.
+ * While the health of an address is unknown, one tenant probes it for all. If a tenant fails for reasons that may
+ * affect the whole address, a few others are probed, including the one that last got a response. If any of them gets a
+ * response, the address is healthy, and the tenant gets all the attempts of the retry policy. Otherwise the address is
+ * down, and its other tenants fail at once, without a request. After a while, it is probed again.
  */
 export class AddressHealth {
   readonly #options: Required<AddressHealthOptions>;
@@ -56,7 +56,7 @@ export class AddressHealth {
   }
 
   /**
-   * Sends requests to a tenant, and retries with the whole policy if only this tenant is in trouble.
+   * Sends requests to a tenant, and retries with the whole policy if only this tenant has a problem.
    *
    * @throws {EmailSecurityError} if the address is down, with the code of the failure that showed it.
    * @throws the error of the attempt.
@@ -81,7 +81,7 @@ export class AddressHealth {
   }
 
   /**
-   * Probes a tenant's address if the last {@link recordOutcome} outcome suggests that it is down.
+   * Probes a tenant's address if the last outcome from {@link recordOutcome} suggests that it is down.
    *
    * @throws {EmailSecurityError} if it is down, as {@link run} does.
    */
@@ -192,7 +192,7 @@ export class AddressHealth {
   }
 }
 
-/** A tenant was not asked because its address is down. The code is that of the failure that showed it. */
+/** A tenant got no request because its address is down. The code is that of the failure that showed it. */
 export class AddressDownError extends EmailSecurityError {
   constructor({ target, error }: AddressFailure) {
     const code = error instanceof EmailSecurityError ? error.code : "ERR_NETWORK";
@@ -212,9 +212,9 @@ interface AddressFailure {
 }
 
 interface AddressState {
-  /** The tenants that can be asked, by name. */
+  /** The tenants available for probes, by name. */
   readonly tenants: Map<string, Target>;
-  /** Resolves when the health of the address is known. Undefined while no tenant probes for all. */
+  /** Resolves when the health of the address is known. Undefined while no tenant probes it. */
   leadRequest: Promise<void> | undefined;
   endLeadRequest: () => void;
   runningProbes: Promise<void> | undefined;

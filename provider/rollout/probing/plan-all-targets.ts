@@ -22,7 +22,10 @@ export interface PlanAllTargetsOptions<Plan> {
   readonly signal: AbortSignal;
   /** Called when more tenants failed than is tolerated. It ends the planning through the signal. */
   readonly onToleranceExceeded: () => void;
-  /** @param withSlot runs work that needs a process of its own. @throws the signal's reason, or why the tenant can't be planned. */
+  /**
+   * @param withSlot runs work that needs its own process. @throws the signal's reason, or why the tenant can't be
+   * planned.
+   */
   readonly planTarget: (target: Target, requestPolicy: RequestPolicy, withSlot: RunInSlot) => Promise<Plan>;
   /** Called once per tenant, except for those that the end of the planning interrupted. */
   readonly onSettled: (target: Target, outcome: PlanningOutcome<Plan>) => Promise<void>;
@@ -32,10 +35,12 @@ export interface PlanAllTargetsOptions<Plan> {
 const MAX_CONCURRENT_ADDRESSES = 32;
 
 /**
- * Plans tenants, separately for each address. The concurrency limit covers all addresses that are known to respond. A tenant of an unknown
- * address takes a slot only for the processes that it needs, because it may wait long and would block others.
+ * Plans tenants, separately for each address. The concurrency limit covers all addresses that are known to respond. A
+ * tenant of an unknown address takes a slot only for the processes that it needs, because it may wait long and would
+ * block others.
  *
- * Ends early when more tenants failed than is tolerated. Tenants of an address that is down are still reported, since they cost nothing.
+ * Ends early when more tenants failed than is tolerated. Tenants of an address that is down are still reported, because
+ * they need no requests.
  */
 export async function planAllTargets<Plan>(
   targets: readonly Target[],

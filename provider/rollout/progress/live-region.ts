@@ -3,8 +3,8 @@ interface TerminalOutput {
 }
 
 /**
- * Draws lines at the end of a terminal, each time over the previous ones. The lines must fit, because lines that wrap or scroll away can't
- * be overwritten. The cursor stays below them, and is hidden until the end of the picture or of the process.
+ * Draws lines at the end of a terminal, each time over the previous ones. The lines must fit, because lines that wrap
+ * or scroll away can't be overwritten. The cursor stays below them, and is hidden until the region or the process ends.
  */
 export class LiveRegion {
   readonly #terminal: TerminalOutput;
@@ -24,19 +24,19 @@ export class LiveRegion {
     this.#isDrawn = true;
   }
 
-  /** Writes permanent lines above the picture. */
+  /** Writes permanent lines above the region. */
   log(text: string): void {
     this.#write(`${this.#moveToTop()}${ERASE_BELOW}${text}\n${formatLines(this.#lines)}`);
   }
 
-  /** Clears the whole screen. After a resize, wrapped lines have moved the picture to an unknown position. */
+  /** Clears the whole screen. After a resize, wrapped lines have moved the region to an unknown position. */
   clear(): void {
     this.#lines = [];
     this.#isDrawn = false;
     this.#write(ERASE_SCREEN);
   }
 
-  /** Removes the picture, and shows the cursor again. */
+  /** Removes the region, and shows the cursor again. */
   end(): void {
     process.off("exit", this.#showCursor);
     this.#write(`${this.#moveToTop()}${ERASE_BELOW}${SHOW_CURSOR}`);
@@ -47,7 +47,7 @@ export class LiveRegion {
     this.#terminal.write(SHOW_CURSOR);
   };
 
-  /** Moves the cursor from below the picture to its first line. */
+  /** Moves the cursor from below the region to its first line. */
   #moveToTop(): string {
     return this.#lines.length === 0 ? "" : `\u001b[${this.#lines.length}A`;
   }

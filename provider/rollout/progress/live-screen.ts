@@ -52,7 +52,7 @@ type ScreenLine = readonly (readonly [text: string, style?: Style])[];
 
 const MIN_ROWS_FOR_HINT = 14;
 const HINT = "Ctrl-C lets what runs finish, and stops; twice stops at once";
-/** Longer names are cut off, to leave room for the columns beside them. */
+/** Longer names are truncated, to leave room for the other columns. */
 const MAX_NAME = 28;
 
 function renderTitle({ id, source, startedAtMs }: Progress, columns: number, now: number): ScreenLine {
@@ -123,7 +123,7 @@ function renderState({ state, reason = "" }: Progress): ScreenLine | undefined {
   return stateStyle === undefined ? undefined : [[stateStyle[0], stateStyle[1]], [`  ${sanitizeToWidth(reason, 500)}`]];
 }
 
-/** Lists the waves in at most `most` lines. If they don't fit, lists those around the first unfinished one. */
+/** Lists the waves in at most `maxLines` lines. If they don't fit, lists those around the first unfinished one. */
 function renderWaveLines({ waves }: Progress, columns: number, now: number, maxLines: number): ScreenLine[] {
   const open = waves.findIndex(({ state }) => state !== "done");
   const fitsAll = waves.length <= maxLines;
@@ -254,16 +254,16 @@ function renderFailureLines({ failures, counts }: Progress, maxLines: number): S
   );
 }
 
-/** Formats a gap, a title, and the lines. Returns nothing if there are no lines. */
+/** Formats a blank line, a title, and the lines. Returns nothing if there are no lines. */
 function renderScreenSection(heading: string | undefined, lines: readonly ScreenLine[]): ScreenLine[] {
   if (lines.length === 0) return [];
   return heading === undefined ? [[], ...lines] : [[], [[heading, "bold"]], ...lines];
 }
 
-/** The number of lines that a gap and a title take. */
+/** The number of lines that a blank line and a title take. */
 const HEADING_ROWS = 2;
 
-/** A bar such as `██████✗⊘▒▒░░░`: done, failed, skipped, running, left. Every count above zero is visible. */
+/** Renders a bar such as `██████✗⊘▒▒░░░`: done, failed, skipped, running, left. Every count above zero is visible. */
 function renderProgressBar(counts: ProgressCounts, total: number, width: number): ScreenLine {
   const getWidth = (count: number) => (count === 0 ? 0 : Math.max(1, Math.round((count / Math.max(1, total)) * width)));
   const failed = getWidth(counts.failed);
@@ -283,7 +283,7 @@ function countFinishedProgress({ done, unchanged, failed, skipped }: ProgressCou
   return done + unchanged + failed + skipped;
 }
 
-/** Sanitizes text from outside, and cuts it to the maximum number of columns. */
+/** Sanitizes text from outside, and truncates it to the maximum number of columns. */
 function sanitizeToWidth(text: string, columns: number): string {
   return truncateToWidth(excerpt(toSingleLine(text), columns), Math.max(0, columns));
 }

@@ -8,7 +8,7 @@ import { ConcurrencyMeter } from "./concurrency-meter";
 export interface Progress {
   readonly id: string;
   readonly source: string;
-  /** `interrupted`: a person interrupted it, and the running tenants are being finished. */
+  /** `interrupted`: a person interrupted it, and the running tenants finish. */
   readonly state: RolloutState | "interrupted";
   /** Why it stopped, is paused, or was interrupted. */
   readonly reason?: string;
@@ -46,7 +46,10 @@ export interface WaveProgress {
   readonly tolerated: number;
   readonly soakMs: number;
   readonly isGated: boolean;
-  /** For how long tenants of the wave were being changed, until {@link workingSinceMs}. Excludes the time between two runs. */
+  /**
+   * The time during which tenants of the wave were changed, until {@link workingSinceMs}. Excludes the time between two
+   * runs.
+   */
   readonly workMs: number;
   /** Since when some tenants of the wave are being changed. Undefined while none is. */
   readonly workingSinceMs?: number;
@@ -58,11 +61,11 @@ export interface WaveProgress {
   readonly durations: Durations;
 }
 
-/** The progress of a wave at one service, which may have fewer places than the wave. */
+/** The progress of a wave at one service, which may have fewer slots than the wave. */
 export interface HostProgress {
   readonly counts: ProgressCounts;
   readonly concurrencyMeter: ConcurrencyMeter;
-  /** Whether later tenants of the wave have begun before the ones left here. Then no place at the service is free. */
+  /** Whether later tenants of the wave have begun before the ones left here. The service then has no free slot. */
   readonly isFull: boolean;
 }
 
@@ -76,7 +79,7 @@ export interface RunningTenant {
   readonly sinceMs: number;
   readonly attempt: number;
   readonly worker: string;
-  /** The latest note about the tenant, for example that it waits for a lock or was taken over. */
+  /** The latest note about the tenant, for example that it waits for a lock or was reclaimed. */
   readonly note?: string;
 }
 
@@ -294,7 +297,7 @@ export class ProgressModel implements Progress {
   }
 }
 
-/** The half-life of a wave's pace. Undefined without durations of its tenants. */
+/** Returns the half-life of a wave's pace. Undefined without durations of its tenants. */
 export function getHalfLifeMs({ count, sumMs }: Durations): number | undefined {
   return count === 0 ? undefined : Math.max(MIN_HALF_LIFE_MS, (3 * sumMs) / count);
 }

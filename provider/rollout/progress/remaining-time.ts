@@ -11,8 +11,9 @@ export interface RemainingTime {
 }
 
 /**
- * Estimates the remaining time from the durations of the tenants so far, the measured concurrency, and the soak times of the waves. A
- * wave's own limit is only a maximum: cores, a service's places, other rollouts and workers may lower the concurrency.
+ * Estimates the remaining time from the durations of the tenants so far, the measured concurrency, and the soak times
+ * of the waves. A wave's own limit is only a maximum: cores, a service's slots, other rollouts and workers may lower
+ * the concurrency.
  *
  * @returns undefined without measurements, and while the rollout isn't running.
  */
@@ -41,7 +42,7 @@ export function estimateRemainingTime(progress: Progress, nowMs: number): Remain
   return { ms };
 }
 
-/** The share of its places that a wave uses without any other limit. A place is empty for a moment between two tenants. */
+/** The fraction of its slots that a wave uses without any other limit. A slot is briefly free between two tenants. */
 const SATURATION_RATIO = 0.75;
 /** With this many durations, a wave's own average is reliable. */
 const MIN_SAMPLES = 5;
@@ -66,7 +67,7 @@ function estimateWorkMs(
   const remainingAgesMs = agesMs.map((ms) => Math.max(0, usualTenantMs - ms));
   const totalWorkMs = counts.left * usualTenantMs + remainingAgesMs.reduce((totalMs, ms) => totalMs + ms, 0);
   const slots = Math.min(concurrency, counts.left + running.length);
-  // A service with fewer places than the wave may be the bottleneck at the end.
+  // A service with fewer slots than the wave may be the bottleneck at the end.
   const hostTimesMs = [...hosts.values()]
     .filter(({ isFull }) => isFull)
     .map(({ counts: { left, running: runningCount }, concurrencyMeter }) => {
@@ -81,7 +82,7 @@ function estimateWorkMs(
   );
 }
 
-/** Bounds the estimate while others occupy all places for a long time. */
+/** Bounds the estimate while others occupy all slots for a long time. */
 const MIN_SLOTS = 0.1;
 
 /**

@@ -19,9 +19,12 @@ export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
 
 /** The queue that brings jobs to their workers, in this process or on other machines. */
 export interface JobQueue {
-  /** Hands out jobs, in the same transaction that marks their tenants as released. Ignores a job that was already handed out. */
+  /**
+   * Enqueues jobs, in the same transaction that marks their tenants as released. Ignores a job that was already
+   * enqueued.
+   */
   enqueue(database: Queryable, jobs: readonly Job[]): Promise<void>;
-  /** Starts the jobs that were handed out. Call it after that transaction. */
+  /** Starts the enqueued jobs. Call it after that transaction. */
   start(): void;
   /** Waits for running jobs in this process, and starts no more. */
   drain(): Promise<void>;

@@ -54,7 +54,7 @@ export class Leases {
     const leases = [...this.#leases];
     const requestedAt = performance.now();
     try {
-      // An undeclared part of pg-boss's answer: the ids that this worker still holds.
+      // An undeclared part of pg-boss's response: the ids that this worker still holds.
       const { settled = [] } = (await this.#renew(leases.map(({ attempt }) => attempt))) as {
         settled?: string[];
       };
@@ -64,7 +64,7 @@ export class Leases {
         else lease.lose("another worker has the tenant by now");
       }
     } catch {
-      // Without an answer, each lease lasts until its time is over.
+      // Without an answer, each lease lasts until it expires.
     } finally {
       this.#isRenewing = false;
     }
@@ -102,6 +102,6 @@ class ActiveLease {
 
   #startExpiryTimer(renewedAt: number): NodeJS.Timeout {
     const remainingMs = renewedAt + LEASE_DURATION_MS - performance.now();
-    return setTimeout(() => this.lose("the database was not heard of in time to renew it"), remainingMs);
+    return setTimeout(() => this.lose("the database did not respond in time to renew it"), remainingMs);
   }
 }

@@ -1,6 +1,6 @@
 import { type Job, type JobHandler, type JobQueue, UnrecordedOutcomeError } from "./job-queue";
 
-/** Runs all jobs in this process as soon as they are handed out. The caller limits their number. */
+/** Runs all jobs in this process as soon as they are enqueued. The caller limits their number. */
 export class LocalQueue implements JobQueue {
   readonly #handler: JobHandler;
   readonly #signal: AbortSignal;
@@ -15,7 +15,7 @@ export class LocalQueue implements JobQueue {
   }
 
   enqueue(_database: unknown, jobs: readonly Job[]): Promise<void> {
-    // A retried transaction hands the jobs out again.
+    // A retried transaction enqueues the jobs again.
     this.#pending = [...jobs];
     return Promise.resolve();
   }

@@ -5,8 +5,9 @@ import type { JobQueue } from "./job-queue";
 import { closePgBoss, getJobId, type Log, openPgBoss, QUEUE_NAME } from "./pg-boss";
 
 /**
- * Opens a coordinator's queue for workers on any machine: pg-boss, in the journal's database. A job that was already handed out
- * stays unchanged while a worker has it or may get it. A job that ended without finishing its tenant is queued again.
+ * Opens a coordinator's queue for workers on any machine: pg-boss, in the journal's database. A job that was already
+ * enqueued stays unchanged while a worker has it or may get it. A job that ended without finishing its tenant is queued
+ * again.
  *
  * @param url the URL of the journal's database.
  * @param log receives a line about each problem in the background.

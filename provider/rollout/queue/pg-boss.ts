@@ -72,7 +72,7 @@ export async function closePgBoss(boss: PgBoss): Promise<void> {
   await Promise.race([stopped, sleep(2_000, undefined, { ref: false })]);
 }
 
-/** Returns a stable id for a job, so that handing it out again has no effect: a UUID of version 5. */
+/** Returns a stable id for a job, so that enqueuing it again has no effect: a UUID of version 5. */
 export function getJobId({ rollout, wave, tenant, round }: Job): string {
   const text = JSON.stringify([rollout, wave, tenant, round]);
   const bytes = createHash("sha1").update(JOB_ID_NAMESPACE).update(text).digest().subarray(0, 16);

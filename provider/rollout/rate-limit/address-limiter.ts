@@ -29,12 +29,14 @@ export interface AddressLimiterOptions {
 /**
  * Limits the request rate of service addresses, across all processes that share the database.
  *
- * In any time window, all processes together issue at most `requestsPerSecond` × (the window + {@link TOKEN_GRACE_MS}) + 1 tokens for an
- * address. Unused tokens don't accumulate: after a break, tokens are as evenly spaced as before. With PostgreSQL, the window also includes
- * the duration of a statement, up to one second. If a statement takes longer, each process may issue one more token.
+ * In any time window, all processes together issue at most `requestsPerSecond` × (the window + {@link TOKEN_GRACE_MS})
+ * + 1 tokens for an address. Unused tokens don't accumulate: after an idle period, tokens are as evenly spaced as
+ * before. With PostgreSQL, the window also includes the duration of a statement, up to one second. If a statement takes
+ * longer, each process may issue one more token.
  *
- * A process reserves tokens for up to a tenth of a second at a time. An address therefore costs at most ten writing statements
- * per second, however many processes there are. Each process adds four reads per second, to check for a pause.
+ * A process reserves tokens for up to a tenth of a second at a time. An address therefore costs at most ten writing
+ * statements per second, however many processes there are. Each process adds four reads per second, to check for a
+ * pause.
  */
 export class AddressLimiter {
   readonly #options: Required<AddressLimiterOptions>;
@@ -153,13 +155,13 @@ class TokenBucket {
     return 0;
   }
 
-  /** Whether a permitted request is waiting. Rejects those that are no longer permitted. */
+  /** Whether an allowed request is waiting. Rejects those that are no longer allowed. */
   #hasAllowedWaiter(): boolean {
     const rejected = this.#waiters.filter(({ isAllowed }) => !isAllowed());
     for (const waiter of rejected) {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
       waiter.reject(
-        new Error("this run may not change the tenant any more, since it is over or another has taken over"),
+        new Error("this run may not change the tenant any more, since it is over or another run continues it"),
       );
     }
     return this.#waiters.length > 0;
@@ -250,9 +252,8 @@ class TokenBucket {
   }
 
   /**
-   * The offset from the database's clock to this process's. A remote database read its clock earlier than now, so due times here are
-   * slightly
-   * late, never early.
+   * Returns the offset from the database's clock to this process's. A remote database read its clock earlier than now,
+   * so due times here are slightly late, never early.
    */
   #getClockOffset(row: Row | undefined, requestedAt: number): number {
     const localNow = this.#options.database.dialect === "postgres" ? this.#now() : requestedAt;

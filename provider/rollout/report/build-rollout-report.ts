@@ -23,7 +23,7 @@ import { getRemainingRollbackAdvice } from "./remaining-rollback-advice";
 /**
  * Builds the report of a rollout from the journal.
  *
- * @param isLocked whether a run holds the rollout now.
+ * @param isLocked whether a run has locked the rollout.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
  */
 export async function buildRolloutReport(
@@ -160,7 +160,7 @@ function buildTenantReport(tenant: TenantRecord, wave: string, rolloutState: Rol
 /** The states in which a rollout has ended early, so that its unfinished waves count as stopped. */
 const ENDED_STATES: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned", "rolled-back"]);
 
-/** Lists the next steps for a rollout. The commands suit the present state of the journal. */
+/** Lists the next steps for a rollout. The commands match the journal's current state. */
 export async function getRolloutAdvice(
   journal: Journal,
   record: RolloutRecord,
@@ -180,7 +180,7 @@ export async function getRolloutAdvice(
       ];
     case "stopped":
       return [
-        adviseResume("Once the cause is mended, go on: what failed is tried again, and what is done stays done:"),
+        adviseResume("Once the cause is fixed, continue: failed tenants are retried, and completed ones stay done:"),
         ...(await adviseRollback(journal, record, commands)),
       ];
     case "running":
@@ -195,12 +195,12 @@ export async function getRolloutAdvice(
       const unmanaged = isRegular ? tenants.filter(({ summary }) => summary?.unmanagedAllows !== undefined) : [];
       return [
         ...(canRetry
-          ? [adviseResume("Once their causes are mended, try the failed tenants again, by the files of then:")]
+          ? [adviseResume("Once their causes are fixed, retry the failed tenants, with the files of then:")]
           : []),
         ...(unplanned > 0
           ? [
               {
-                why: `${unplanned === 1 ? "1 of its tenants" : `${unplanned} of its tenants`} could not be planned, and resuming leaves them as they are. Once their causes are mended, plan them anew:`,
+                why: `${unplanned === 1 ? "1 of its tenants" : `${unplanned} of its tenants`} could not be planned, and resuming leaves them as they are. Once their causes are fixed, plan them again:`,
                 command:
                   spec.rollsBack === undefined
                     ? commands.plan(spec.source, [], spec.task)

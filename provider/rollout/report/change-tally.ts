@@ -21,7 +21,7 @@ export class ChangeTally {
   readonly #maxChanges: number;
   #tenantCount = 0;
 
-  /** @param maxChanges the maximum number of different changes. Any further change is left out in every tenant. */
+  /** @param maxChanges the maximum number of different changes. Any further change is omitted in every tenant. */
   constructor(maxChanges = MAX_CHANGES) {
     this.#maxChanges = maxChanges;
   }
@@ -70,8 +70,8 @@ export class ChangeTally {
   ): MutableSharedChange | undefined {
     const existing = this.#changesByKey.get(key);
     if (existing !== undefined) return existing;
-    // A single tenant's plan is in memory anyway, so none of its changes are left out. Dangerous changes have room of their own, so that a
-    // large number of harmless ones can't displace them.
+    // A single tenant's plan is in memory anyway, so none of its changes are omitted. Dangerous changes have their own
+    // budget, so that a large number of harmless ones can't displace them.
     const limit =
       alarm === "danger" || isDangerous(getReportedTransition(change)) ? 2 * this.#maxChanges : this.#maxChanges;
     if (this.#changesByKey.size >= limit && this.#tenantCount > 1) return undefined;
@@ -91,7 +91,7 @@ type MutableSharedChange = Omit<SharedChange, "tenants" | "alarms"> & {
   alarms: { danger: number; accepted: number; warning: number };
 };
 
-/** Takes some megabytes. */
+/** This many changes take some megabytes. */
 const MAX_CHANGES = 20_000;
 
 /** Returns a sort key, which is compared part by part, in ascending order. */

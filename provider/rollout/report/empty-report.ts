@@ -2,7 +2,7 @@ import { ZERO_COUNTS } from "../journal/run-state";
 import type { RolloutMode } from "../model/rollout-mode";
 import { REPORT_FORMAT, type RolloutReport } from "../model/rollout-report";
 
-/** Builds the report of a task that applies to no tenant. There is no rollout for it. */
+/** Builds the report of a mode that applies to no tenant, so that there is no rollout. */
 export function buildEmptyReport(source: string, mode: RolloutMode, reason: string): RolloutReport {
   const now = new Date().toISOString();
   return {

@@ -22,12 +22,12 @@ const CHECK_SERVICE_ADDRESS: Remedy = {
 
 /** By error code. */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
-  // Errors of the service, or on the way to it.
+  // Errors of the service, or of the connection to it.
   ERR_AUTH: {
     action: "Check that the key is this tenant's and still valid, and that it may change settings",
   },
   ERR_BAD_REQUEST: {
-    action: "Mend in the settings file what the service refuses, by its words",
+    action: "Fix in the settings file what the service refuses, by its message",
     isNewRolloutNeeded: true,
   },
   ERR_NOT_FOUND: {
@@ -51,37 +51,37 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_HTML_RESPONSE: CHECK_SERVICE_ADDRESS,
   ERR_CONTENT_TYPE: CHECK_SERVICE_ADDRESS,
   ERR_EMPTY_BODY: CHECK_SERVICE_ADDRESS,
-  ERR_BROKEN_BODY: CHECK_SERVICE_ADDRESS,
+  ERR_TRUNCATED_BODY: CHECK_SERVICE_ADDRESS,
   ERR_WRONG_ENVELOPE: CHECK_SERVICE_ADDRESS,
   ERR_RESPONSE_TOO_LARGE: CHECK_SERVICE_ADDRESS,
   ERR_LIST_UNSTABLE: { action: "Wait until nobody else changes the tenant" },
-  ERR_CANCELLED: { action: "Nothing needs to be mended: the run was cancelled" },
+  ERR_CANCELLED: { action: "Nothing needs to be fixed: the run was cancelled" },
   ERR_CUSTOM_TIMEOUT: { action: "Wait until the service is well, or allow more in `customTimeouts`" },
-  ERR_NO_PERMIT: {
-    action: "Nothing needs to be mended: what ran it ended, or lost the tenant, in the middle",
+  ERR_NO_TOKEN: {
+    action: "Nothing needs to be fixed: the run ended, or lost the tenant, before it was through",
   },
   // Errors in the declarations.
   ERR_CONFIGURATION: {
-    action: "Mend what the message names; what is in the targets file holds from the next rollout on",
+    action: "Fix what the message names; changes of the targets file apply from the next rollout on",
   },
   ERR_INVALID_ARGUMENT: {
-    action: "Mend what the message names in the settings file",
+    action: "Fix what the message names in the settings file",
     isNewRolloutNeeded: true,
   },
   ERR_SETTINGS_FILE: {
-    action: "Mend the settings file at the places that are named, which `email-security lint FILE` shows too",
+    action: "Fix the named places in the settings file, which `email-security lint FILE` shows too",
     isNewRolloutNeeded: true,
   },
   ERR_NO_SETTINGS: {
-    action: "Make the settings file, or mend its path in the targets file",
+    action: "Make the settings file, or fix its path in the targets file",
     isNewRolloutNeeded: true,
   },
   ERR_NOT_IN_ORGANIZATION: {
-    action: "Mend the address in the settings file, or have the mailbox made",
+    action: "Fix the address in the settings file, or have the mailbox made",
     isNewRolloutNeeded: true,
   },
   ERR_EXISTS: {
-    action: "Declare the entry as it stands, or with `adopt: true`, or remove it in the service's console",
+    action: "Declare the entry as it is, or with `adopt: true`, or remove it in the service's console",
     isNewRolloutNeeded: true,
   },
   ERR_AUTO_DETECTED: { action: "Leave the comment out of the settings file", isNewRolloutNeeded: true },
@@ -90,7 +90,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
     isNewRolloutNeeded: true,
   },
   // Errors caused by changes since the plan.
-  ERR_PLAN_MOVED: {
+  ERR_PLAN_STALE: {
     action: "Somebody changed the tenant since it was planned: look at what",
     isNewRolloutNeeded: true,
   },
@@ -112,8 +112,8 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
     action: "Give each tenant its own key; then look at what the tenant holds, as two files were brought to it",
     isNewRolloutNeeded: true,
   },
-  ERR_LIST_NOT_APPLIED: { action: "Mend the reasons that are told" },
-  ERR_NOT_TRIED: { action: "Mend the reasons that are told" },
+  ERR_LIST_NOT_APPLIED: { action: "Fix the listed causes" },
+  ERR_NOT_ATTEMPTED: { action: "Fix the listed causes" },
   // Errors of the rollout itself.
   ERR_ROLLOUT_KEY: { action: "Make the key readable from where the targets file says that it is" },
   ERR_ROLLOUT_NOT_ALLOWED: {
@@ -121,7 +121,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
       "Set what the message names in the environment of the process that changes tenants, where all of it is meant",
   },
   ERR_ROLLOUT_NOT_AS_DECLARED: { action: "See who else changes this tenant" },
-  ERR_ROLLOUT_STOPPED: { action: "Nothing needs to be mended: it was stopped" },
+  ERR_ROLLOUT_STOPPED: { action: "Nothing needs to be fixed: it was stopped" },
   ERR_ROLLOUT_BUSY: { action: "Do what the message says" },
   ERR_ROLLOUT_NOT_FOUND: {
     action: "See whether somebody removed the journal, or this is another one",
@@ -129,8 +129,8 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   },
   ERR_ROLLOUT_JOURNAL: { action: "Do what the message says about the journal" },
   ERR_ROLLOUT_DATABASE: { action: "See whether the journal's database is up and can be reached from here" },
-  ERR_TEMPORARY_FOLDER: {
-    action: "Make room in the folder for temporary files, or name another by TMPDIR",
+  ERR_TEMPORARY_DIRECTORY: {
+    action: "Make room in the directory for temporary files, or name another by TMPDIR",
   },
   ERR_ROLLOUT_NOT_KNOWN: { action: "Do what the message says", isNewRolloutNeeded: true },
   ERR_STACK_LOCKED: { action: "Do what the message says about the lock" },
@@ -141,7 +141,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   },
   // Errors of Pulumi.
   ERR_ENGINE_UNAVAILABLE: { action: "Install Pulumi, as the message says" },
-  ERR_PULUMI: { action: "Mend what Pulumi's words name" },
+  ERR_PULUMI: { action: "Fix what Pulumi's message names" },
 };
 
 /** Whether a failure needs a new rollout: with changed files, or to plan a tenant that has no plan. */
@@ -163,9 +163,9 @@ export function formatFailureAdvice(
   action: string | undefined,
   nextCommands: NextCommands | undefined,
 ): string {
-  const remedy = REMEDIES[code] ?? { action: "See the message, and mend its cause" };
+  const remedy = REMEDIES[code] ?? { action: "See the message, and fix its cause" };
   const firstStep = action ?? remedy.action;
-  if (nextCommands === undefined) return `${firstStep}; then plan the rollout anew.`;
+  if (nextCommands === undefined) return `${firstStep}; then plan the rollout again.`;
   if (action !== undefined || remedy.isNewRolloutNeeded !== true)
     return `${firstStep}; then go on: \`${nextCommands.resume}\`.`;
   return `${firstStep}. This rollout keeps its files and its plan, so begin a new one after that: \`${nextCommands.newRollout}\`.`;

@@ -28,7 +28,7 @@ export function groupKeyRoutes(tenants: readonly TenantReport[]): readonly KeyRo
     .sort((one, other) => other.tenants.length - one.tenants.length);
 }
 
-/** Formats one route of a rollout with `all` tenants. */
+/** Formats one route of a rollout with `tenantCount` tenants. */
 export function formatKeyRoute({ address, keyFrom, tenants }: KeyRoute, tenantCount: number): SafeText {
   const [onlyTenant = ""] = tenants;
   const keysText: SafeText =

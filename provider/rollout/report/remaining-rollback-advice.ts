@@ -11,7 +11,9 @@ import type { TargetComparison } from "../targets/compare-targets";
 import { compareTargets } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
 
-/** Lists the next steps for tenants that no rollback has reached. The commands suit the present targets file and skips. */
+/**
+ * Lists the next steps for tenants that no rollback has reached. The commands match the current targets file and skips.
+ */
 export async function getRemainingRollbackAdvice(
   journal: Journal,
   record: RolloutRecord,
@@ -75,10 +77,13 @@ function quoteTenantNames(tenants: readonly { readonly name: string }[]): string
   return formatFirst(tenants, ({ name }) => quote(name));
 }
 
-/** How a rollback finds its tenants in the targets file: it uses no settings file, and writes to whoever has the stack now. */
+/**
+ * How a rollback finds its tenants in the targets file: it ignores settings files, and writes to the tenant that has
+ * the stack now.
+ */
 export const ROLLBACK_COMPARISON = { ignoreSettings: true, followsStacks: true } as const;
 
-/** A targets file that can't be read is refused by the rollback itself, with what is wrong in it. */
+/** The rollback itself reports a targets file that can't be read. */
 function findExcludedStacks(
   source: string,
   recordedTargets: Parameters<typeof compareTargets>[0],

@@ -30,9 +30,9 @@ import { formatWaveState, formatWaveSummary } from "./wave-summary";
 import { computeWaveTimes, type WaveTimes } from "./wave-times";
 
 /**
- * Renders the report of a rollout as an HTML page: a self-contained file without scripts or network requests. It shows the outcome and the
- * next steps, a grid of all tenants by wave, the failed tenants, and then each tenant. It suits screens of any width, light and dark mode,
- * and paper.
+ * Renders the report of a rollout as an HTML page: a self-contained file without scripts or network requests. It shows
+ * the outcome and the next steps, a grid of all tenants by wave, the failed tenants, and then each tenant. It supports
+ * screens of any width, light and dark mode, and print.
  */
 export function renderReportHtml(report: RolloutReport): string {
   const view = buildRolloutReportView(report);

@@ -79,10 +79,10 @@ export function renderReportMarkdown(
 const MIN_LIMIT = 32_768;
 /** The room for the summary of a section: a heading and a count. */
 const SECTION_RESERVE = 1_500;
-/** The share of the remaining room that a section may take, so that even the last section gets some. */
+/** The fraction of the remaining space that a section may take, so that even the last section gets some. */
 const SECTION_SHARE = 0.7;
 
-/** Renders Markdown in at most `room` bytes. {@link SECTION_RESERVE} bytes are enough. */
+/** Renders Markdown in at most `maxBytes` bytes. {@link SECTION_RESERVE} bytes are enough. */
 type SectionRenderer = (maxBytes: number) => string;
 
 function buildReportSections(report: RolloutReport, { failures }: RolloutReportView): SectionRenderer[] {
@@ -177,7 +177,7 @@ function renderSkippedMarkdown(skippedTenants: NonNullable<RolloutReport["skippe
   )}\n`;
 }
 
-/** Renders the overrides that tenants share, in at most `room` bytes. */
+/** Renders the overrides that tenants share, in at most `maxBytes` bytes. */
 export function renderOverridesMarkdown(overrides: readonly SharedOverride[], maxBytes: number): string {
   return `${renderWithinLimit(
     `### ${OVERRIDES_HEADING} (${formatNumber(overrides.length)})\n\n`,
@@ -223,7 +223,7 @@ function renderTenantTable(tenants: readonly TenantReport[], labels: RolloutStat
   return `${renderWithinLimit(head, [rows, shortRows], maxBytes - closing.length, (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`)}${closing}`;
 }
 
-/** Renders which addresses get which keys, in at most `room` bytes. Tenants with the same route share a line. */
+/** Renders which addresses get which keys, in at most `maxBytes` bytes. Tenants with the same route share a line. */
 export function renderKeysMarkdown(tenants: readonly TenantReport[], maxBytes: number): string {
   const lines = groupKeyRoutes(tenants).map(
     (route) => () => `- ${renderMarkdownText(formatKeyRoute(route, tenants.length), { limit: 200 }).trimEnd()}\n`,

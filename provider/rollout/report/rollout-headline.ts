@@ -57,7 +57,7 @@ function describeProgress({
   skipped = NO_SKIPPED_TENANTS,
   task,
 }: RolloutReport): SafeText {
-  // Skipped tenants have a sentence of their own.
+  // Skipped tenants have their own sentence.
   const total = tenants.length - counts.skipped;
   const finishedCount = countFinishedTenants(counts) - counts.skipped;
   if (state === "planned") {
@@ -105,7 +105,10 @@ function describeProgress({
   } left.`;
 }
 
-/** Finds the tenants that don't hold all of their previous state, because somebody changed them after the rollout. */
+/**
+ * Finds the tenants that have not returned fully to their previous state, because somebody changed them after the
+ * rollout.
+ */
 function findChangedTenants(tenants: readonly TenantReport[]): readonly TenantReport[] {
   return tenants.filter(({ state, left = [] }) => left.length > 0 && (state === "done" || state === "unchanged"));
 }

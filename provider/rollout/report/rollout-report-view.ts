@@ -23,10 +23,10 @@ import { formatFirstNames, MAX_LISTED_NAMES } from "./tenant-names";
  */
 export interface RolloutReportView {
   readonly mood: RolloutMood;
-  /** One or two words for the mood: `Stopped`. */
+  /** One or two words that state the outcome: `Stopped`. */
   readonly verdict: string;
   readonly headline: SafeText;
-  /** The tenants that are unchanged, may be partly changed, or are in progress. Empty if all is well. */
+  /** The tenants that are unchanged, may be partly changed, or are in progress. Empty if there are none. */
   readonly statusNotes: SafeText;
   /** The states with at least one tenant, the worst first. */
   readonly tallies: readonly StateTally[];
@@ -73,12 +73,15 @@ export function formatPlannedCounts({ planned }: Pick<TenantReport, "planned">):
     .join(" ");
 }
 
-/** Counts the changes of its plan that a report leaves out. */
+/** Counts the changes of its plan that a report omits. */
 export function countOmittedChanges({ planned, changes }: TenantReport): number {
   return Math.max(0, planned.added + planned.changed + planned.removed - changes.length);
 }
 
-/** Describes changes that are left out. None is more dangerous, because a report keeps the most dangerous ones. */
+/**
+ * Describes omitted changes. None of them is more dangerous than the shown ones, because a report keeps the most
+ * dangerous ones.
+ */
 export function formatOmittedChanges(count: number): string {
   return `and ${formatNumber(count)} more, none more dangerous`;
 }
@@ -91,7 +94,7 @@ export function interleaveLines<Line>(tenants: readonly (readonly Line[])[]): Li
     .map(({ line }) => line);
 }
 
-/** States that a tenant that failed during planning was not touched. Empty for other failures. */
+/** Says that a tenant whose planning failed was not changed. Empty for other failures. */
 export function formatUntouchedNote({ error }: Pick<TenantReport, "error">): SafeText {
   return error?.phase === "plan" ? ["Found while planning: nothing of it was touched."] : [];
 }
@@ -173,7 +176,10 @@ function describeTenantStates(report: RolloutReport): SafeText {
   ].filter((text) => text !== "");
 }
 
-/** Describes the allows that a rollout of the files has left alone because nobody declares them. Tenants with risky ones come first. */
+/**
+ * Describes the undeclared allow entries that a rollout of the files has left unchanged. Tenants with risky ones come
+ * first.
+ */
 function describeUnmanagedAllows(report: RolloutReport): SafeText {
   const { state, tenants, task, rollsBack } = report;
   if (state === "planned" || isInProgress(report) || task !== undefined || rollsBack !== undefined) return [];
@@ -211,8 +217,8 @@ export function describeRolloutMode(mode: RolloutMode | undefined): readonly Saf
 const MAX_ID_LENGTH = 100;
 
 /**
- * Finds tenants without changes at the service, where only the state of the stack changes. Excludes tenants with guards, because their
- * changes are unknown.
+ * Finds tenants without changes at the service, where only the state of the stack changes. Excludes tenants with
+ * blockers, because their changes are unknown.
  */
 export function findStackOnlyTenants(
   { tenants }: Pick<RolloutReport, "tenants">,

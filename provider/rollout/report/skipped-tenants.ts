@@ -24,7 +24,7 @@ export function formatSkippedTenant({ name, since, by, reason }: SkippedReport):
   return safeText`${untrusted(name)}, since ${formatMinute(since)}${skippedByText}: ${untrustedSentence(toSingleLine(reason))}`;
 }
 
-/** The heading of the skipped tenants. */
+/** Formats the heading of the skipped tenants. */
 export function formatSkippedHeading(skipped: readonly unknown[]): string {
   return `Skipped (${formatNumber(skipped.length)})`;
 }

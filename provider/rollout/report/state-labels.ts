@@ -33,7 +33,7 @@ export interface RolloutStateLabels {
   readonly waves: Readonly<Record<WaveState, StateLabel>>;
 }
 
-/** Without a run that holds the rollout, no state may suggest that work is in progress. */
+/** While no run has locked the rollout, no state may suggest that work is in progress. */
 export function getStateLabels(report: Pick<RolloutReport, "state" | "isHeld">): RolloutStateLabels {
   if (isInProgress(report)) return { tenants: TENANT_STATE_LABELS, waves: WAVE_STATE_LABELS };
   return {

@@ -17,7 +17,7 @@ export function formatWaveState({ state, soakUntil }: WaveReport, { waves }: Rol
     : [word];
 }
 
-/** Formats the details of a wave, beside its name and state: `1 failed (2 tolerated) and 20 changed`. */
+/** Formats the details of a wave that follow its name and state: `1 failed (2 tolerated) and 20 changed`. */
 export function formatWaveSummary(
   { counts, tolerated, health }: WaveReport,
   { tenants: labels }: RolloutStateLabels,

@@ -7,8 +7,8 @@ import type { Advice } from "../model/rollout-report";
 import { isFinalState } from "../model/wave";
 
 /**
- * Finds tenants that already held the changes of a rollout, because an earlier rollout had applied them, such as a rollout over one label.
- * A rollback leaves these tenants alone, so the person who rolls back should know.
+ * Finds tenants that already had the changes of a rollout from an earlier one, for example a rollout over one label. A
+ * rollback leaves these tenants unchanged, so the person who rolls back should know.
  */
 export async function buildEarlierRolloutAdvice(
   journal: Journal,

@@ -12,7 +12,7 @@ import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { Advice } from "../model/rollout-report";
 
-// Unlike `gitops/git.ts`, which commits, signs and pushes, this only reads. So git gets a smaller environment.
+// Unlike `gitops/git.ts`, which commits, signs and pushes, this only reads, so git gets a smaller environment.
 const execFileAsync = promisify(execFile);
 const runGitCommand = (repository: string, ...args: string[]) =>
   execFileAsync("git", ["-C", repository, ...args], { env: minimalEnv(process.env, "git") });
@@ -33,7 +33,7 @@ export async function buildGitRevertAdvice(journal: Journal, id: string): Promis
   );
   const lineTexts = visibleLines.map(([location, { text }]) => `${location} (${text})`);
   const linesText = `${lineTexts.join(", ")}${hiddenText === undefined ? "" : `, … and ${hiddenText}`}`;
-  const reason = `What was rolled back still stands in ${linesText}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
+  const reason = `The settings that were rolled back are still in ${linesText}. A rollout that would bring them again is refused, unless its digest is given; remove them there.`;
   const repositories = new Set([...lines.keys()].map((location) => findFileRepository(getFileOfLocation(location))));
   const [repository] = repositories;
   if (repository === undefined || repositories.size > 1) return [{ why: reason }];
@@ -94,7 +94,10 @@ interface Commit {
   readonly atS: number;
 }
 
-/** The commits that added some lines, newest first. Undefined if a line is not committed, or the files are in no repository. */
+/**
+ * Returns the commits that added some lines, newest first. Undefined if a line is not committed, or the files are in no
+ * repository.
+ */
 async function findCommits(repository: string, lines: readonly string[]): Promise<readonly Commit[] | undefined> {
   const commitsByHash = new Map<string, Commit>();
   try {

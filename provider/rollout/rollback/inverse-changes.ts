@@ -33,8 +33,8 @@ export interface InverseChanges {
 }
 
 /**
- * Inverts those changes of a plan that are still in place. Everything else stays as it is: changes that somebody made since, and everything
- * that the plan never touched. Pure.
+ * Inverts those changes of a plan that are still in place. Everything else stays unchanged: changes that somebody made
+ * since, and everything outside the plan. Pure.
  *
  * @param plan the plan that changed the tenant.
  * @param knownLists the contents of the tenant's stack.

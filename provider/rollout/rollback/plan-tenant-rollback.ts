@@ -33,20 +33,20 @@ export interface TenantRollback {
   readonly rollout: string;
   /** The changes of the rollout in this tenant. */
   readonly plan: Plan;
-  /** The fingerprints of the tenant's people at the time of the plan. Empty if the plan saw no people. */
+  /** The fingerprints of the tenant's users at planning time. Empty if the plan saw none. */
   readonly fingerprints: readonly string[];
-  /** What identified the tenant when the rollout was through with it. Absent: not known. */
+  /** The identity of the tenant when the rollout finished it. Absent: not known. */
   readonly identity?: TenantIdentity;
   /** Whether the stack held the tenant's settings when the rollout ended. */
   readonly hadStack: boolean;
 }
 
 /**
- * Plans to undo the changes of a rollout in one tenant. Reads its stack and its lists, and generates the settings file that declares the
- * state before the rollout. Writes nothing.
+ * Plans to undo the changes of a rollout in one tenant. Reads its stack and its lists, and generates the settings file
+ * that declares the state before the rollout. Writes nothing.
  *
  * @param target its settings path is the one that the generated file gets.
- * @param runInSlot runs the Pulumi CLI when a place is free.
+ * @param runInSlot runs the Pulumi CLI when a slot is free.
  * @throws any error that prevents the plan, caused by this tenant or its address.
  */
 export async function planTenantRollback(
@@ -85,8 +85,8 @@ export async function planTenantRollback(
   const seen = buildTenantIdentification(target, desired, observed, plan);
   if (!isEmptyTenantAccepted(context.acceptanceEnvironment, target.name)) {
     const isSame = identity && isObservedTenant(identity, target.baseUrl, observed);
-    // What it held before is not given back to a tenant that holds nothing of what identified it. Nor was an empty one rolled back while
-    // its stack still has declarations.
+    // The previous state isn't restored in a tenant that has nothing of what identified it. An empty tenant also
+    // doesn't count as rolled back while its stack still declares something.
     const isEmptied =
       isSame === undefined &&
       identity !== undefined &&
@@ -115,7 +115,7 @@ function countRemoved(current: EncodedList, declared: EncodedList): number {
   return Object.keys(current).filter((key) => !Object.hasOwn(declared, key)).length;
 }
 
-/** The state of the stack once the existing entries are declared. */
+/** Returns the state of the stack after the existing entries are declared. */
 function withCurrent({ entries, vips }: StackLists, current: RollbackLists): StackLists {
   const mergeList = (list: StackList, content: EncodedList): StackList => ({
     ...list,
@@ -150,7 +150,7 @@ function readGeneratedSettings(
   if (settings !== undefined && mismatch === undefined) return settings;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
-    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(mismatch?.join(": "))}. Leave it out (--except), and undo it in the console.`,
+    `The earlier settings of ${quote(name)} can't be declared: ${cause?.message ?? quote(mismatch?.join(": "))}. Leave it out (--except), and undo it in the console.`,
     { cause },
   );
 }

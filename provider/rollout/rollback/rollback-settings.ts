@@ -9,8 +9,8 @@ export interface ExpectedRemovals {
 }
 
 /**
- * Generates the settings file that declares exactly these two lists, without any policy of the team. The mode `additive` leaves everything
- * else at the tenant alone. Removed VIPs become exclusions.
+ * Generates the settings file that declares exactly these two lists, without any policy of the team. The mode
+ * `additive` leaves all other entries of the tenant unchanged. Removed VIPs become exclusions.
  */
 export function renderRollbackSettings({ entries, vips }: RollbackLists, removals: ExpectedRemovals): string {
   const parsedEntries = Object.entries(entries).flatMap(([key, text]) => decodeEntry(key, text) ?? []);
@@ -37,7 +37,7 @@ export function renderRollbackSettings({ entries, vips }: RollbackLists, removal
         return vip;
       }),
     },
-    // Quotes every text in the same way, so that no YAML reader takes it for another type.
+    // Quotes every text in the same way, so that no YAML reader parses it as another type.
     { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN", lineWidth: 0, keepUndefined: false },
   );
 }

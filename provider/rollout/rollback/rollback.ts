@@ -21,7 +21,7 @@ import { readTargets } from "../targets/read-targets";
 import { selectTargets, type TargetSelection } from "../targets/select-targets";
 import { planTenantRollback } from "./plan-tenant-rollback";
 
-/** Settings files of another time, and their name: `the files of the revision HEAD~1`. */
+/** The settings files of another point in time, and their name: `the files of the revision HEAD~1`. */
 export interface RevisionFiles {
   readonly files: PackedFiles;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface Rollback {
   /** A description of the state that the rollback restores. */
   readonly restoredState: string;
   readonly planTenant: TenantPlanner;
-  /** The settings files of another time, for the tenants that are planned by them. */
+  /** The settings files of another point in time, for the tenants that are planned by them. */
   readonly files: PackedFiles | undefined;
   /** All tenants of the targets file. */
   readonly declared: readonly Target[];
@@ -48,26 +48,26 @@ export interface Rollback {
 const ROLLBACK_DIRECTORY = ".email-security/rollback";
 
 /**
- * Prepares the rollback of a rollout: restores the previous state of each tenant that the rollout changed or tried to change. Keeps the
- * order of the tenants, the concurrency, and the failure tolerance. By default, drops soak times, health checks, gates and closed hours:
- * the previous state was good enough before, and the present one has to go soon. With files of another time, the rollback is a change like
- * any other, and keeps them.
+ * Prepares the rollback of a rollout: restores the previous state of each tenant that the rollout changed or tried to
+ * change. Keeps the order of the tenants, the concurrency, and the failure tolerance. By default, drops soak times,
+ * health checks, gates and closed hours: the previous state was good enough before, and the present one has to be
+ * replaced soon. With files of another point in time, the rollback is a change like any other, and keeps them.
  *
- * Writes only to tenants that the targets file still names, with the same address and stack, and with their present key. Leaves out the
- * others, and names them.
+ * Writes only to tenants that the targets file still names, with the same address and stack, and with their present
+ * key. Omits the others, and names them.
  *
- * Adds a guard for each tenant that a rollout of another journal has changed since. The guard blocks the whole rollback.
+ * Adds a blocker for each tenant that a rollout of another journal has changed since. It blocks the whole rollback.
  *
  * A skipped tenant keeps the changes of the rollout until it is unskipped.
  *
- * A tenant whose key opens another one of the service than the rollout changed is left out too. That is known once it is planned: it is
- * added to `replaced`, with which the rollback is to be planned again.
+ * Also omits a tenant whose key now opens another tenant of the service. Only the planning finds that out. It adds the
+ * tenant to `replaced`, and the caller then plans the rollback again.
  *
- * @param to files of another time. A tenant that they do not have is rolled back to what it held before.
- * @param replaced by stack: why a tenant is another one than the rollout changed. Default: none is known.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to roll back; (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be
- * known what a tenant held, as where another rollout of this journal changed it since; (`ERR_ROLLOUT_SKIPPED`) when one is named that is skipped, or
- * only such are left.
+ * @param to the files of another point in time. A tenant without a file there returns to its state before the rollout.
+ * @param replaced the reasons, by stack, why a tenant isn't the one that the rollout changed. Default: none.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back; (`ERR_ROLLOUT_NOT_KNOWN`) if a
+ * tenant's previous state is unknown, for example because another rollout of this journal has changed it since;
+ * (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all remaining tenants are skipped.
  */
 export async function prepareRollback(
   journal: Journal,
@@ -149,7 +149,7 @@ export async function prepareRollback(
       const plan = await readStoredPlan(journal, id, record.name);
       const fingerprints = fingerprint === undefined ? [] : [fingerprint];
       const hadStack = state === "done" || markerBefore !== undefined;
-      // Of a tenant that was changed in part, what the plan removes or replaces may be gone.
+      // If a tenant was changed only in part, the items that the plan removes or replaces may be gone.
       const identity = state === "done" ? summary?.identity : summary && getLastingIdentity(summary);
       const tenantsToRestore = {
         rollout: id,
@@ -182,7 +182,7 @@ interface TenantMarkers {
   readonly previousMarker: StackMarker | undefined;
 }
 
-/** Builds a guard if a rollout of another journal has changed a tenant since. Undefined otherwise. */
+/** Builds a blocker if a rollout of another journal has changed a tenant since. Undefined otherwise. */
 async function buildChangedElsewhereBlocker(
   journal: Journal,
   id: string,
@@ -200,7 +200,7 @@ async function buildChangedElsewhereBlocker(
 }
 
 /**
- * Leaves out the tenants that the targets file no longer names with the address and stack that the rollout changed.
+ * Omits the tenants that the targets file no longer names with the address and stack that the rollout changed.
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if one of them is selected by name, or nothing is left.
  */
@@ -247,9 +247,9 @@ async function readStoredPlan(journal: Journal, id: string, name: string): Promi
 /**
  * Finds the tenants in which the changes of the rollout have not been rolled back yet.
  *
- * @param keptTenants tenants that the rollback leaves out.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLOUT_NOT_KNOWN`) if a later rollout has
- * changed one of them and was not rolled back itself.
+ * @param keptTenants tenants that the rollback omits.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLOUT_NOT_KNOWN`) if
+ * a later rollout has changed one of them and was not rolled back itself.
  */
 async function findTenantsToRestore(
   journal: Journal,

@@ -16,11 +16,12 @@ export interface UnskippedTargets {
 }
 
 /**
- * Leaves out skipped tenants.
+ * Excludes skipped tenants.
  *
  * @param only the names in the selection. Naming a skipped tenant is an error, because the user wants that tenant.
  * @param source the targets file.
- * @throws {RolloutError} (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all selected tenants are skipped.
+ * @throws {RolloutError} (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all selected tenants are
+ * skipped.
  */
 export async function excludeSkipped(
   database: Queryable,

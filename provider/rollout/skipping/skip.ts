@@ -63,7 +63,7 @@ export async function skip(
 /** The result of {@link unskip}. */
 export interface UnskipResult {
   readonly skips: readonly Skip[];
-  /** The unfinished rollouts that left the tenants out. */
+  /** The unfinished rollouts that skip the tenants. */
   readonly rollouts: readonly SkippedTenantState[];
   /** The names of the tenants that the targets file still has. All of them if the file can't be read. */
   readonly declared: readonly string[];
@@ -99,7 +99,10 @@ export async function listCurrentSkips(
   );
 }
 
-/** Lists the current skips of a rollout's tenants, and of tenants that it was planned without and that the targets file still names. */
+/**
+ * Lists the current skips of a rollout's tenants, and of tenants that its plan excluded and the targets file still
+ * names.
+ */
 export async function listRolloutSkips(journal: Journal, { id, spec }: RolloutRecord): Promise<readonly Skip[]> {
   const skips = await readActiveSkips(journal.database, spec);
   if (skips.size === 0) return [];
@@ -111,7 +114,7 @@ export async function listRolloutSkips(journal: Journal, { id, spec }: RolloutRe
   );
 }
 
-/** Expands a name with `*`, only within this project and state backend, because the user means no other. */
+/** Expands a name with `*`, only within this project and state backend. */
 function expandSkipNames(
   activeSkips: readonly Skip[],
   name: string,
@@ -144,7 +147,10 @@ function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<Rol
   return match;
 }
 
-/** The project and the backend, as far as they are known. A targets file that is broken or missing must not prevent the end of a skip. */
+/**
+ * Returns the project and the backend, as far as they are known. A broken or missing targets file must not prevent
+ * ending a skip.
+ */
 function readSkipScope({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<RolloutScope> & {
   readonly names?: ReadonlyMap<string, string>;
 } {

@@ -22,15 +22,16 @@ const RENAME_GRACE_MS = 1_000;
 const COMPRESSIONS = ["", ".gz", ".zst"];
 
 /**
- * Removes truncated `.attrs` files next to a stack's state, which a killed CLI leaves behind. They hold the checksum and type of the state
- * file. Pulumi works without the file, but fails permanently if it is truncated. It writes a new one with the next state. The state itself
- * is replaced atomically.
+ * Removes truncated `.attrs` files next to a stack's state, which a killed CLI leaves behind. They hold the checksum
+ * and type of the state file. Pulumi works without the file, but fails permanently if it is truncated. It writes a new
+ * one with the next state. The state itself is replaced atomically.
  *
- * Deleting the file is the only solution: `export`, `import`, `cancel` and `stack rm` fail as well. Without it, the test "is killed while
- * it makes the first stack" in `test/engine/rollout-killed.slow.test.ts` fails.
+ * Deleting the file is the only solution: `export`, `import`, `cancel` and `stack rm` fail as well. Without it, the
+ * test "resumes after a kill during stack creation and cleans up debris" in `test/engine/rollout-killed.slow.test.ts`
+ * fails.
  *
- * @param files without a stack: all stacks of the project, because Pulumi lists none while one has such a file.
- * @returns what was removed, for people.
+ * @param files without a stack: all stacks of the project, because Pulumi can't list any while one has such a file.
+ * @returns descriptions of the removed files, for people.
  */
 export function removeTruncatedAttributes({ backend, project, stack }: ProjectFiles): readonly string[] {
   const directory = getBackendDirectory(backend);
@@ -48,21 +49,24 @@ export function removeTruncatedAttributes({ backend, project, stack }: ProjectFi
   return truncated.map((file) => `${file} was cut off by a kill, or by a full disk; it is taken away`);
 }
 
-/** The names of the stacks whose states are in a directory. */
+/** Returns the names of the stacks whose states are in a directory. */
 function listStacks(stateDirectory: string): readonly string[] {
   return listNames(stateDirectory).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
 }
 
 /**
- * Removes the locks and states that a CLI was killed in the middle of: each is written as `NAME.json.….tmp` and then given its name.
- * Pulumi takes such a lock for one, and fails at one that is empty; a state of that name stays for ever. Who has not named it for so
- * long is dead; and if not, it finds nothing to name, and ends before it has done anything. A lock that has its name and is empty or cut
- * off is that of a machine which lost its power, or whose disk was full: it says nobody's name, and Pulumi fails at it for ever.
+ * Removes temporary and truncated files that a killed CLI left behind. The CLI writes each lock and state as
+ * `NAME.json.….tmp`, and then renames it. Pulumi treats such a temporary lock as a real one, and fails if it is empty.
+ * A temporary state stays forever. A process that has not renamed its file within {@link RENAME_GRACE_MS} counts as
+ * dead. If it is still running, its rename fails, and it ends before it has changed anything. A renamed lock that is
+ * empty or truncated comes from a machine that lost power or had a full disk. It names no owner, and Pulumi fails
+ * because of it permanently.
  *
- * `pulumi cancel` would remove these locks too, but also the lock of a run that has just begun. Without this, the same test fails.
+ * `pulumi cancel` would remove these locks too, but also the lock of a run that has just begun. Without this, the same
+ * test fails.
  *
- * @param files without a stack, the states of all stacks of the project, and of their locks those that are cut off.
- * @returns what was removed, for a person.
+ * @param files without a stack: the states of all stacks of the project, and only their truncated locks.
+ * @returns descriptions of the removed files, for people.
  */
 export async function removeTemporaryFiles(files: ProjectFiles): Promise<readonly string[]> {
   const directory = getBackendDirectory(files.backend);
@@ -95,11 +99,11 @@ function findTemporaryFiles({ backend, project, stack }: ProjectFiles, directory
 }
 
 /**
- * Replaces truncated states with the previous state, or with an empty one. Only for projects whose stacks may be empty, such as
- * that of the rollout locks. Skips a stack whose lock may have a live owner.
+ * Replaces truncated states with the previous state, or with an empty one. Only for projects whose stacks may be empty,
+ * such as that of the rollout locks. Skips a stack whose lock may have a live owner.
  *
- * @param files without a stack: all stacks of the project, because Pulumi lists none while one state is truncated.
- * @returns what was replaced, for people.
+ * @param files without a stack: all stacks of the project, because Pulumi can't list any while one state is truncated.
+ * @returns descriptions of the replacements, for people.
  */
 export function replaceTruncatedStates({ backend, project, stack }: ProjectFiles): readonly string[] {
   const directory = getBackendDirectory(backend);
@@ -138,15 +142,15 @@ export function getLockDirectory({ backend, project, stack }: StackFiles): strin
 }
 
 /**
- * Says what to do about a truncated state, and where the previous state is. A power failure or a full disk can truncate it.
- * Undefined if the state is complete.
+ * Returns advice about a truncated state, including the location of the previous state. A power failure or a full disk
+ * can truncate it. Undefined if the state is complete.
  *
  * @param files without a stack: the first truncated state of the project.
  * @param consequence the effect of removing the state, if there is no previous one.
  */
 export function describeTruncatedState(
   { backend, project, stack }: ProjectFiles,
-  consequence = "the stack is made anew, and takes over what the tenant holds",
+  consequence = "the stack is made again, and adopts what the tenant holds",
 ): string | undefined {
   const directory = getBackendDirectory(backend);
   if (directory === undefined) return undefined;
@@ -159,7 +163,7 @@ export function describeTruncatedState(
   const advice =
     existsSync(backup) && isJson(backup)
       ? `The state before it is whole: take it with \`cp ${quoteShell(backup)} ${quoteShell(file)}\``
-      : `There is none before it: ${consequence}, after \`rm ${quoteShell(file)}\``;
+      : `No earlier copy exists: ${consequence}, after \`rm ${quoteShell(file)}\``;
   return `The state of the stack, ${file}, is cut off: the machine lost its power, or its disk was full, while it was written. ${advice}`;
 }
 

@@ -34,8 +34,8 @@ export interface RunOnStackOptions {
 const LOCK_POLL_MS = 500;
 
 /**
- * Runs the CLI on a stack. It first removes debris of a killed CLI, or of a full disk, from a file backend. It removes a lock only if
- * each of its owners ran on this machine and is gone.
+ * Runs the CLI on a stack. First, in a file backend, removes files that a killed CLI or a full disk left behind.
+ * Removes a lock only if all its owners ran on this machine and have ended.
  *
  * @throws {RolloutError} (`ERR_STACK_LOCKED`) if the stack stays locked. The message has the command that unlocks it.
  */
@@ -72,16 +72,16 @@ export async function runOnStack(
 }
 
 /**
- * Removes a stack's debris of a killed CLI, or of a full disk, from a file backend.
+ * Removes a stack's files that a killed CLI or a full disk left behind in a file backend.
  *
- * @returns what was removed, for people.
+ * @returns descriptions of the removed files, for people.
  */
 export async function repairStackFiles(context: StackContext): Promise<readonly string[]> {
   const files = getStackFiles(context);
   return [...removeTruncatedAttributes(files), ...(await removeTemporaryFiles(files))];
 }
 
-/** The location of a stack's files, for a file backend. */
+/** Returns the location of a stack's files, for a file backend. */
 export function getStackFiles({ project, stack, environment }: StackContext): StackFiles {
   return { backend: environment["PULUMI_BACKEND_URL"], project, stack };
 }
@@ -106,7 +106,7 @@ export async function stackExists({ stack, directory, environment }: StackWorksp
   return (await exportStack(stack, { directory, baseEnvironment: environment })) !== undefined;
 }
 
-/** Says in a sentence how a person removes the lock of a dead run. */
+/** Returns a sentence that explains how to remove the lock of a dead run. */
 export async function buildUnlockAdvice(context: StackContext): Promise<string> {
   const cancelCommand = (await createStackCommands(context)).formatCommand("cancel --yes", context.stack);
   return `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancelCommand}\``;

@@ -10,7 +10,7 @@ export interface StackProject {
 
 /** Stack names and commands that work in any directory: a rollout's repository may lack a project, and the CLI may not be on PATH. */
 export interface StackCommands {
-  /** Returns the full name of a stack. @param project Default: that of the place. */
+  /** Returns the full name of a stack. @param project Default: that of the context. */
   formatStackName(stack: string, project?: string): string;
   /** Builds a shell command of Pulumi for a stack. */
   formatCommand(subcommand: string, stack: string, project?: string): string;

@@ -51,9 +51,9 @@ export function readLockOwner(file: string): Omit<LockOwner, "description"> | un
 export interface Processes {
   readonly host: string;
   isRunning(pid: number): boolean;
-  /** The name of the process. Undefined if unknown. */
+  /** Returns the name of the process. Undefined if unknown. */
   getName(pid: number): string | undefined;
-  /** When it started, in milliseconds since 1970. Undefined if unknown. */
+  /** Returns when it started, in milliseconds since 1970. Undefined if unknown. */
   getStartedAtMs(pid: number): number | undefined;
 }
 

@@ -39,7 +39,7 @@ export function resolveStateBackend(environment: NodeJS.ProcessEnv, projectDirec
   }
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(configuredUrl)) {
     throw new ConfigurationError(
-      `PULUMI_BACKEND_URL is ${quote(configuredUrl, 300)}, which is no address; a folder is written as ${quote(`file://${resolve(projectDirectory, configuredUrl)}`, 300)}.`,
+      `PULUMI_BACKEND_URL is ${quote(configuredUrl, 300)}, which isn't a valid address; a directory is written as ${quote(`file://${resolve(projectDirectory, configuredUrl)}`, 300)}.`,
     );
   }
   if (!environmentUrl && !configuredUrl.startsWith("file://")) {
@@ -54,7 +54,7 @@ export function resolveStateBackend(environment: NodeJS.ProcessEnv, projectDirec
   const directory = /^file:\/\/(\/[^?]*)/.exec(url)?.[1];
   if (directory !== undefined && !existsSync(directory)) {
     throw new ConfigurationError(
-      `The state backend ${quote(url, 300)} is a folder that does not exist. Where it held states, mount it or bring it back: with an empty one all stacks are taken for new. Else make it, or mend PULUMI_BACKEND_URL.`,
+      `The state backend ${quote(url, 300)} is a directory that does not exist. If it held states, mount or restore it: with an empty one all stacks count as new. Else make it, or fix PULUMI_BACKEND_URL.`,
     );
   }
   const displayName = `${formatBackendLocation(url)}${isService(url) ? formatOrganization(environment) : ""}`;
@@ -96,7 +96,7 @@ export function assertPassphrase(
   const usesSecretsProvider = stackFiles.some((file) => existsSync(file) && hasSecretsProvider(file));
   if (usesSecretsProvider) return;
   throw new ConfigurationError(
-    "Pulumi encrypts a stack with a passphrase, and there is none: set PULUMI_CONFIG_PASSPHRASE (it may be empty), or PULUMI_CONFIG_PASSPHRASE_FILE.",
+    "Pulumi encrypts a stack with a passphrase, and it is missing: set PULUMI_CONFIG_PASSPHRASE (it may be empty), or PULUMI_CONFIG_PASSPHRASE_FILE.",
   );
 }
 
@@ -157,7 +157,7 @@ function encodeReadable(value: string): string {
   return encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
 
-/** The project's directory, which is that of the targets file. */
+/** Returns the project's directory, which is that of the targets file. */
 export function getProjectDirectory(targetsFile: string): string {
   return resolve(dirname(targetsFile));
 }

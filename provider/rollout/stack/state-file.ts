@@ -54,7 +54,7 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
   }
 }
 
-/** Reads the marker in a stack's state file. Undefined if there is none, or if the state is in no file that can be read here. */
+/** Reads the marker in a stack's state file. Undefined if it has none, or if no readable file contains the state. */
 export function readMarkerFile(files: StackFiles): StackMarker | undefined {
   return readStackMarker(readStateFile(files));
 }

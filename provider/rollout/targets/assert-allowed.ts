@@ -18,7 +18,7 @@ export class NotAllowedError extends EmailSecurityError {
   }
 }
 
-/** A refused request, and its origin. */
+/** A disallowed request, and its origin. */
 interface RequestedItem extends DisallowedItem {
   /** The tenant; absent: a wave makes the request. */
   readonly target?: Target;
@@ -27,10 +27,10 @@ interface RequestedItem extends DisallowedItem {
 }
 
 /**
- * Checks everything that tenants and waves request against the permissions of the run, before anything is run, read or sent. Reports all
- * refusals at once.
+ * Checks everything that tenants and waves request against the permissions of the run, before anything is run, read or
+ * sent. Reports all refusals at once.
  *
- * @param source the file that makes the requests, as people call it: the targets file.
+ * @param source the file that makes the requests, as shown in errors: the targets file.
  * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) that explains how to allow them.
  * @throws {ConfigurationError} if the permissions can't be read.
  */
@@ -62,7 +62,7 @@ export function assertAllowed(
     [
       `This run does not allow what ${quote(source, 300)} asks for. Nothing was run, and no key was read or sent.`,
       ...formatDisallowed(disallowedItems),
-      "Whoever changes that file must not decide it. If all of this is meant, set where the run is started:",
+      "A change of that file must not decide this. If all of this is intended, set it where the run starts:",
       ...Object.keys(PERMISSION_VARIABLES).flatMap((kind) =>
         formatAllowSetting(kind as DisallowedItem["kind"], disallowedItems, targets, environment),
       ),

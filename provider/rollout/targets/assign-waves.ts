@@ -6,7 +6,7 @@ import type { Target, WaveRule } from "../model/target";
 import type { Wave } from "../model/wave";
 import { getToleratedFailures, getWaveSize } from "./tolerance";
 
-/** Some tenants belong to no wave, so the rollout would leave them out. Nothing has begun. */
+/** Some tenants belong to no wave, so the rollout would omit them. Nothing has begun. */
 export class UnassignedTargetsError extends EmailSecurityError {
   readonly targets: readonly Target[];
 
@@ -17,7 +17,7 @@ export class UnassignedTargetsError extends EmailSecurityError {
       .slice(0, MAX_LISTED)
       .map((target) => `  ${formatLineLocation(target.place)}: ${formatTarget(target)}`);
     const suffixLines = targets.length > MAX_LISTED ? [`  … and ${targets.length - MAX_LISTED} more`] : [];
-    const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Mend the labels, or end \`waves\` with one that has neither \`match\` nor \`take\`, which takes all that are left:`;
+    const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Fix the labels, or end \`waves\` with one that has neither \`match\` nor \`take\`, which takes all that are left:`;
     super("ERR_ROLLOUT_WAVES", [summary, ...lines, ...suffixLines].join("\n"));
     this.targets = targets;
   }
@@ -26,8 +26,8 @@ export class UnassignedTargetsError extends EmailSecurityError {
 const MAX_LISTED = 20;
 
 /**
- * Assigns each tenant to the first wave with a matching rule. Percentages refer to all tenants that match a rule, including those in
- * earlier waves. Leaves out waves without tenants, and reports a warning for each.
+ * Assigns each tenant to the first wave with a matching rule. Percentages refer to all tenants that match a rule,
+ * including those in earlier waves. Omits waves without tenants, and reports a warning for each.
  *
  * @throws {UnassignedTargetsError} (`ERR_ROLLOUT_WAVES`) if a tenant matches no wave.
  */
@@ -51,7 +51,7 @@ export function assignWaves(
     const assignedSet = new Set(assignedTargets);
     unassignedTargets = unassignedTargets.filter((target) => !assignedSet.has(target));
     const wave = buildWave(rule, assignedTargets);
-    // A gate after the last wave would hold nobody back.
+    // A gate after the last wave would have no effect.
     waves.push(rule === rules.at(-1) ? { ...wave, gate: false } : wave);
   }
   if (unassignedTargets.length > 0) throw new UnassignedTargetsError(unassignedTargets);
@@ -80,7 +80,9 @@ function buildWave(rule: WaveRule, assignedTargets: readonly Target[]): Wave {
   });
 }
 
-/** Describes the conditions that are lost with a wave that is left out: `its soak and its gate`. Undefined if there are none. */
+/**
+ * Describes the conditions that are lost with an omitted wave: `its soak and its gate`. Undefined if there are none.
+ */
 export function describeLostChecks({
   soakMs,
   gate,

@@ -17,12 +17,12 @@ export interface TargetComparison {
 }
 
 /**
- * Compares the recorded tenants of a rollout with the present targets file. Nothing may be written to a tenant that the file no longer
- * names, or names with another address, stack or settings file. If a key has moved to another variable, file or command, it is read from
- * there.
+ * Compares the recorded tenants of a rollout with the present targets file. Nothing may be written to a tenant that the
+ * file no longer names, or names with another address, stack or settings file. If a key has moved to another variable,
+ * file or command, it is read from there.
  *
  * @param ignoreSettings whether another settings file is fine: a rollback doesn't use it. Default: false.
- * @param followsStacks whether a tenant is found by its stack, under whatever name it has now. Default: false.
+ * @param followsStacks whether a tenant is found by its stack, whatever its current name. Default: false.
  */
 export function compareTargets(
   recordedTargets: readonly Target[],
@@ -63,7 +63,7 @@ export function compareTargets(
   return { targets, updatedTargets, excludedStacks, notes };
 }
 
-/** Explains why a tenant that the file no longer names is left out. Mentions a probable rename. */
+/** Explains why a tenant that the file no longer names is excluded. Mentions a probable rename. */
 function explainMissing(target: Target, { file, targets }: Targets): string {
   const missingText = `${file} doesn't name it any more`;
   const renamed = targets.find((candidate) => isProbableRename(target, candidate));
@@ -89,7 +89,7 @@ function formatSharedParts(target: Target, other: Target): string {
   return parts.join(" and ");
 }
 
-/** Explains why a tenant whose declaration has changed since the plan is left out. */
+/** Explains why a tenant whose declaration has changed since the plan is excluded. */
 function explainChange(target: Target, currentTarget: Target, ignoreSettings: boolean): string | undefined {
   const locationText = formatLineLocation(currentTarget.place);
   const formatChange = (label: string, plannedValue: string, currentValue: string): string =>

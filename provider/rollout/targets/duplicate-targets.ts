@@ -12,7 +12,8 @@ export function reportDuplicateTargets(targets: readonly LocatedTarget[], findin
   const keys = new Map<string, LocatedTarget>();
   for (const locatedTarget of targets) {
     const { target, stackLocation, keyLocation } = locatedTarget;
-    // On many disks, names that differ only in case denote the same file. This affects settings files and the state of stacks.
+    // On case-insensitive file systems, names that differ only in case are the same file. This affects settings files
+    // and the state of stacks.
     const existing = names.get(target.name.toLowerCase());
     if (existing !== undefined) {
       const { name, place } = existing.target;

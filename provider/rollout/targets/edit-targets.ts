@@ -13,7 +13,7 @@ export interface TenantFields {
   /** The name of the environment variable that holds its key. */
   readonly keyVariable?: string;
   readonly settings?: string;
-  /** Where it isn't the tenant's name. */
+  /** Default: the tenant's name. */
   readonly stack?: string;
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -104,12 +104,12 @@ export type DeclaredKeySource =
   | { readonly command: readonly string[] };
 
 /**
- * Renames a tenant in place, and keeps everything else byte for byte. Parses the result, to verify that only the name and the kept settings
- * differ.
+ * Renames a tenant in place, and keeps everything else byte for byte. Parses the result, to verify that only the name
+ * and the kept settings differ.
  *
- * @param name the same as `from` if only settings are to be added.
- * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, the name is taken, or the style of the file doesn't permit such an
- * edit.
+ * @param name the same as `currentName` if only settings are to be added.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, the name is taken, or the style of the file
+ * doesn't permit such an edit.
  */
 export function renameTenant(text: string, currentName: string, name: string, retainedFields: RetainedFields): string {
   const hasRetained = Object.keys(retainedFields).length > 0;
@@ -191,7 +191,7 @@ function editTargetsText(
   const { document, value } = parseTargetsText(terminatedText);
   const root: unknown = document.contents;
   if (body !== "" && (!isMap(root) || root.flow === true)) {
-    throw buildEditError("it is written in braces, or is no mapping of keys and values; change it by hand");
+    throw buildEditError("it is written in braces, or isn't a mapping of keys and values; change it by hand");
   }
   const tenants = isMap(root) ? root.items.find(({ key }) => getKeyName(key) === "tenants") : undefined;
   const isInvalidTenants = tenants !== undefined && !isMap(tenants.value) && !isNull(tenants.value);
@@ -238,7 +238,7 @@ function getPairSpan({ key, value }: Pair): readonly [start: number, end: number
   return [start, value === null ? getNodeEnd(key as Node) : getNodeEnd(value as Node)];
 }
 
-/** The lines of a tenant, with the comments above and inside it. */
+/** Returns the lines of a tenant, with the comments above and inside it. */
 function getTenantLines(
   text: string,
   map: YAMLMap,
@@ -313,7 +313,7 @@ function renderFlowLabels(labels: Readonly<Record<string, string>>): string {
     .join(", ")} }`;
 }
 
-/** The same as it is read back. */
+/** Returns the tenant as the edited file declares it, in parsed form. */
 function toPlainData({ baseUrl, keyVariable, settings, stack, labels }: TenantFields): Record<string, unknown> {
   const data: Record<string, unknown> = {};
   if (baseUrl !== undefined) data["baseUrl"] = baseUrl;

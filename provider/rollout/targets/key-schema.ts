@@ -14,14 +14,14 @@ export const keySourceSchema = z
         .regex(
           // May contain placeholders. The expanded name is checked again.
           /^(?:[A-Za-z_]|\{(?:name|NAME)\})(?:[A-Za-z0-9_]|\{(?:name|NAME)\})*$/,
-          "is no name of an environment variable (what stands there is not shown, as it may be the key itself); write a name such as ACME_API_KEY or {NAME}_API_KEY",
+          "isn't a name of an environment variable (the value is not shown, as it may be the key itself); write a name such as ACME_API_KEY or {NAME}_API_KEY",
         )
         .describe("The name of the environment variable that holds the key."),
       file: buildRedactedTextSchema("the path of a file")
         .min(1, "is empty; write the path of a file")
         .describe("The file that holds the key, relative to this one or absolute, such as a mounted secret."),
       command: buildCommandSchema("a program and its arguments, as [vault, read, -field=key, secret/acme]").describe(
-        "A program and its arguments, which prints the key. It is run without a shell, in the working folder.",
+        "A program and its arguments, which prints the key. It is run without a shell, in the working directory.",
       ),
     },
     {
@@ -63,7 +63,7 @@ export function buildKeyFinding(
   const isSource = issue.code !== "unrecognized_keys" && fieldPath.length > 1;
   if (isSource) return { code: "invalid-value", message: `${String(fieldPath[1])} ${issue.message}` };
   if (unknownKey !== undefined && /^(?:env|variable|path|cmd)$/i.test(unknownKey)) {
-    return { code: "unknown-key", message: `has a key that is none here; ${SOURCES_HINT}` };
+    return { code: "unknown-key", message: `has an unknown key; ${SOURCES_HINT}` };
   }
   const isPlaintext = issue.code === "invalid_type" && issue.message === PLAINTEXT_KEY_MESSAGE;
   return unknownKey !== undefined || isPlaintext

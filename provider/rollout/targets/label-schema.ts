@@ -6,7 +6,7 @@ const LABEL_PATTERN = /^(?!__proto__$)[A-Za-z0-9_./-]{1,100}$/;
 
 const labelKeySchema = buildTextSchema("a label").regex(
   LABEL_PATTERN,
-  "is no label; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores, dots and slashes",
+  "isn't a valid label; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores, dots and slashes",
 );
 
 /** The values that `--label ring=canary,beta` can name. */
@@ -21,7 +21,7 @@ const labelValueSchema = buildTextSchema("a text")
 
 export const labelsSchema = z
   .record(labelKeySchema, labelValueSchema, buildMappingError("labels and their values, as { region: eu }"))
-  .describe("What tells tenants apart, for waves and for --label: { region: eu, ring: canary }.");
+  .describe("Labels that distinguish tenants, for waves and for --label: { region: eu, ring: canary }.");
 
 export const matchSchema = z
   .record(

@@ -11,7 +11,7 @@ import { createFileReader, isFinding, readSource } from "../../files/read-source
 export async function lintAll(paths: readonly string[], options: SettingsReadOptions = {}): Promise<FilesLintResult> {
   const targets = paths.filter(isTargetsFile);
   if (targets.length === 0) return lintFiles(paths, options);
-  // Most files are settings files. Linting them should not have to load the code for targets files.
+  // Most files are settings files. Linting them should not load the code for targets files.
   const { lintTargets, findMissingPackages } = await import("./lint-targets.js");
   const targetsResults = targets.map(lintTargets);
   const settings = targetsResults.flatMap((result) => result.settingsFiles);

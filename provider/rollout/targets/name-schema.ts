@@ -8,9 +8,9 @@ const RESERVED_NAMES = new Set([".", "..", "__proto__"]);
 
 /** Explains why a text isn't a valid name for a tenant, a stack or a wave. Undefined if it is. */
 export function validateName(text: string): string | undefined {
-  if (RESERVED_NAMES.has(text)) return "is no name; take another";
+  if (RESERVED_NAMES.has(text)) return "is a reserved name; take another";
   if (NAME_PATTERN.test(text)) return undefined;
-  return "is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots";
+  return "isn't a valid name of a Pulumi stack; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots";
 }
 
 /** Explains why a text isn't a valid name for a stack. The name may include the organization and the project. Undefined if it is valid. */
@@ -23,10 +23,10 @@ export const buildNameSchema = (description: string, validate = validateName) =>
   buildTextSchema("a name")
     .regex(NAME_PATTERN, { error: ({ input }) => `${quote(input)} ${validate(String(input))}` })
     .refine((value) => !RESERVED_NAMES.has(value), {
-      error: ({ input }) => `${quote(input)} is no name; take another`,
+      error: ({ input }) => `${quote(input)} is a reserved name; take another`,
     })
     .describe(description);
 
 export const tenantNameSchema = buildTextSchema("a name")
   .regex(NAME_PATTERN, { error: ({ input }) => validateName(String(input)) ?? "" })
-  .refine((value) => !RESERVED_NAMES.has(value), "is no name; take another");
+  .refine((value) => !RESERVED_NAMES.has(value), "is a reserved name; take another");

@@ -12,7 +12,7 @@ const receiverSchema = z.strictObject(
         { error: ({ input }) => formatExpectation(input, `a list of ${NOTICE_KINDS.join(", ")}`) },
       )
       .min(1, "is an empty list, and nothing would be told; write what of, or take the line away for all")
-      .describe("What it is told of. Everything, when left out.")
+      .describe("The notices that it receives. All, when left out.")
       .optional(),
     changes: booleanSchema
       .describe("Whether it is told what changes, and not just how much. false when left out.")
@@ -35,5 +35,5 @@ export const notifySchema = z
   )
   .partial()
   .describe(
-    "Who is told of what becomes of rollouts and of drift, and of what of it. Where to send comes from the environment alone.",
+    "The receivers of notices about rollouts and drift, and the notices that each receives. The addresses come from the environment alone.",
   );

@@ -9,7 +9,9 @@ import type { TargetsFindings } from "./targets-findings";
 
 const DEFAULT_PROJECT = "email-security";
 
-/** The Pulumi project of all stacks: the name in the targets file, or else the name of the project beside it. */
+/**
+ * Returns the Pulumi project of all stacks: the name in the targets file, or else the name of the project next to it.
+ */
 export function resolveProjectName({ source, content }: ParsedTargetsFile, findings: TargetsFindings): string {
   if (content.project !== undefined) return content.project;
   const directory = dirname(source.file);

@@ -74,7 +74,7 @@ export class RunPermissions {
       const path = resolve(key.path);
       const realTarget = resolveLinks(path);
       if (!this.#directories.some((directory) => !isOutsideDirectory(directory, realTarget))) {
-        // A mounted secret is a link to a directory inside its own, with another name each day.
+        // A mounted secret is a link into a subdirectory next to it, whose name changes with each update.
         const value = isOutsideDirectory(resolveLinks(dirname(path)), realTarget) ? realTarget : path;
         disallowedItems.push({ kind: "file", value, description: `the file ${quote(key.path, 300)}` });
       }
@@ -167,7 +167,7 @@ function parseCommands(environment: Environment): readonly (readonly string[])[]
     }
     if (isCommand(command)) return command;
     throw new ConfigurationError(
-      `${PERMISSION_VARIABLES.command} holds a line that is no command; write each on a line of its own as it stands in the targets file, as [vault, read, -field=key, "secret/{name}"].`,
+      `${PERMISSION_VARIABLES.command} holds a line that isn't a command; write each on its own line as in the targets file, as [vault, read, -field=key, "secret/{name}"].`,
     );
   });
 }

@@ -28,8 +28,9 @@ function formatTargetLocation({ name, place }: Target): string {
 }
 
 /**
- * Finds the tenants that have the same key, even if their addresses use different names of the service's host. Each group is in the given
- * order. Usually the result is empty. Compares hashes with a salt that is thrown away, and never returns a key.
+ * Finds the tenants that have the same key, even if their addresses use different names of the service's host. Each
+ * group is in the given order. Usually the result is empty. Compares hashes with a salt that is discarded, and never
+ * returns a key.
  *
  * @param keys the key of each tenant whose key could be read.
  * @param salt random bytes.

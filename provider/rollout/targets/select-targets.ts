@@ -7,7 +7,7 @@ import type { Target } from "../model/target";
 export interface TargetSelection {
   /** Names, with `*` for any characters. A tenant has to match one of them. */
   readonly only?: readonly string[];
-  /** Names of tenants to leave out, with `*` for any characters. */
+  /** Names of tenants to exclude, with `*` for any characters. */
   readonly except?: readonly string[];
   /**
    * `ring=canary`, `ring=canary,beta` (one of these), `!ring=canary` (none of these, or no such label). A tenant has to match all of them.
@@ -68,7 +68,7 @@ function buildLabelCondition(text: string, targets: readonly Target[]): TargetCo
   const wantedValues = values.split(",").map((wantedValue) => wantedValue.trim());
   if (label === "" || wantedValues.includes("")) {
     throw new SelectionError(
-      `${quote(text)} is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.`,
+      `${quote(text)} isn't a label to select by; write ring=canary, ring=canary,beta or !ring=canary.`,
     );
   }
   const labels = targets.flatMap((target) => Object.keys(target.labels));
@@ -126,7 +126,7 @@ function suggestNames(text: string, knownNames: readonly string[]): string {
   });
   if (nearNames.length > 0) return `did you mean ${formatList(nearNames)}?`;
   return uniqueNames.length === 0
-    ? "there is none."
+    ? "none exists."
     : `there ${uniqueNames.length === 1 ? "is" : "are"} ${formatList(uniqueNames)}.`;
 }
 

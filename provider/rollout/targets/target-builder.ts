@@ -29,7 +29,7 @@ export class TargetBuilder {
     this.#isOutsideRepository = createOutsideRepositoryTest(top);
   }
 
-  /** The tenants of a file, in the order of the file. */
+  /** Builds the tenants of a file, in the order of the file. */
   buildTargets(parsedFile: ParsedTargetsFile, topFile: ParsedTargetsFile): LocatedTarget[] {
     const { source, content } = parsedFile;
     return Object.entries(content.tenants ?? {})
@@ -128,7 +128,7 @@ export class TargetBuilder {
     }
     const variable = fillPlaceholders(environment ?? "", name);
     if (/^[A-Za-z_]\w*$/.test(variable)) return { from: "environment", variable };
-    const message = `environment is no name of a variable once the name ${quote(name)} is put into it; give this tenant a key of its own, such as { environment: TENANT_{NAME}_API_KEY }`;
+    const message = `environment isn't a valid name of a variable once the name ${quote(name)} is put into it; give this tenant a key of its own, such as { environment: TENANT_{NAME}_API_KEY }`;
     this.#findings.addError("invalid-value", message, location);
     return undefined;
   }
@@ -139,7 +139,7 @@ export class TargetBuilder {
     const [unknownPlaceholder] = /\{\w*\}/.exec(filledText) ?? [];
     if (unknownPlaceholder === undefined) return filledText;
     // A real placeholder is short. Anything longer could be sensitive, so it isn't shown.
-    const placeholderText = unknownPlaceholder.length > 20 ? "a placeholder that is none" : quote(unknownPlaceholder);
+    const placeholderText = unknownPlaceholder.length > 20 ? "an unknown placeholder" : quote(unknownPlaceholder);
     this.#findings.addError("placeholder", `${field} holds ${placeholderText}; there are {name} and {NAME}`, place);
     return undefined;
   }

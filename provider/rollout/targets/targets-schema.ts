@@ -33,7 +33,7 @@ const tenantFields = {
   front: z
     .enum(PROVIDER_KINDS, { error: ({ input }) => formatExpectation(input, PROVIDER_KINDS.join(" or ")) })
     .describe(
-      "What its lists are made over: dynamic resources, or the native plugin. As the stack has them, when left out; in a new stack, dynamic.",
+      "The provider of its lists: dynamic resources, or the native plugin. The stack's current provider when left out; in a new stack, dynamic.",
     )
     .optional(),
   allowInsecureHttp: booleanSchema
@@ -79,14 +79,12 @@ const version = z
 const buildTenantsSchema = (tenantElement: z.ZodType) =>
   z
     .record(tenantNameSchema, tenantElement, buildMappingError("tenants by their names"))
-    .describe("The tenants by their names. What one does not say, defaults say.")
+    .describe("The tenants by their names. Each uses the defaults for its missing keys.")
     .optional();
 
 const defaults = z
   .strictObject(tenantFields, buildMappingError())
-  .describe(
-    "What holds for every tenant that does not say it: {name} is its name, {NAME} that in capitals for variables.",
-  )
+  .describe("Keys for every tenant that does not set them: {name} is its name, {NAME} that in capitals for variables.")
   .optional();
 
 const buildFileSchema = (tenantElement: z.ZodType) =>
@@ -102,7 +100,7 @@ const buildFileSchema = (tenantElement: z.ZodType) =>
       tenants: buildTenantsSchema(tenantElement),
       services: z
         .record(z.string(), serviceSchema, buildMappingError("limits by the service's address"))
-        .describe("What all tenants of one service address share, by the address.")
+        .describe("Settings that all tenants of one service address share, by the address.")
         .optional(),
       notify: notifySchema.optional(),
       failureTolerance: buildToleranceSchema(0)
@@ -163,7 +161,7 @@ export interface TargetsFile {
 /** A tenant as declared in the file, or the defaults for all tenants. */
 export type RawTenant = z.output<typeof tenantSchema>;
 
-/** The JSON Schema (draft 2020-12) of targets files, for completion and validation in editors. */
+/** Builds the JSON Schema (draft 2020-12) of targets files, for completion and validation in editors. */
 export function buildTenantsJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(buildFileSchema(z.union([tenantSchema, z.null()])), { io: "input" });
   return {

@@ -27,19 +27,22 @@ export interface IdentityRecord {
   /** The rollout's position in the order in which rollouts started. 0 in journals of earlier releases. */
   readonly seq: number;
   readonly identity: TenantIdentity;
-  /** The fingerprint of the domains of its people. */
+  /** The fingerprint of the domains of its users. */
   readonly fingerprint?: string;
-  /** Reads what all rollouts read of it, the first of them first. Default: this alone. */
+  /** Reads the identities that all rollouts recorded for it, oldest first. Default: only this one. */
   readonly earlier?: () => Promise<readonly IdentityReading[]>;
-  /** The rollout has changed the tenant and isn't through there: it may have replaced what was read. Default: false. */
+  /**
+   * Whether the rollout began to change the tenant and has not finished. It may have replaced the identifying items.
+   * Default: false.
+   */
   readonly isInterrupted?: boolean;
-  /** Of an interrupted rollout: what it can't have removed or replaced. Absent: not known. */
+  /** For an interrupted rollout: the part of the identity that it can't have removed or replaced. Absent: not known. */
   readonly lasting?: TenantIdentity;
 }
 
-/** What one rollout read of a tenant. */
+/** The identity that one rollout recorded for a tenant. */
 export interface IdentityReading {
-  /** Which rollouts started before: those with a lower number, and of the same number those that started earlier. */
+  /** Orders the rollouts: by sequence number, and then by start time. */
   readonly order: readonly [sequence: number, startedAtMs: number];
   readonly identity: TenantIdentity;
   /** Whether a person said that what was remembered before is wrong. Default: false. */
@@ -55,9 +58,12 @@ export interface TenantConflict {
   readonly targets: readonly Target[];
   /** The tenants under whose names earlier rollouts read it. */
   readonly records: readonly IdentityRecord[];
-  /** Why it isn't the tenant of the only one that read it, where no rollout read it in any name. */
+  /** If no rollout read it under any name, the reason why it isn't the tenant of the only target that read it. */
   readonly mismatch?: { readonly rollout: string; readonly why: string };
-  /** Those that this run read by a wrong key, as far as that is known; otherwise, those of which one may have a wrong key. */
+  /**
+   * The targets that this run read with a wrong key, if they are known. Otherwise those of which any may have a wrong
+   * key.
+   */
   readonly wrongTargets: readonly Target[];
   /** The tenants with this identity in earlier rollouts, for which this run read something else. */
   readonly replacedTargets: readonly Target[];
@@ -72,7 +78,7 @@ export class SameTenantError extends EmailSecurityError {
 
   /**
    * @param groups from {@link findTenantConflicts}; at least one.
-   * @param outcome what was done. Default: nothing was changed.
+   * @param outcome what has changed. Default: nothing.
    */
   constructor(groups: readonly TenantConflict[], outcome = "Nothing was changed.") {
     const isOtherTenant = groups.every(({ targets }) => targets.length === 1);
@@ -87,7 +93,7 @@ export class SameTenantError extends EmailSecurityError {
   }
 }
 
-/** How a person says that what rollouts remember of tenants is wrong, as after a rollout with a wrong key. */
+/** Explains how to override wrong identity records, for example after a rollout with a wrong key. */
 function acceptingText(groups: readonly TenantConflict[]): string {
   const names = new Set(groups.flatMap(({ targets, records }) => [...targets, ...records]).map(({ name }) => name));
   return formatAcceptAdvice(
@@ -108,7 +114,7 @@ function formatOtherTenantMessage(groups: readonly TenantConflict[], outcome: st
 }
 
 function formatSameTenantMessage(outcome: string): string {
-  return `Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. ${outcome} Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`)`;
+  return `Different keys open the same tenant of the service: these tenants hold the same entries, with the same ids and creation dates, or the same people. Each would remove what the other declares. ${outcome} Check which tenant each key belongs to, and give each tenant its own key. If they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`)`;
 }
 
 const MAX_LISTED = 20;
@@ -156,7 +162,7 @@ export function findTenantConflicts(
   for (const [stack, tenant] of recordedByStack)
     if (!confirmedStacks.has(stack)) identities.set(tenant, tenant.identity);
   const isReadTarget = (candidate: Target | IdentityRecord): candidate is Target => readings.has(candidate as Target);
-  /** Whether a remembered name is only a former name of the same tenant. */
+  /** Whether a recorded name is only a former name of the same tenant. */
   const isOwnFormerName = ({ identity }: IdentityRecord, { stack }: Target): boolean => {
     const recordedTenant = recordedByStack.get(stack);
     return recordedTenant !== undefined && isSameTenant(identity, recordedTenant.identity);
@@ -183,7 +189,7 @@ export function findTenantConflicts(
   }
   const targetsByStack = new Map([...readings.keys()].map((target) => [target.stack, target]));
   const found = groups
-    // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
+    // A conflict between two earlier records must not block a run that reads neither tenant.
     .filter(({ targets, records }) => targets.length > 0 && targets.length + records.length > 1)
     .map(({ targets, records }) => {
       const correctTargets = records.length === 0 ? targets.filter((target) => confirmedTargets.has(target)) : [];
@@ -276,13 +282,13 @@ export function selectValidReadings(readings: readonly IdentityReading[], accept
 }
 
 /**
- * The same with what a journal remembers. A tenant that has left the targets file is looked for only where a reading isn't what rollouts read
- * of the tenant before: a new tenant may be one of the past with a new name.
+ * Finds tenant conflicts, including conflicts with the journal's records. Tenants that have left the targets file only
+ * count if a reading differs from earlier ones of that tenant: a new tenant may be a former one under a new name.
  *
- * A rollout with a wrong key leaves what it read in the journal. So what any earlier rollout read of a tenant is its own, and of a tenant of
- * the service that rollouts read in several names, the first name counts.
+ * A rollout with a wrong key leaves a wrong record in the journal. Therefore any earlier reading of a target counts as
+ * its own. If rollouts read a tenant of the service under several names, the first name counts.
  *
- * @param isAccepted whether a person says that what is remembered of a tenant of that name is wrong. Default: of none.
+ * @param isAccepted whether the user rejects the record of the tenant with this name. Default: none.
  */
 export async function validateTenantIdentities(
   unorderedReadings: ReadonlyMap<Target, TenantIdentity>,
@@ -314,7 +320,7 @@ export async function validateTenantIdentities(
   return wrong;
 }
 
-/** Whether a person says of each tenant of a conflict that what is remembered of it is wrong, where one key alone opens it. */
+/** Whether a person accepts each tenant of a conflict, and only one key opens it. */
 export function isAcceptedConflict(
   { targets, records }: TenantConflict,
   isAccepted: (name: string) => boolean,
@@ -322,7 +328,7 @@ export function isAcceptedConflict(
   return targets.length === 1 && [...targets, ...records].every(({ name }) => isAccepted(name));
 }
 
-/** Whether rollouts read a tenant of the service in the name of the only one that read it now, and in no other name before. */
+/** Whether rollouts read this tenant of the service first under the name of the only target that reads it now. */
 async function isOwn(
   { targets: [target], records }: TenantConflict,
   readings: ReadonlyMap<Target, TenantIdentity>,

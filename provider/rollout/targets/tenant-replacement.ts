@@ -4,12 +4,16 @@ import { formatAcceptAdvice, isEmptyTenantAccepted } from "../../settings/mail-d
 import type { Target } from "../model/target";
 import { formatTargetWithKey, type IdentityRecord } from "./tenant-conflicts";
 
-/** Returns whether a tenant is the one of an earlier reading, as {@link isObservedTenant}; undefined if one of them identifies no tenant. */
+/**
+ * Returns whether a tenant is the one of an earlier reading, like {@link isObservedTenant}. Undefined if one of the two
+ * identifies no tenant.
+ */
 export type CompareReading = (earlier: IdentityRecord["identity"]) => boolean | undefined;
 
 /**
- * Returns whether a tenant isn't the one that the last rollout read on its stack. Any earlier reading on that stack counts as its own, because
- * the last rollout may have had a wrong key. Of a tenant that a rollout changed in part, only what that rollout doesn't touch is compared.
+ * Returns whether a tenant isn't the one that the last rollout read on its stack. Any earlier reading on that stack
+ * counts as its own, because the last rollout may have had a wrong key. If a rollout changed the tenant only in part,
+ * compares only what that rollout doesn't touch.
  */
 export async function isReplacedTenant(before: IdentityRecord, compare: CompareReading): Promise<boolean> {
   const { identity, lasting, isInterrupted = false, earlier = async () => [] } = before;
@@ -19,17 +23,17 @@ export async function isReplacedTenant(before: IdentityRecord, compare: CompareR
   return !readings.some((reading) => compare(reading.identity) === true);
 }
 
-/** Compares earlier readings with a snapshot of a tenant. */
+/** Returns a function that compares earlier readings with a tenant's current lists. */
 export function compareWith(baseUrl: string, observed: ObservedState): CompareReading {
   return (earlier) => isObservedTenant(earlier, baseUrl, observed);
 }
 
-/** Why nothing that a stack remembers may be applied to a tenant: the rollout read another tenant there. */
+/** Formats the reason why the stack's records may not be applied to a tenant: the rollout read another tenant there. */
 export function formatReplacedReason(rollout: string): string {
   return `its key opens another tenant of the service than the rollout ${rollout} read, by ids and creation dates of entries, or by people`;
 }
 
-/** Returns an error for a command that only reads, if a tenant isn't the one that rollouts read. */
+/** Returns an error for a read-only command if a tenant isn't the one that rollouts read. */
 export async function findReplacedTenant(
   target: Target,
   before: IdentityRecord | undefined,

@@ -9,7 +9,7 @@ import type { ParsedTargetsFile } from "./targets-file-reader";
 import type { TargetsFindings } from "./targets-findings";
 import { DEFAULT_THREAT_LIMIT, type RawWave } from "./wave-schema";
 
-/** The waves of a targets file. Without any, one wave with all tenants. */
+/** Builds the waves of a targets file. Without any, one wave with all tenants. */
 export function buildWaveRules({ source, content }: ParsedTargetsFile, findings: TargetsFindings): WaveRule[] {
   const { waves } = content;
   if (waves === undefined) return [{ ...buildWaveRule({ name: "all" }), place: source.locate([]) }];
@@ -40,7 +40,7 @@ export function reportUnmatchedWaves(
     const lostChecks = describeLostChecks(rule);
     if (lostChecks === undefined || targets.some(({ labels }) => isLabelMatch(match, labels))) continue;
     const labelTexts = Object.entries(match).map(([label, values]) => `${label}: ${values.join(" or ")}`);
-    const message = `no tenant matches the wave ${quote(name)} (${quote(labelTexts.join(", "))}), so it would be left out, and with it ${lostChecks}; mend its \`match\` or the labels, or take the wave away: ${explainNoMatch(match, targets)}`;
+    const message = `no tenant matches the wave ${quote(name)} (${quote(labelTexts.join(", "))}), so it would be left out, and with it ${lostChecks}; fix its \`match\` or the labels, or remove the wave: ${explainNoMatch(match, targets)}`;
     findings.addError("wave-empty", message, place);
   }
 }

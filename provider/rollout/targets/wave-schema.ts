@@ -21,7 +21,7 @@ const healthSchema = z
   .strictObject(
     {
       command: buildCommandSchema("a program and its arguments, as [./check.sh]")
-        .describe("A program and its arguments, run without a shell in the working folder: it must end with 0.")
+        .describe("A program and its arguments, run without a shell in the working directory: it must end with 0.")
         .optional(),
       timeout: buildDurationSchema(1_000, "1d").describe("How long the command may take. 5m when left out.").optional(),
       threats: z
@@ -79,7 +79,7 @@ const closedHoursSchema = z
 
 export const waveSchema = z.strictObject(
   {
-    name: buildNameSchema("What the wave is called."),
+    name: buildNameSchema("The wave's name."),
     match: matchSchema.optional(),
     take: buildToleranceSchema(1)
       .describe("How many of those that match and are in no earlier wave: a count, or a percentage of all that match.")
@@ -90,7 +90,7 @@ export const waveSchema = z.strictObject(
       .optional(),
     soak: buildDurationSchema(0, "30d").describe("How long to wait once it is through: 30s, 15m, 2h, 1d.").optional(),
     gate: booleanSchema.describe("Whether a person has to resume the rollout before the next wave.").optional(),
-    health: healthSchema.describe("What must be well before the next wave begins.").optional(),
+    health: healthSchema.describe("The conditions that must hold before the next wave begins.").optional(),
     not: closedHoursSchema
       .describe("Hours of the week in which none of its tenants is begun: Fri 16:00–Mon 06:00 Europe/Zurich.")
       .optional(),

@@ -54,10 +54,10 @@ export interface RemovalContext {
 }
 
 /**
- * Like {@link assertNoOpenRollouts}, for rollouts whose journal isn't available, by the locks that they left beside the stacks.
+ * Like {@link assertNoOpenRollouts}, for rollouts whose journal isn't available, by their locks next to the stacks.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if there may be such a rollout; (`ERR_ROLLOUT_LOCKS`) if the stack is removed and the locks
- * can't be read.
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if there may be such a rollout; (`ERR_ROLLOUT_LOCKS`) if the stack is
+ * removed and the locks can't be read.
  */
 export async function assertNoLockedRollouts(
   { target, targets }: Pick<TenantRemoval, "target" | "targets">,

@@ -8,35 +8,36 @@ import { type IdentityRecords, selectIdentityRecord } from "../targets/tenant-co
 import { findFreeStackName, type TenantPlacement } from "./place-tenant";
 import type { ExistingStack } from "./tenant-addition";
 
-/** A stack that a new tenant doesn't get, though it has the tenant's name. */
+/** A stack with the new tenant's name that the tenant must not get. */
 export interface AvoidedStack {
   readonly stack: string;
-  /** In the middle of a sentence. */
+  /** A clause for the middle of a sentence. */
   readonly reason: string;
-  /** Whether it was left by a tenant that no file declares any more, which might be the same one. */
+  /** Whether a tenant that is no longer declared left it behind. That tenant might be the same one. */
   readonly isLeftover: boolean;
 }
 
-/** Where a new tenant is put, with a stack that isn't another tenant's. */
+/** The position of a new tenant, with a stack that belongs to no other tenant. */
 export interface ChosenStack<Placed> {
   readonly placement: Placed;
-  /** What its stack holds. Absent: not known. */
+  /** The contents of its stack. Absent: not known. */
   readonly existingStack?: ExistingStack;
   readonly avoidedStacks: readonly AvoidedStack[];
 }
 
-/** What tells whose a stack is. */
+/** The sources that reveal the owner of a stack. */
 export interface StackLookup {
   readonly identityRecords: IdentityRecords;
-  /** Reads a stack; undefined where it can't be read here. */
+  /** Reads a stack. Undefined if it can't be read here. */
   readonly readStack: (placed: TenantPlacement) => Promise<ExistingStack | undefined>;
 }
 
 /**
- * Chooses the stack of a new tenant: that of its name, unless another tenant has it, or had it: `tenant remove` keeps a stack, and a name
- * may be used again for another company.
+ * Chooses the stack of a new tenant: the one with its name, unless it belongs or belonged to another tenant. `tenant
+ * remove` keeps the stack, and another company may reuse the name.
  *
- * @param place puts the tenant into the targets file with a stack; without one, with the one that is free by the file alone.
+ * @param place adds the tenant to the targets file with this stack. Default: a stack that no other tenant in the file
+ * has.
  */
 export async function chooseStack<Placed extends { readonly placed: TenantPlacement }>(
   place: (stack?: string) => Promise<Placed>,
@@ -62,7 +63,7 @@ export async function chooseStack<Placed extends { readonly placed: TenantPlacem
   }
 }
 
-/** Why a stack is that of another tenant than the one that was read; undefined where nothing says so. */
+/** Returns why a stack belongs to another tenant than the one that was read. Undefined if nothing indicates that. */
 function whyOtherTenant(
   target: Target,
   observed: ObservedState,

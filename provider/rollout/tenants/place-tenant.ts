@@ -23,11 +23,11 @@ export interface PlaceTenantRequest {
   /** The variable that holds its key. Default: from the file's defaults. */
   readonly keyVariable?: string;
   /**
-   * The settings file to create, relative to the working directory. Default: from the file's defaults, or else `settings/NAME.yaml` beside
-   * the targets file.
+   * The settings file to create, relative to the working directory. Default: from the file's defaults, or else
+   * `settings/NAME.yaml` next to the targets file.
    */
   readonly settings?: string;
-  /** Default: its name, or with a number behind it where that is the stack of another tenant. */
+  /** Default: the tenant's name, with a number appended if that is the stack of another tenant. */
   readonly stack?: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** The wave that it should belong to. The tenant gets the labels that this wave requires. */
@@ -37,7 +37,7 @@ export interface PlaceTenantRequest {
 /** The position of a new tenant. */
 export interface TenantPlacement {
   readonly target: Target;
-  /** The present and the future text of the targets file. */
+  /** The text of the targets file before the edit. `textAfter` is the text after it. */
   readonly textBefore: string;
   readonly textAfter: string;
   /** Whether there is no targets file yet. */
@@ -52,8 +52,8 @@ export interface TenantPlacement {
 /**
  * Adds a tenant to the text of a targets file, and parses the result. Writes nothing, and sends no request.
  *
- * @throws {ConfigurationError} if the name or the settings file exists already, if something is missing, or if the tenant would belong to
- * no wave or to another than the requested one.
+ * @throws {ConfigurationError} if the name or the settings file exists already, if something is missing, or if the
+ * tenant would belong to no wave or to a wave other than the requested one.
  * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present or the future file can't be used.
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */
@@ -97,12 +97,12 @@ export function placeTenant(request: PlaceTenantRequest): TenantPlacement {
 }
 
 /**
- * A name for the stack of a new tenant that no other tenant's stack has: the tenant's own name, or that with a number behind it.
+ * Returns a stack name that no other tenant has: the tenant's own name, with a number appended if necessary.
  *
- * @param avoided further stacks that it must not be.
+ * @param avoided further stacks to avoid.
  */
 export function findFreeStackName(name: string, otherTargets: readonly Target[], avoided: readonly string[]): string {
-  // On many disks, files that differ only in case are one.
+  // On case-insensitive file systems, files that differ only in case are the same.
   const taken = new Set([...otherTargets.map(({ stack }) => stack), ...avoided].map((one) => one.toLowerCase()));
   for (let number = 1; ; number++) {
     const tail = number === 1 ? "" : `-${number}`;
@@ -111,11 +111,11 @@ export function findFreeStackName(name: string, otherTargets: readonly Target[],
   }
 }
 
-/** So many characters a stack's name may have. */
+/** The maximum length of a stack name in characters. */
 const LONGEST_NAME = 100;
 
 /**
- * Reads a targets file as it would be.
+ * Parses the edited version of a targets file.
  *
  * @param editText the change in words: `Without "acme"`.
  * @throws {ConfigurationError} if that version could not be used.
@@ -135,7 +135,7 @@ function formatErrors({ findings }: TargetsFileError): string {
   return findings.flatMap(({ level, message }) => (level === "error" ? [message] : [])).join("; ");
 }
 
-/** The labels that put a tenant into a wave. */
+/** Returns the labels that assign a tenant to a wave. */
 function getWaveLabels(wave: string | undefined, currentTargets: Targets | undefined): Record<string, string> {
   if (wave === undefined) return {};
   const rule = currentTargets?.waves.find((one) => one.name === wave);
@@ -209,7 +209,7 @@ function orConfigurationError(buildTarget: () => Target): Target {
     return buildTarget();
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
-    throw new ConfigurationError(`What is given can't be used, and nothing was written: ${formatErrors(error)}.`);
+    throw new ConfigurationError(`The arguments can't be used, and nothing was written: ${formatErrors(error)}.`);
   }
 }
 
@@ -230,7 +230,7 @@ function yieldsSameTarget(
   }
 }
 
-/** Builds the target from the new tenant and the defaults, without regard to other tenants. */
+/** Builds the target from the new tenant and the defaults, ignoring other tenants. */
 function resolveTarget(
   file: string,
   name: string,
@@ -243,14 +243,14 @@ function resolveTarget(
   return target as Target;
 }
 
-/** The defaults of a file, as they are declared. */
+/** Reads the declared defaults of a file. */
 function readDefaults(text: string): Readonly<Record<string, unknown>> | undefined {
   const { value } = parseUnnamed(text.replace(/^\uFEFF/, ""));
   const { defaults } = value as { readonly defaults?: Readonly<Record<string, unknown>> | null };
   return defaults ?? undefined;
 }
 
-/** Returns a path in the form in which a file of a directory refers to it. */
+/** Returns the path with which a file in a directory refers to another file. */
 export function getIncludePath(fromFile: string, toFile: string): string {
   return relative(dirname(resolve(fromFile)), resolve(toFile))
     .split(sep)

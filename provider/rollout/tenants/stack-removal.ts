@@ -29,13 +29,13 @@ import { runOnStack } from "../stack/run-on-stack";
 import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
 import { buildTenantEnvironment, getKeyVariables } from "../stack/tenant-environment";
 
-/** The stack of a tenant that is being removed, for the duration of the work on it. */
+/** The stack of a tenant that is being removed, while it is open. */
 export interface StackRemoval {
   readonly target: Target;
   readonly isThere: boolean;
   /** The declarations of the stack. */
   readonly known: StackLists;
-  /** What the last rollout that changed it left there. Absent: nothing. */
+  /** The marker of the last rollout that changed it. Absent: none. */
   readonly marker?: StackMarker;
   readonly resource: string;
   /** Runs Pulumi on the stack, in a project that is laid out for it. Removes the lock of a killed run. */
@@ -43,7 +43,7 @@ export interface StackRemoval {
 }
 
 /**
- * Opens the stack of a tenant, and works on it.
+ * Opens the stack of a tenant for the given work.
  *
  * @param log receives a line about each lock that is removed.
  * @throws {ConfigurationError} if the state backend doesn't exist, or the passphrase is missing.
@@ -89,12 +89,13 @@ export async function openStackRemoval<T>(
 }
 
 /**
- * Plans the removals at the service for a tenant that is being removed: everything that its stack declared, and nothing else. Protected
- * entries, and signs of another tenant, become guards of the plan.
+ * Plans the removals at the service for a tenant that is being removed: everything that its stack declared, and nothing
+ * else. Protected entries, and signs of another tenant, become blockers of the plan.
  *
  * @param other the error if the key opens another tenant, according to rollouts. Default: no such sign.
- * @param environment may say that the tenant was emptied, or that its people have other domains now.
- * @throws {SettingsFileError} if the settings file can't be used. It determines the protected entries and the owner of the tenant.
+ * @param environment may declare that the tenant is empty, or that its users have other domains now.
+ * @throws {SettingsFileError} if the settings file can't be used. It determines the protected entries and the owner of
+ * the tenant.
  */
 export function planStackRemoval(
   stack: StackRemoval,

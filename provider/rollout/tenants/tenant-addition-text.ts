@@ -16,8 +16,8 @@ const MAX_LINE_LENGTH = 200;
 /**
  * Describes the new tenant and its first rollout for a terminal, with a trailing newline.
  *
- * @param avoided stacks that it doesn't get, though they have its name.
- * @param baseline the file that is included; undefined: none.
+ * @param avoided stacks with the tenant's name that it doesn't get.
+ * @param baseline the included file. Undefined: none.
  */
 export function renderTenantAddition(
   { target, wave }: TenantPlacement,
@@ -32,7 +32,7 @@ export function renderTenantAddition(
   const sharedText =
     baseline === undefined || sharedCount === 0
       ? ""
-      : `, beside ${formatNumber(sharedCount)} as ${baseline} declares them`;
+      : `, in addition to ${formatNumber(sharedCount)} as ${baseline} declares them`;
   const sentences = [
     `${target.settings} declares what ${target.name} holds: ${countsText}${sharedText}. Its wave is ${wave}.`,
     ...(likelyOwnDomains.length === 0

@@ -51,16 +51,16 @@ export interface TenantAdditionOptions {
   readonly stack?: ExistingStack;
 }
 
-/** A stack that may be left from before the tenant was removed from the targets file. */
+/** A stack that may remain from before the tenant was removed from the targets file. */
 export type ExistingStack = Pick<StackRemoval, "isThere" | "known" | "marker">;
 
-/** A tenant that is added once the files are written. */
+/** A tenant that exists once the files are written. */
 export interface TenantAddition {
   readonly files: readonly ChangedFile[];
   readonly tenantFile: TenantFile;
-  /** The plan of the new files over the tenant's stack. If the stack is unknown, over a new one. */
+  /** The plan of the new files for the tenant's stack, or for a new one if the stack is unknown. */
   readonly plan: Plan;
-  /** Whether the stack exists already; undefined: unknown. */
+  /** Whether the stack exists already. Undefined: unknown. */
   readonly hasStack: boolean | undefined;
 }
 
@@ -85,7 +85,7 @@ export function findBaseline(
   const [firstUnreadable] = unreadableTargets;
   if (sharedPaths === undefined && firstUnreadable !== undefined) {
     throw new ConfigurationError(
-      `Which file the others include is not known: the settings files of ${unreadableTargets.length} of ${declaredTenants.length + unreadableTargets.length} tenants can't be read, the first ${quote(firstUnreadable.settings, 300)}; nothing was written. Mend them (\`email-security lint\` tells what is wrong); or name the baseline by --baseline, or give --no-baseline.`,
+      `The file that the others include is unknown: the settings files of ${unreadableTargets.length} of ${declaredTenants.length + unreadableTargets.length} tenants can't be read, the first ${quote(firstUnreadable.settings, 300)}; nothing was written. Fix them (\`email-security lint\` shows the cause); or name the baseline by --baseline, or give --no-baseline.`,
     );
   }
   if (sharedPaths === undefined) return undefined;
@@ -126,7 +126,7 @@ export async function assertUniqueKey(
  * Builds the files that add a tenant, and the plan of a first rollout. Writes nothing.
  *
  * @throws {SameTenantError} (`ERR_OTHER_TENANT`) if a rollout read the same tenant with another key.
- * @throws {OtherTenantError} if it seems to be an existing tenant, or its people have none of the own domains.
+ * @throws {OtherTenantError} if it seems to be an existing tenant, or none of the own domains occur among its users.
  * @throws {SettingsFileError} if the baseline's rules reject the contents of the tenant.
  */
 export function planTenantAddition(

@@ -11,7 +11,7 @@ import { readTargets } from "../targets/read-targets";
 import { readDeclaredTenants } from "./declared-tenants";
 import { readEditedTargets } from "./place-tenant";
 
-/** A tenant that is removed once the files are written. */
+/** The removal of a tenant, which takes effect once the files are written. */
 export interface TenantRemoval {
   readonly target: Target;
   readonly targets: Targets;
@@ -21,8 +21,8 @@ export interface TenantRemoval {
 }
 
 /**
- * Builds the files without a tenant. Also removes its settings file, unless another tenant reads it or git doesn't have its present
- * contents. Writes nothing.
+ * Builds the files without a tenant. Also removes its settings file, unless another tenant reads it or git doesn't have
+ * its present contents. Writes nothing.
  *
  * @param file the targets file, relative to the working directory.
  * @throws {ConfigurationError} if the tenant doesn't exist or is the only one, or the file can't be used without it.
@@ -45,7 +45,7 @@ export async function planTenantRemoval(file: string, name: string, today: strin
   const otherTargets = targets.targets.filter((candidate) => candidate !== target);
   if (otherTargets.length === 0) {
     throw new ConfigurationError(
-      `${quote(name)} is the only tenant of ${quote(file, 300)}, which is none without tenants. Where nothing is to be left, remove that file by hand.`,
+      `${quote(name)} is the only tenant of ${quote(file, 300)}, which must have at least one. To leave nothing, remove that file by hand.`,
     );
   }
   const readFile = createFileReader(file);
@@ -98,7 +98,7 @@ async function planSettingsRemoval(
       ...(exclusiveIncludes.length === 0
         ? []
         : [
-            `What it alone included stays, and no tenant reads it any more: ${exclusiveIncludes.map(sanitizeLine).join(", ")}.`,
+            `The files that it alone included stay, and no tenant reads them any more: ${exclusiveIncludes.map(sanitizeLine).join(", ")}.`,
           ]),
     ],
   };

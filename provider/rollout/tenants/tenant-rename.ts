@@ -11,7 +11,7 @@ import { validateName } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import { readEditedTargets } from "./place-tenant";
 
-/** A tenant that has another name once the file is written. */
+/** A tenant rename, which takes effect once the file is written. */
 export interface TenantRename {
   /** The present target. */
   readonly target: Target;
@@ -76,7 +76,7 @@ export function planTenantRename(file: string, currentName: string, name: string
     );
     return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
   };
-  // Adds only the fields that the new name would change. The remaining text stays as it is.
+  // Adds only the fields that the new name would change. The remaining text stays unchanged.
   const plainEdit = orUndefined(() => applyRename({}));
   const keepsStack = plainEdit === undefined;
   const retainedFields = changedFields(
@@ -88,7 +88,7 @@ export function planTenantRename(file: string, currentName: string, name: string
   const { after, renamed: renamedTarget } = applyRename(retainedFields);
   if (!isSameTarget(renamedTarget, expectedTarget)) {
     throw new ConfigurationError(
-      `${quote(target.name)} can't be renamed piece by piece in ${quote(targetsFile, 300)}, and nothing was changed. Rename it by hand, and write \`stack: ${expectedTarget.stack}\` beside the new name.`,
+      `${quote(target.name)} can't be renamed piece by piece in ${quote(targetsFile, 300)}, and nothing was changed. Rename it by hand, and write \`stack: ${expectedTarget.stack}\` next to the new name.`,
     );
   }
   return {
@@ -100,7 +100,7 @@ export function planTenantRename(file: string, currentName: string, name: string
   };
 }
 
-/** Undefined if the result can't be used, for example because another tenant has a stack with the new name. */
+/** Returns undefined if the result can't be used, for example because another tenant has a stack with the new name. */
 function orUndefined<T>(applyEdit: () => T): T | undefined {
   try {
     return applyEdit();
@@ -128,7 +128,7 @@ function changedFields(
   };
 }
 
-/** The fields of a tenant that declares everything itself. */
+/** Returns the fields of a tenant that declares everything itself. */
 function getRetainedFields({ stack, baseUrl, key, settings }: Target, targetsFile: string): Required<RetainedFields> {
   const relativeToFile = (path: string): string => relative(dirname(targetsFile), path).split(sep).join("/");
   const keySource: DeclaredKeySource =

@@ -22,7 +22,7 @@ export async function endTenantSkip(database: Database, skip: Skip, environment:
   await endSkips(database, [skip], { by: getOperatorName(environment), nowMs: Date.now() });
 }
 
-/** Undefined where the environment doesn't name a usable state backend: the skip holds in that of its rollouts. */
+/** Undefined if the environment doesn't name a usable state backend. Skips of any backend then match. */
 export function getBackendFingerprint(file: string, environment: NodeJS.ProcessEnv): string | undefined {
   try {
     return resolveStateBackend(environment, getProjectDirectory(file)).fingerprint;

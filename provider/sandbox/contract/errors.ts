@@ -6,7 +6,7 @@ export type SandboxErrorCode =
   | "ERR_SANDBOX_OPTION"
   | "ERR_SANDBOX_TENANT";
 
-/** A request to the sandbox that failed: an invalid port, option, scenario or data file, or an unknown tenant. */
+/** The sandbox can't be used as requested: an invalid port, option, scenario or data file, or an unknown tenant. */
 export class SandboxError extends Error {
   override readonly name = "SandboxError";
   readonly code: SandboxErrorCode;
@@ -24,7 +24,7 @@ export class SandboxError extends Error {
 export class SandboxHttpError extends Error {
   override readonly name = "Refusal";
   readonly status: number;
-  /** Additional fields of the body, beside `error`. */
+  /** Additional fields of the body, next to `error`. */
   readonly details: Record<string, unknown>;
   readonly headers: Record<string, string>;
 

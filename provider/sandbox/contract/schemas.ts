@@ -6,7 +6,10 @@ import { entryTypes } from "./canonical";
  * generated from them. Every description comes from the reference or says that the reference is silent.
  */
 
-/** An RFC 3339 timestamp. The reference shows no format for some of its dates; the sandbox uses this one everywhere. */
+/**
+ * Builds the schema of an RFC 3339 timestamp. The reference shows no format for some of its dates; the sandbox uses
+ * this one everywhere.
+ */
 function dateTime(description?: string) {
   return z.string().meta({ format: "date-time", ...(description !== undefined && { description }) });
 }
@@ -68,7 +71,7 @@ export const threatResponseSchema = z
     sender_name: z.string(),
     sender_domain: z.string(),
     sender_registry_date: z.string().meta({ format: "date", description: "When the sender's domain was registered." }),
-    source: z.string().describe("What found the threat: mail_flow or mailbox_scan."),
+    source: z.string().describe("The source of the detection: mail_flow or mailbox_scan."),
     subject: z.string(),
     threat_type: z.string(),
     threat_indicators: z.array(threatIndicatorResponseSchema),

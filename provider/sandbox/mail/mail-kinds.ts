@@ -4,7 +4,7 @@ import type { Weighted } from "./random";
 /** A kind of malicious or unwanted mail, and what its campaigns look like. */
 export interface MailKind {
   threatType: string;
-  /** Its share of campaigns, relative to the other kinds. */
+  /** The weight of its campaigns, relative to the other kinds. */
   weight: number;
   criticality: "low" | "medium" | "high";
   verdicts: readonly Weighted<Verdict>[];
@@ -183,7 +183,7 @@ export const mailKinds: readonly MailKind[] = [
     sender: "look-alike",
     audience: "anyone",
     recipients: 4,
-    subjects: ["Renew your second factor", "Your parking permit for {company}", "Benefits enrolment closes Friday"],
+    subjects: ["Renew your second factor", "Your parking card for {company}", "Benefits enrolment closes Friday"],
     reasonings: ["An image holds a QR code that leads to a sign-in form, out of sight of link scanners."],
     indicators: [
       {

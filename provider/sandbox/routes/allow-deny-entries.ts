@@ -46,7 +46,7 @@ const createBody = buildBodySchema({
     context.addIssue({
       code: "custom",
       path: ["value"],
-      message: `${JSON.stringify(draft.value)} is no valid ${draft.entry_type}`,
+      message: `${JSON.stringify(draft.value)} isn't a valid ${draft.entry_type}`,
     });
     return z.NEVER;
   });

@@ -31,7 +31,7 @@ export interface Route<Query = unknown, Body = unknown, RouteResponse extends Re
   /**
    * Handles the request and returns its response.
    *
-   * @throws Refusal for an error response.
+   * @throws SandboxHttpError for an error response.
    */
   handle(request: RouteRequest<Query, Body>): RouteResponse;
 }
@@ -142,7 +142,7 @@ export function buildPaginatedSchema<Item extends z.ZodType>(item: Item) {
 }
 
 /**
- * Builds the paginated envelope, with `pagination` beside `results`. As in the reference, `page_size` is the number of
+ * Builds the paginated envelope, with `pagination` next to `results`. As in the reference, `page_size` is the number of
  * items on this page.
  */
 export function buildPaginatedResponse<Item>(page: number, { items, total }: ResultPage<Item>) {
@@ -163,7 +163,7 @@ export function buildBodySchema<Shape extends z.core.$ZodShape>(shape: Shape, un
 /**
  * Parses a value with its schema.
  *
- * @throws Refusal 400 with a message that lists every problem.
+ * @throws SandboxHttpError 400 with a message that lists every problem.
  */
 export function parseRequestPart<Value>(schema: z.ZodType<Value>, value: unknown): Value {
   const parsed = schema.safeParse(value);

@@ -132,7 +132,7 @@ function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: AddVipR
   });
 }
 
-/** Describes the error response for mailboxes outside the organization, beside that for an invalid body. */
+/** Describes the error response for mailboxes outside the organization, in addition to that for an invalid body. */
 function buildNotInOrgErrors({ notInOrgStatus, notInOrgShape }: Required<SandboxBehaviour>) {
   if (notInOrgStatus === 200) return {};
   const body = () => {

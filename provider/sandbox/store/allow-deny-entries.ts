@@ -87,7 +87,7 @@ export class AllowDenyEntryStore {
     };
   }
 
-  /** @throws Refusal 409 if the value already exists, or is on the opposite list. */
+  /** @throws SandboxHttpError 409 if the value already exists, or is on the opposite list. */
   create(caller: Caller, at: string, draft: AllowDenyEntryDraft): AllowDenyEntryRow {
     return runTransaction(this.#database, () => {
       this.#assertNoCollision(caller, draft);
@@ -110,7 +110,10 @@ export class AllowDenyEntryStore {
     });
   }
 
-  /** @throws Refusal 404 if the tenant has no entry with this id; 409 if the changed entry conflicts with another. */
+  /**
+   * @throws SandboxHttpError 404 if the tenant has no entry with this id; 409 if the changed entry conflicts with
+   * another.
+   */
   update(caller: Caller, at: string, id: string, changes: AllowDenyEntryChanges): AllowDenyEntryRow {
     return runTransaction(this.#database, () => {
       const { canonical_value, ...before } = this.#getExisting(caller, id);
@@ -127,7 +130,7 @@ export class AllowDenyEntryStore {
     });
   }
 
-  /** @throws Refusal 404 if the tenant has no entry with this id. */
+  /** @throws SandboxHttpError 404 if the tenant has no entry with this id. */
   delete(caller: Caller, at: string, id: string): void {
     runTransaction(this.#database, () => {
       const { canonical_value: _, ...before } = this.#getExisting(caller, id);

@@ -41,7 +41,7 @@ export class PhishingReportStore {
     return this.#timeline.page(tenantId, period, pageWindow);
   }
 
-  /** @throws Refusal 404 if the tenant has no report with this id. */
+  /** @throws SandboxHttpError 404 if the tenant has no report with this id. */
   detail(tenantId: number, at: string, id: string): PhishingReportDetail {
     this.#mail.ensureGenerated(tenantId, at);
     type Row = Omit<PhishingReportDetail, "to" | "cc" | "bcc"> & { recipients: string };

@@ -71,7 +71,7 @@ function seedEntries(database: DatabaseSync, tenantId: number, tenant: ScenarioT
   for (const entry of tenant.entries) {
     const { list, entryType, verdictScope = "global", comment, createdAt, createdBy } = entry;
     const value = parseCanonicalValue(entryType, entry.value);
-    if (value === undefined) throw new TypeError(`scenario: ${entry.value} is no valid ${entryType}`);
+    if (value === undefined) throw new TypeError(`scenario: ${entry.value} isn't a valid ${entryType}`);
     // Opaque, like every id, but the same in every run.
     const id = `ade_${createHash("sha256")
       .update(`${tenant.name} ${entryType} ${value} ${verdictScope}`)
@@ -83,6 +83,6 @@ function seedEntries(database: DatabaseSync, tenantId: number, tenant: ScenarioT
 
 function parseScenarioMailbox(email: string): string {
   const canonical = parseCanonicalMailbox(email);
-  if (canonical === undefined) throw new TypeError(`scenario: ${email} is no mailbox`);
+  if (canonical === undefined) throw new TypeError(`scenario: ${email} isn't a mailbox`);
   return canonical;
 }

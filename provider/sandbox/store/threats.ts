@@ -108,7 +108,7 @@ export class ThreatStore {
     return queryAll<ThreatRow>(this.#statements.highlighted(), { ...values, limit }).map(toThreat);
   }
 
-  /** Counts the threats that were removed from the recipient's inbox and not given back. */
+  /** Counts the threats that were removed from the recipient's inbox and not restored. */
   prevented(tenantId: number, period: Period): number {
     return this.#total(this.#statements.prevented(), this.#values(tenantId, period));
   }

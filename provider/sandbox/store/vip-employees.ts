@@ -117,7 +117,7 @@ export class VipEmployeeStore {
   /**
    * Replaces the comment of a manually added VIP.
    *
-   * @throws Refusal 404 for any other mailbox: an auto-detected VIP has no stored row.
+   * @throws SandboxHttpError 404 for any other mailbox: an auto-detected VIP has no stored row.
    */
   editComment(caller: Caller, at: string, email: string, comment: string): VipStoredRow {
     return runTransaction(this.#database, () => {

@@ -34,7 +34,7 @@ namespace PulumiEmailSecurity.EmailSecurity
 
         private static readonly __Value<bool?> _allowInsecureHttp = new __Value<bool?>(() => __config.GetBoolean("allowInsecureHttp"));
         /// <summary>
-        /// Accept plain `http://` for an address that is not loopback. Default: false.
+        /// Whether to allow plain `http://` for an address that isn't loopback. Default: false.
         /// </summary>
         public static bool? AllowInsecureHttp
         {
@@ -44,7 +44,7 @@ namespace PulumiEmailSecurity.EmailSecurity
 
         private static readonly __Value<string?> _apiKey = new __Value<string?>(() => __config.Get("apiKey"));
         /// <summary>
-        /// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+        /// The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
         /// </summary>
         public static string? ApiKey
         {
@@ -64,7 +64,7 @@ namespace PulumiEmailSecurity.EmailSecurity
 
         private static readonly __Value<ImmutableArray<string>> _ownDomains = new __Value<ImmutableArray<string>>(() => __config.GetObject<ImmutableArray<string>>("ownDomains"));
         /// <summary>
-        /// The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+        /// The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
         /// </summary>
         public static ImmutableArray<string> OwnDomains
         {
@@ -74,7 +74,7 @@ namespace PulumiEmailSecurity.EmailSecurity
 
         private static readonly __Value<int?> _timeoutMs = new __Value<int?>(() => __config.GetInt32("timeoutMs"));
         /// <summary>
-        /// How long one request may take, in milliseconds. Default: 30,000.
+        /// The timeout of one request in milliseconds. Default: 30,000.
         /// </summary>
         public static int? TimeoutMs
         {

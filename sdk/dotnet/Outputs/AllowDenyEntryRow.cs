@@ -21,7 +21,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
         public readonly string? CreatedAt;
         public readonly string? CreatedBy;
         /// <summary>
-        /// What the value is.
+        /// The type of the value.
         /// </summary>
         public readonly string EntryType;
         public readonly string Id;

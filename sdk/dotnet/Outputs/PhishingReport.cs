@@ -12,7 +12,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
 {
 
     /// <summary>
-    /// A phishing report as lists hold it (reference, table "Phishing report (list form)").
+    /// A phishing report in a list (reference, table "Phishing report (list form)").
     /// </summary>
     [OutputType]
     public sealed class PhishingReport

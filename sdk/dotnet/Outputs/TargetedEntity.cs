@@ -12,7 +12,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
 {
 
     /// <summary>
-    /// A user or group and how many threats it was the target of.
+    /// A user or group, and the number of threats that targeted it.
     /// </summary>
     [OutputType]
     public sealed class TargetedEntity

@@ -18,7 +18,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
     public sealed class Threat
     {
         /// <summary>
-        /// What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+        /// The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
         /// </summary>
         public readonly string? ActionTaken;
         /// <summary>

@@ -12,7 +12,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
 {
 
     /// <summary>
-    /// Why a message was found to be a threat (reference, table "Threat indicator").
+    /// An indicator that a message is a threat (reference, table "Threat indicator").
     /// </summary>
     [OutputType]
     public sealed class ThreatIndicator

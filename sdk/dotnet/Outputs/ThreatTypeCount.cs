@@ -12,7 +12,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
 {
 
     /// <summary>
-    /// A type of threat and how many there were.
+    /// A type of threat and its count.
     /// </summary>
     [OutputType]
     public sealed class ThreatTypeCount

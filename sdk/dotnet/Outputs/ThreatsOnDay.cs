@@ -12,7 +12,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
 {
 
     /// <summary>
-    /// How many threats one day had.
+    /// The number of threats on one day.
     /// </summary>
     [OutputType]
     public sealed class ThreatsOnDay

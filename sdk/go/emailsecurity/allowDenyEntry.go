@@ -15,7 +15,7 @@ import (
 // One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
 //
 // ## Example Usage
-// ### A look-alike of the own domain is denied
+// ### Deny a look-alike domain
 // ```go
 // package main
 //
@@ -44,25 +44,25 @@ import (
 type AllowDenyEntry struct {
 	pulumi.CustomResourceState
 
-	// Why the risk of the entry is accepted; undefined when nobody accepted any.
+	// The reason for accepting the entry's risk; undefined if there is none.
 	AcceptRisk pulumi.StringPtrOutput `pulumi:"acceptRisk"`
-	// The comment as it stands; undefined when there is none.
+	// The actual comment; undefined if there is none.
 	Comment pulumi.StringPtrOutput `pulumi:"comment"`
-	// When the entry was made, as the service tells it.
+	// The creation time of the entry, as the service reports it.
 	CreatedAt pulumi.StringPtrOutput `pulumi:"createdAt"`
-	// Who made the entry, as the service tells it.
+	// The creator of the entry, as the service reports it.
 	CreatedBy pulumi.StringPtrOutput `pulumi:"createdBy"`
 	// The service's id of the entry.
 	EntryId pulumi.StringOutput `pulumi:"entryId"`
-	// What the value is.
+	// The type of the value.
 	EntryType pulumi.StringOutput `pulumi:"entryType"`
-	// The list as it stands.
+	// The actual list.
 	List pulumi.StringOutput `pulumi:"list"`
-	// Where it is: the service's host, and the explicit provider's name where there is one.
+	// The tenant: the service's host, and the name of the explicit provider, if any.
 	Tenant pulumi.StringPtrOutput `pulumi:"tenant"`
 	// The value as written.
 	Value pulumi.StringOutput `pulumi:"value"`
-	// The verdict scope as it stands.
+	// The actual verdict scope.
 	VerdictScope pulumi.StringOutput `pulumi:"verdictScope"`
 }
 
@@ -112,37 +112,37 @@ func (AllowDenyEntryState) ElementType() reflect.Type {
 }
 
 type allowDenyEntryArgs struct {
-	// Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows in the preview and stands in the stack's state, and is never sent to the service.
+	// The reason to accept an entry that would be refused as risky: `"the fair's mail comes from there; until May"`. It appears in the preview and in the stack's state, and is never sent to the service.
 	AcceptRisk *string `pulumi:"acceptRisk"`
-	// Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+	// Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
 	Adopt *bool `pulumi:"adopt"`
-	// Why the entry is here. An empty comment is the same as none.
+	// The reason for the entry. An empty comment is the same as none.
 	Comment *string `pulumi:"comment"`
-	// What the value is. Inferred from it when left out.
+	// The type of the value. Default: inferred from the value.
 	EntryType *EntryType `pulumi:"entryType"`
-	// Which of the two lists. Changing it moves the entry in place.
+	// The list. Changing it moves the entry in place.
 	List EntryList `pulumi:"list"`
 	// The domain, IP address or mailbox. Compared in canonical form (case, IDN, trailing dot, IPv6 text), kept as written. Changing it replaces the entry.
 	Value string `pulumi:"value"`
-	// Which verdicts the entry overrides. Default: `"global"`.
+	// The verdicts that the entry overrides. Default: `"global"`.
 	VerdictScope *string `pulumi:"verdictScope"`
 }
 
 // The set of arguments for constructing a AllowDenyEntry resource.
 type AllowDenyEntryArgs struct {
-	// Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows in the preview and stands in the stack's state, and is never sent to the service.
+	// The reason to accept an entry that would be refused as risky: `"the fair's mail comes from there; until May"`. It appears in the preview and in the stack's state, and is never sent to the service.
 	AcceptRisk pulumi.StringPtrInput
-	// Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+	// Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
 	Adopt pulumi.BoolPtrInput
-	// Why the entry is here. An empty comment is the same as none.
+	// The reason for the entry. An empty comment is the same as none.
 	Comment pulumi.StringPtrInput
-	// What the value is. Inferred from it when left out.
+	// The type of the value. Default: inferred from the value.
 	EntryType EntryTypePtrInput
-	// Which of the two lists. Changing it moves the entry in place.
+	// The list. Changing it moves the entry in place.
 	List EntryListInput
 	// The domain, IP address or mailbox. Compared in canonical form (case, IDN, trailing dot, IPv6 text), kept as written. Changing it replaces the entry.
 	Value pulumi.StringInput
-	// Which verdicts the entry overrides. Default: `"global"`.
+	// The verdicts that the entry overrides. Default: `"global"`.
 	VerdictScope pulumi.StringPtrInput
 }
 
@@ -233,22 +233,22 @@ func (o AllowDenyEntryOutput) ToAllowDenyEntryOutputWithContext(ctx context.Cont
 	return o
 }
 
-// Why the risk of the entry is accepted; undefined when nobody accepted any.
+// The reason for accepting the entry's risk; undefined if there is none.
 func (o AllowDenyEntryOutput) AcceptRisk() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringPtrOutput { return v.AcceptRisk }).(pulumi.StringPtrOutput)
 }
 
-// The comment as it stands; undefined when there is none.
+// The actual comment; undefined if there is none.
 func (o AllowDenyEntryOutput) Comment() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringPtrOutput { return v.Comment }).(pulumi.StringPtrOutput)
 }
 
-// When the entry was made, as the service tells it.
+// The creation time of the entry, as the service reports it.
 func (o AllowDenyEntryOutput) CreatedAt() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringPtrOutput { return v.CreatedAt }).(pulumi.StringPtrOutput)
 }
 
-// Who made the entry, as the service tells it.
+// The creator of the entry, as the service reports it.
 func (o AllowDenyEntryOutput) CreatedBy() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringPtrOutput { return v.CreatedBy }).(pulumi.StringPtrOutput)
 }
@@ -258,17 +258,17 @@ func (o AllowDenyEntryOutput) EntryId() pulumi.StringOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringOutput { return v.EntryId }).(pulumi.StringOutput)
 }
 
-// What the value is.
+// The type of the value.
 func (o AllowDenyEntryOutput) EntryType() pulumi.StringOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringOutput { return v.EntryType }).(pulumi.StringOutput)
 }
 
-// The list as it stands.
+// The actual list.
 func (o AllowDenyEntryOutput) List() pulumi.StringOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringOutput { return v.List }).(pulumi.StringOutput)
 }
 
-// Where it is: the service's host, and the explicit provider's name where there is one.
+// The tenant: the service's host, and the name of the explicit provider, if any.
 func (o AllowDenyEntryOutput) Tenant() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringPtrOutput { return v.Tenant }).(pulumi.StringPtrOutput)
 }
@@ -278,7 +278,7 @@ func (o AllowDenyEntryOutput) Value() pulumi.StringOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringOutput { return v.Value }).(pulumi.StringOutput)
 }
 
-// The verdict scope as it stands.
+// The actual verdict scope.
 func (o AllowDenyEntryOutput) VerdictScope() pulumi.StringOutput {
 	return o.ApplyT(func(v *AllowDenyEntry) pulumi.StringOutput { return v.VerdictScope }).(pulumi.StringOutput)
 }

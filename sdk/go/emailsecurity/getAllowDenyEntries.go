@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+// Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
 func GetAllowDenyEntries(ctx *pulumi.Context, args *GetAllowDenyEntriesArgs, opts ...pulumi.InvokeOption) (*GetAllowDenyEntriesResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetAllowDenyEntriesResult
@@ -24,11 +24,11 @@ func GetAllowDenyEntries(ctx *pulumi.Context, args *GetAllowDenyEntriesArgs, opt
 
 // The arguments of getAllowDenyEntries.
 type GetAllowDenyEntriesArgs struct {
-	// Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
+	// The list: `"allow"` or `"deny"`. Default: both, the allow list first.
 	List *EntryList `pulumi:"list"`
 }
 
-// What getAllowDenyEntries answers.
+// The result of getAllowDenyEntries.
 type GetAllowDenyEntriesResult struct {
 	// The entries of the list, or of both.
 	Entries []AllowDenyEntryRow `pulumi:"entries"`
@@ -41,7 +41,7 @@ func GetAllowDenyEntriesOutput(ctx *pulumi.Context, args GetAllowDenyEntriesOutp
 
 // The arguments of getAllowDenyEntries.
 type GetAllowDenyEntriesOutputArgs struct {
-	// Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
+	// The list: `"allow"` or `"deny"`. Default: both, the allow list first.
 	List EntryListPtrInput `pulumi:"list"`
 }
 
@@ -49,7 +49,7 @@ func (GetAllowDenyEntriesOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetAllowDenyEntriesArgs)(nil)).Elem()
 }
 
-// What getAllowDenyEntries answers.
+// The result of getAllowDenyEntries.
 type GetAllowDenyEntriesResultOutput struct{ *pulumi.OutputState }
 
 func (GetAllowDenyEntriesResultOutput) ElementType() reflect.Type {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+// Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
 func GetHighlightedThreats(ctx *pulumi.Context, args *GetHighlightedThreatsArgs, opts ...pulumi.InvokeOption) (*GetHighlightedThreatsResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetHighlightedThreatsResult
@@ -24,11 +24,11 @@ func GetHighlightedThreats(ctx *pulumi.Context, args *GetHighlightedThreatsArgs,
 
 // The arguments of the functions about metrics.
 type GetHighlightedThreatsArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days *int `pulumi:"days"`
 }
 
-// What getHighlightedThreats answers.
+// The result of getHighlightedThreats.
 type GetHighlightedThreatsResult struct {
 	// At most 5.
 	Threats []Threat `pulumi:"threats"`
@@ -41,7 +41,7 @@ func GetHighlightedThreatsOutput(ctx *pulumi.Context, args GetHighlightedThreats
 
 // The arguments of the functions about metrics.
 type GetHighlightedThreatsOutputArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days pulumi.IntPtrInput `pulumi:"days"`
 }
 
@@ -49,7 +49,7 @@ func (GetHighlightedThreatsOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetHighlightedThreatsArgs)(nil)).Elem()
 }
 
-// What getHighlightedThreats answers.
+// The result of getHighlightedThreats.
 type GetHighlightedThreatsResultOutput struct{ *pulumi.OutputState }
 
 func (GetHighlightedThreatsResultOutput) ElementType() reflect.Type {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+// Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
 func GetHoursSaved(ctx *pulumi.Context, args *GetHoursSavedArgs, opts ...pulumi.InvokeOption) (*GetHoursSavedResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetHoursSavedResult
@@ -24,13 +24,13 @@ func GetHoursSaved(ctx *pulumi.Context, args *GetHoursSavedArgs, opts ...pulumi.
 
 // The arguments of the functions about metrics.
 type GetHoursSavedArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days *int `pulumi:"days"`
 }
 
-// What getHoursSaved answers.
+// The result of getHoursSaved.
 type GetHoursSavedResult struct {
-	// The estimated hours that were saved in the period.
+	// The estimated hours saved in the period.
 	HoursSaved float64 `pulumi:"hoursSaved"`
 }
 
@@ -41,7 +41,7 @@ func GetHoursSavedOutput(ctx *pulumi.Context, args GetHoursSavedOutputArgs, opts
 
 // The arguments of the functions about metrics.
 type GetHoursSavedOutputArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days pulumi.IntPtrInput `pulumi:"days"`
 }
 
@@ -49,7 +49,7 @@ func (GetHoursSavedOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetHoursSavedArgs)(nil)).Elem()
 }
 
-// What getHoursSaved answers.
+// The result of getHoursSaved.
 type GetHoursSavedResultOutput struct{ *pulumi.OutputState }
 
 func (GetHoursSavedResultOutput) ElementType() reflect.Type {
@@ -64,7 +64,7 @@ func (o GetHoursSavedResultOutput) ToGetHoursSavedResultOutputWithContext(ctx co
 	return o
 }
 
-// The estimated hours that were saved in the period.
+// The estimated hours saved in the period.
 func (o GetHoursSavedResultOutput) HoursSaved() pulumi.Float64Output {
 	return o.ApplyT(func(v GetHoursSavedResult) float64 { return v.HoursSaved }).(pulumi.Float64Output)
 }

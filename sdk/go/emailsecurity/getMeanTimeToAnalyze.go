@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+// Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
 func GetMeanTimeToAnalyze(ctx *pulumi.Context, args *GetMeanTimeToAnalyzeArgs, opts ...pulumi.InvokeOption) (*GetMeanTimeToAnalyzeResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetMeanTimeToAnalyzeResult
@@ -24,13 +24,13 @@ func GetMeanTimeToAnalyze(ctx *pulumi.Context, args *GetMeanTimeToAnalyzeArgs, o
 
 // The arguments of the functions about metrics.
 type GetMeanTimeToAnalyzeArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days *int `pulumi:"days"`
 }
 
-// What getMeanTimeToAnalyze answers.
+// The result of getMeanTimeToAnalyze.
 type GetMeanTimeToAnalyzeResult struct {
-	// The mean time to analyze a report; undefined where the service says there is none.
+	// The mean time to analyze a report; undefined if the service reports none.
 	Seconds *float64 `pulumi:"seconds"`
 }
 
@@ -41,7 +41,7 @@ func GetMeanTimeToAnalyzeOutput(ctx *pulumi.Context, args GetMeanTimeToAnalyzeOu
 
 // The arguments of the functions about metrics.
 type GetMeanTimeToAnalyzeOutputArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days pulumi.IntPtrInput `pulumi:"days"`
 }
 
@@ -49,7 +49,7 @@ func (GetMeanTimeToAnalyzeOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetMeanTimeToAnalyzeArgs)(nil)).Elem()
 }
 
-// What getMeanTimeToAnalyze answers.
+// The result of getMeanTimeToAnalyze.
 type GetMeanTimeToAnalyzeResultOutput struct{ *pulumi.OutputState }
 
 func (GetMeanTimeToAnalyzeResultOutput) ElementType() reflect.Type {
@@ -64,7 +64,7 @@ func (o GetMeanTimeToAnalyzeResultOutput) ToGetMeanTimeToAnalyzeResultOutputWith
 	return o
 }
 
-// The mean time to analyze a report; undefined where the service says there is none.
+// The mean time to analyze a report; undefined if the service reports none.
 func (o GetMeanTimeToAnalyzeResultOutput) Seconds() pulumi.Float64PtrOutput {
 	return o.ApplyT(func(v GetMeanTimeToAnalyzeResult) *float64 { return v.Seconds }).(pulumi.Float64PtrOutput)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+// Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
 func GetPhishingReport(ctx *pulumi.Context, args *GetPhishingReportArgs, opts ...pulumi.InvokeOption) (*GetPhishingReportResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetPhishingReportResult
@@ -28,7 +28,7 @@ type GetPhishingReportArgs struct {
 	Id string `pulumi:"id"`
 }
 
-// What getPhishingReport answers: the report with its recipients and content.
+// The result of getPhishingReport: the report with its recipients and content.
 type GetPhishingReportResult struct {
 	Bcc             []string `pulumi:"bcc"`
 	Cc              []string `pulumi:"cc"`
@@ -63,7 +63,7 @@ func (GetPhishingReportOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetPhishingReportArgs)(nil)).Elem()
 }
 
-// What getPhishingReport answers: the report with its recipients and content.
+// The result of getPhishingReport: the report with its recipients and content.
 type GetPhishingReportResultOutput struct{ *pulumi.OutputState }
 
 func (GetPhishingReportResultOutput) ElementType() reflect.Type {

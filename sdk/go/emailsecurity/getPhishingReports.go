@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+// Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
 func GetPhishingReports(ctx *pulumi.Context, args *GetPhishingReportsArgs, opts ...pulumi.InvokeOption) (*GetPhishingReportsResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetPhishingReportsResult
@@ -24,13 +24,13 @@ func GetPhishingReports(ctx *pulumi.Context, args *GetPhishingReportsArgs, opts 
 
 // The arguments of getPhishingReports.
 type GetPhishingReportsArgs struct {
-	// How many reports at most, the newest as the service orders them. Default: all of the window.
+	// The maximum number of reports, in the order of the service. Default: all in the window.
 	Limit *int `pulumi:"limit"`
-	// How far to look back, in minutes. Default: thirty days.
+	// The look-back window in minutes. Default: thirty days.
 	MinutesAgo *int `pulumi:"minutesAgo"`
 }
 
-// What the functions about lists of phishing reports answer.
+// The result of the functions about lists of phishing reports.
 type GetPhishingReportsResult struct {
 	// The reports, in the order of the service.
 	Reports []PhishingReport `pulumi:"reports"`
@@ -43,9 +43,9 @@ func GetPhishingReportsOutput(ctx *pulumi.Context, args GetPhishingReportsOutput
 
 // The arguments of getPhishingReports.
 type GetPhishingReportsOutputArgs struct {
-	// How many reports at most, the newest as the service orders them. Default: all of the window.
+	// The maximum number of reports, in the order of the service. Default: all in the window.
 	Limit pulumi.IntPtrInput `pulumi:"limit"`
-	// How far to look back, in minutes. Default: thirty days.
+	// The look-back window in minutes. Default: thirty days.
 	MinutesAgo pulumi.IntPtrInput `pulumi:"minutesAgo"`
 }
 
@@ -53,7 +53,7 @@ func (GetPhishingReportsOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetPhishingReportsArgs)(nil)).Elem()
 }
 
-// What the functions about lists of phishing reports answer.
+// The result of the functions about lists of phishing reports.
 type GetPhishingReportsResultOutput struct{ *pulumi.OutputState }
 
 func (GetPhishingReportsResultOutput) ElementType() reflect.Type {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+// Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
 func GetPhishingReportsByReportInternetMessageId(ctx *pulumi.Context, args *GetPhishingReportsByReportInternetMessageIdArgs, opts ...pulumi.InvokeOption) (*GetPhishingReportsByReportInternetMessageIdResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetPhishingReportsByReportInternetMessageIdResult
@@ -28,7 +28,7 @@ type GetPhishingReportsByReportInternetMessageIdArgs struct {
 	InternetMessageId string `pulumi:"internetMessageId"`
 }
 
-// What the functions about lists of phishing reports answer.
+// The result of the functions about lists of phishing reports.
 type GetPhishingReportsByReportInternetMessageIdResult struct {
 	// The reports, in the order of the service.
 	Reports []PhishingReport `pulumi:"reports"`
@@ -49,7 +49,7 @@ func (GetPhishingReportsByReportInternetMessageIdOutputArgs) ElementType() refle
 	return reflect.TypeOf((*GetPhishingReportsByReportInternetMessageIdArgs)(nil)).Elem()
 }
 
-// What the functions about lists of phishing reports answer.
+// The result of the functions about lists of phishing reports.
 type GetPhishingReportsByReportInternetMessageIdResultOutput struct{ *pulumi.OutputState }
 
 func (GetPhishingReportsByReportInternetMessageIdResultOutput) ElementType() reflect.Type {

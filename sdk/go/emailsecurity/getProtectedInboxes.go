@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+// Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
 func GetProtectedInboxes(ctx *pulumi.Context, args *GetProtectedInboxesArgs, opts ...pulumi.InvokeOption) (*GetProtectedInboxesResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetProtectedInboxesResult
@@ -24,13 +24,13 @@ func GetProtectedInboxes(ctx *pulumi.Context, args *GetProtectedInboxesArgs, opt
 
 // The arguments of the functions about metrics.
 type GetProtectedInboxesArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days *int `pulumi:"days"`
 }
 
-// What getProtectedInboxes answers.
+// The result of getProtectedInboxes.
 type GetProtectedInboxesResult struct {
-	// How many inboxes received mail in the period.
+	// The number of inboxes that received mail in the period.
 	ProtectedInboxes int `pulumi:"protectedInboxes"`
 }
 
@@ -41,7 +41,7 @@ func GetProtectedInboxesOutput(ctx *pulumi.Context, args GetProtectedInboxesOutp
 
 // The arguments of the functions about metrics.
 type GetProtectedInboxesOutputArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days pulumi.IntPtrInput `pulumi:"days"`
 }
 
@@ -49,7 +49,7 @@ func (GetProtectedInboxesOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetProtectedInboxesArgs)(nil)).Elem()
 }
 
-// What getProtectedInboxes answers.
+// The result of getProtectedInboxes.
 type GetProtectedInboxesResultOutput struct{ *pulumi.OutputState }
 
 func (GetProtectedInboxesResultOutput) ElementType() reflect.Type {
@@ -64,7 +64,7 @@ func (o GetProtectedInboxesResultOutput) ToGetProtectedInboxesResultOutputWithCo
 	return o
 }
 
-// How many inboxes received mail in the period.
+// The number of inboxes that received mail in the period.
 func (o GetProtectedInboxesResultOutput) ProtectedInboxes() pulumi.IntOutput {
 	return o.ApplyT(func(v GetProtectedInboxesResult) int { return v.ProtectedInboxes }).(pulumi.IntOutput)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The tenant's detected threats of the last time, by `GET /api/v1/threats`.
+// Returns the tenant's recently detected threats: `GET /api/v1/threats`.
 func GetThreats(ctx *pulumi.Context, args *GetThreatsArgs, opts ...pulumi.InvokeOption) (*GetThreatsResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetThreatsResult
@@ -24,13 +24,13 @@ func GetThreats(ctx *pulumi.Context, args *GetThreatsArgs, opts ...pulumi.Invoke
 
 // The arguments of getThreats.
 type GetThreatsArgs struct {
-	// How many threats at most, the newest as the service orders them. Default: all of the window.
+	// The maximum number of threats, in the order of the service. Default: all in the window.
 	Limit *int `pulumi:"limit"`
-	// How far to look back, in minutes. Default: one week.
+	// The look-back window in minutes. Default: one week.
 	MinutesAgo *int `pulumi:"minutesAgo"`
 }
 
-// What the functions about threats answer.
+// The result of the functions about threats.
 type GetThreatsResult struct {
 	// The threats, in the order of the service.
 	Threats []Threat `pulumi:"threats"`
@@ -43,9 +43,9 @@ func GetThreatsOutput(ctx *pulumi.Context, args GetThreatsOutputArgs, opts ...pu
 
 // The arguments of getThreats.
 type GetThreatsOutputArgs struct {
-	// How many threats at most, the newest as the service orders them. Default: all of the window.
+	// The maximum number of threats, in the order of the service. Default: all in the window.
 	Limit pulumi.IntPtrInput `pulumi:"limit"`
-	// How far to look back, in minutes. Default: one week.
+	// The look-back window in minutes. Default: one week.
 	MinutesAgo pulumi.IntPtrInput `pulumi:"minutesAgo"`
 }
 
@@ -53,7 +53,7 @@ func (GetThreatsOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetThreatsArgs)(nil)).Elem()
 }
 
-// What the functions about threats answer.
+// The result of the functions about threats.
 type GetThreatsResultOutput struct{ *pulumi.OutputState }
 
 func (GetThreatsResultOutput) ElementType() reflect.Type {

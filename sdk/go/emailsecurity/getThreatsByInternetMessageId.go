@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+// Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
 func GetThreatsByInternetMessageId(ctx *pulumi.Context, args *GetThreatsByInternetMessageIdArgs, opts ...pulumi.InvokeOption) (*GetThreatsByInternetMessageIdResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetThreatsByInternetMessageIdResult
@@ -24,11 +24,11 @@ func GetThreatsByInternetMessageId(ctx *pulumi.Context, args *GetThreatsByIntern
 
 // The arguments of getThreatsByInternetMessageId.
 type GetThreatsByInternetMessageIdArgs struct {
-	// The Internet Message ID, as it stands in the mail: `<…@…>`.
+	// The Internet Message ID as in the message: `<…@…>`.
 	InternetMessageId string `pulumi:"internetMessageId"`
 }
 
-// What the functions about threats answer.
+// The result of the functions about threats.
 type GetThreatsByInternetMessageIdResult struct {
 	// The threats, in the order of the service.
 	Threats []Threat `pulumi:"threats"`
@@ -41,7 +41,7 @@ func GetThreatsByInternetMessageIdOutput(ctx *pulumi.Context, args GetThreatsByI
 
 // The arguments of getThreatsByInternetMessageId.
 type GetThreatsByInternetMessageIdOutputArgs struct {
-	// The Internet Message ID, as it stands in the mail: `<…@…>`.
+	// The Internet Message ID as in the message: `<…@…>`.
 	InternetMessageId pulumi.StringInput `pulumi:"internetMessageId"`
 }
 
@@ -49,7 +49,7 @@ func (GetThreatsByInternetMessageIdOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetThreatsByInternetMessageIdArgs)(nil)).Elem()
 }
 
-// What the functions about threats answer.
+// The result of the functions about threats.
 type GetThreatsByInternetMessageIdResultOutput struct{ *pulumi.OutputState }
 
 func (GetThreatsByInternetMessageIdResultOutput) ElementType() reflect.Type {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+// Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
 func GetThreatsOverTime(ctx *pulumi.Context, args *GetThreatsOverTimeArgs, opts ...pulumi.InvokeOption) (*GetThreatsOverTimeResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetThreatsOverTimeResult
@@ -24,11 +24,11 @@ func GetThreatsOverTime(ctx *pulumi.Context, args *GetThreatsOverTimeArgs, opts 
 
 // The arguments of the functions about metrics.
 type GetThreatsOverTimeArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days *int `pulumi:"days"`
 }
 
-// What getThreatsOverTime answers.
+// The result of getThreatsOverTime.
 type GetThreatsOverTimeResult struct {
 	// A day each.
 	Days []ThreatsOnDay `pulumi:"days"`
@@ -41,7 +41,7 @@ func GetThreatsOverTimeOutput(ctx *pulumi.Context, args GetThreatsOverTimeOutput
 
 // The arguments of the functions about metrics.
 type GetThreatsOverTimeOutputArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days pulumi.IntPtrInput `pulumi:"days"`
 }
 
@@ -49,7 +49,7 @@ func (GetThreatsOverTimeOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetThreatsOverTimeArgs)(nil)).Elem()
 }
 
-// What getThreatsOverTime answers.
+// The result of getThreatsOverTime.
 type GetThreatsOverTimeResultOutput struct{ *pulumi.OutputState }
 
 func (GetThreatsOverTimeResultOutput) ElementType() reflect.Type {

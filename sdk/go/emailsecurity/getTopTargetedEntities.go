@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+// Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
 func GetTopTargetedEntities(ctx *pulumi.Context, args *GetTopTargetedEntitiesArgs, opts ...pulumi.InvokeOption) (*GetTopTargetedEntitiesResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetTopTargetedEntitiesResult
@@ -24,15 +24,15 @@ func GetTopTargetedEntities(ctx *pulumi.Context, args *GetTopTargetedEntitiesArg
 
 // The arguments of getTopTargetedEntities.
 type GetTopTargetedEntitiesArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days *int `pulumi:"days"`
 	// Users or groups. Default: `"user"`.
 	EntityType *EntityType `pulumi:"entityType"`
 }
 
-// What getTopTargetedEntities answers.
+// The result of getTopTargetedEntities.
 type GetTopTargetedEntitiesResult struct {
-	// At most 5, the most targeted first. The service names them, and gives no mailbox.
+	// At most 5, the most targeted first. The service returns names, but no mailboxes.
 	Entities []TargetedEntity `pulumi:"entities"`
 }
 
@@ -43,7 +43,7 @@ func GetTopTargetedEntitiesOutput(ctx *pulumi.Context, args GetTopTargetedEntiti
 
 // The arguments of getTopTargetedEntities.
 type GetTopTargetedEntitiesOutputArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days pulumi.IntPtrInput `pulumi:"days"`
 	// Users or groups. Default: `"user"`.
 	EntityType EntityTypePtrInput `pulumi:"entityType"`
@@ -53,7 +53,7 @@ func (GetTopTargetedEntitiesOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetTopTargetedEntitiesArgs)(nil)).Elem()
 }
 
-// What getTopTargetedEntities answers.
+// The result of getTopTargetedEntities.
 type GetTopTargetedEntitiesResultOutput struct{ *pulumi.OutputState }
 
 func (GetTopTargetedEntitiesResultOutput) ElementType() reflect.Type {
@@ -68,7 +68,7 @@ func (o GetTopTargetedEntitiesResultOutput) ToGetTopTargetedEntitiesResultOutput
 	return o
 }
 
-// At most 5, the most targeted first. The service names them, and gives no mailbox.
+// At most 5, the most targeted first. The service returns names, but no mailboxes.
 func (o GetTopTargetedEntitiesResultOutput) Entities() TargetedEntityArrayOutput {
 	return o.ApplyT(func(v GetTopTargetedEntitiesResult) []TargetedEntity { return v.Entities }).(TargetedEntityArrayOutput)
 }

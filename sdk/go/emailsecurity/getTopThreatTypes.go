@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+// Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
 func GetTopThreatTypes(ctx *pulumi.Context, args *GetTopThreatTypesArgs, opts ...pulumi.InvokeOption) (*GetTopThreatTypesResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetTopThreatTypesResult
@@ -24,11 +24,11 @@ func GetTopThreatTypes(ctx *pulumi.Context, args *GetTopThreatTypesArgs, opts ..
 
 // The arguments of the functions about metrics.
 type GetTopThreatTypesArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days *int `pulumi:"days"`
 }
 
-// What getTopThreatTypes answers.
+// The result of getTopThreatTypes.
 type GetTopThreatTypesResult struct {
 	// At most 5.
 	Types []ThreatTypeCount `pulumi:"types"`
@@ -41,7 +41,7 @@ func GetTopThreatTypesOutput(ctx *pulumi.Context, args GetTopThreatTypesOutputAr
 
 // The arguments of the functions about metrics.
 type GetTopThreatTypesOutputArgs struct {
-	// The period, in days. Default: the service's own, 7 where its reference shows one.
+	// The period, in days. Default of the service: 7 where its reference shows one.
 	Days pulumi.IntPtrInput `pulumi:"days"`
 }
 
@@ -49,7 +49,7 @@ func (GetTopThreatTypesOutputArgs) ElementType() reflect.Type {
 	return reflect.TypeOf((*GetTopThreatTypesArgs)(nil)).Elem()
 }
 
-// What getTopThreatTypes answers.
+// The result of getTopThreatTypes.
 type GetTopThreatTypesResultOutput struct{ *pulumi.OutputState }
 
 func (GetTopThreatTypesResultOutput) ElementType() reflect.Type {

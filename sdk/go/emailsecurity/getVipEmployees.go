@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`.
+// Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`.
 func GetVipEmployees(ctx *pulumi.Context, opts ...pulumi.InvokeOption) (*GetVipEmployeesResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetVipEmployeesResult
@@ -22,7 +22,7 @@ func GetVipEmployees(ctx *pulumi.Context, opts ...pulumi.InvokeOption) (*GetVipE
 	return &rv, nil
 }
 
-// What getVipEmployees answers.
+// The result of getVipEmployees.
 type GetVipEmployeesResult struct {
 	// All VIPs, automatic and manual; one without a mailbox has no `email`.
 	VipEmployees []VipEmployeeRow `pulumi:"vipEmployees"`
@@ -33,7 +33,7 @@ func GetVipEmployeesOutput(ctx *pulumi.Context, opts ...pulumi.InvokeOption) Get
 	return ctx.InvokeOutput("email-security:index:getVipEmployees", nil, GetVipEmployeesResultOutput{}, options).(GetVipEmployeesResultOutput)
 }
 
-// What getVipEmployees answers.
+// The result of getVipEmployees.
 type GetVipEmployeesResultOutput struct{ *pulumi.OutputState }
 
 func (GetVipEmployeesResultOutput) ElementType() reflect.Type {

@@ -11,9 +11,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// A tenant, given as the `provider` option of resources, so that one program can manage several.
+// A tenant, passed as the `provider` option of resources, so that one program can manage several.
 //
-// Its configuration is its own: neither the environment nor the stack's configuration reaches it.
+// It uses only its own configuration, and ignores the environment and the stack's configuration.
 type Provider struct {
 	pulumi.ProviderResourceState
 }
@@ -38,29 +38,29 @@ func NewProvider(ctx *pulumi.Context,
 }
 
 type providerArgs struct {
-	// Accept plain `http://` for an address that is not loopback. Default: false.
+	// Whether to allow plain `http://` for an address that isn't loopback. Default: false.
 	AllowInsecureHttp *bool `pulumi:"allowInsecureHttp"`
-	// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+	// The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
 	ApiKey *string `pulumi:"apiKey"`
 	// The address of the settings service, such as `https://mail-security.example`.
 	BaseUrl *string `pulumi:"baseUrl"`
-	// The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+	// The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
 	OwnDomains []string `pulumi:"ownDomains"`
-	// How long one request may take, in milliseconds. Default: 30,000.
+	// The timeout of one request in milliseconds. Default: 30,000.
 	TimeoutMs *int `pulumi:"timeoutMs"`
 }
 
 // The set of arguments for constructing a Provider resource.
 type ProviderArgs struct {
-	// Accept plain `http://` for an address that is not loopback. Default: false.
+	// Whether to allow plain `http://` for an address that isn't loopback. Default: false.
 	AllowInsecureHttp pulumi.BoolPtrInput
-	// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+	// The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
 	ApiKey pulumi.StringPtrInput
 	// The address of the settings service, such as `https://mail-security.example`.
 	BaseUrl pulumi.StringPtrInput
-	// The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+	// The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
 	OwnDomains pulumi.StringArrayInput
-	// How long one request may take, in milliseconds. Default: 30,000.
+	// The timeout of one request in milliseconds. Default: 30,000.
 	TimeoutMs pulumi.IntPtrInput
 }
 

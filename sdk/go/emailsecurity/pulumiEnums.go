@@ -10,7 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// Whom threats are counted for: users or groups.
+// The entities whose threats are counted: users or groups.
 type EntityType string
 
 const (
@@ -342,7 +342,7 @@ func (in *entryListPtr) ToEntryListPtrOutputWithContext(ctx context.Context) Ent
 	return pulumi.ToOutputWithContext(ctx, in).(EntryListPtrOutput)
 }
 
-// What an entry's value is.
+// The type of an entry's value.
 type EntryType string
 
 const (
@@ -510,7 +510,7 @@ func (in *entryTypePtr) ToEntryTypePtrOutputWithContext(ctx context.Context) Ent
 	return pulumi.ToOutputWithContext(ctx, in).(EntryTypePtrOutput)
 }
 
-// `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
+// `"additive"`: adds declared entries and leaves all others alone. `"exclusive-allows"`: also removes undeclared allow entries, but no deny entries. `"exclusive"`: removes all undeclared entries.
 type ListMode string
 
 const (
@@ -678,7 +678,7 @@ func (in *listModePtr) ToListModePtrOutputWithContext(ctx context.Context) ListM
 	return pulumi.ToOutputWithContext(ctx, in).(ListModePtrOutput)
 }
 
-// What deleting a VIP does: write the service's lasting exclusion, or only forget the resource.
+// The effects of deleting a VIP: write the service's permanent exclusion, or only remove the resource from the state.
 type OnDelete string
 
 const (
@@ -844,7 +844,7 @@ func (in *onDeletePtr) ToOnDeletePtrOutputWithContext(ctx context.Context) OnDel
 	return pulumi.ToOutputWithContext(ctx, in).(OnDeletePtrOutput)
 }
 
-// A verdict scope: the known ones complete in an editor, any other is accepted.
+// A verdict scope. Editors complete the known ones, and any other is accepted.
 type VerdictScope string
 
 const (
@@ -1010,7 +1010,7 @@ func (in *verdictScopePtr) ToVerdictScopePtrOutputWithContext(ctx context.Contex
 	return pulumi.ToOutputWithContext(ctx, in).(VerdictScopePtrOutput)
 }
 
-// `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+// `"additive"`: adds declared VIPs and leaves all others alone. `"exclusive"`: removes all undeclared VIPs.
 type VipListMode string
 
 const (

@@ -18,7 +18,7 @@ type AllowDenyEntryRow struct {
 	Comment   *string `pulumi:"comment"`
 	CreatedAt *string `pulumi:"createdAt"`
 	CreatedBy *string `pulumi:"createdBy"`
-	// What the value is.
+	// The type of the value.
 	EntryType string `pulumi:"entryType"`
 	Id        string `pulumi:"id"`
 	// `allow` or `deny`.
@@ -56,7 +56,7 @@ func (o AllowDenyEntryRowOutput) CreatedBy() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AllowDenyEntryRow) *string { return v.CreatedBy }).(pulumi.StringPtrOutput)
 }
 
-// What the value is.
+// The type of the value.
 func (o AllowDenyEntryRowOutput) EntryType() pulumi.StringOutput {
 	return o.ApplyT(func(v AllowDenyEntryRow) string { return v.EntryType }).(pulumi.StringOutput)
 }
@@ -100,7 +100,7 @@ func (o AllowDenyEntryRowArrayOutput) Index(i pulumi.IntInput) AllowDenyEntryRow
 	}).(AllowDenyEntryRowOutput)
 }
 
-// A phishing report as lists hold it (reference, table "Phishing report (list form)").
+// A phishing report in a list (reference, table "Phishing report (list form)").
 type PhishingReport struct {
 	Id string `pulumi:"id"`
 	// The Internet Message ID of the reported mail.
@@ -115,7 +115,7 @@ type PhishingReport struct {
 	Verdict                 *string `pulumi:"verdict"`
 }
 
-// A phishing report as lists hold it (reference, table "Phishing report (list form)").
+// A phishing report in a list (reference, table "Phishing report (list form)").
 type PhishingReportOutput struct{ *pulumi.OutputState }
 
 func (PhishingReportOutput) ElementType() reflect.Type {
@@ -188,7 +188,7 @@ func (o PhishingReportArrayOutput) Index(i pulumi.IntInput) PhishingReportOutput
 	}).(PhishingReportOutput)
 }
 
-// A user or group and how many threats it was the target of.
+// A user or group, and the number of threats that targeted it.
 type TargetedEntity struct {
 	// How many threats there were.
 	CountThreats int     `pulumi:"countThreats"`
@@ -196,7 +196,7 @@ type TargetedEntity struct {
 	JobTitle     *string `pulumi:"jobTitle"`
 }
 
-// A user or group and how many threats it was the target of.
+// A user or group, and the number of threats that targeted it.
 type TargetedEntityOutput struct{ *pulumi.OutputState }
 
 func (TargetedEntityOutput) ElementType() reflect.Type {
@@ -246,7 +246,7 @@ func (o TargetedEntityArrayOutput) Index(i pulumi.IntInput) TargetedEntityOutput
 
 // A detected threat (reference, table "Threat"). Dates are kept as sent.
 type Threat struct {
-	// What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+	// The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
 	ActionTaken *string `pulumi:"actionTaken"`
 	// How bad it is, such as `high`.
 	Criticality        *string `pulumi:"criticality"`
@@ -284,7 +284,7 @@ func (o ThreatOutput) ToThreatOutputWithContext(ctx context.Context) ThreatOutpu
 	return o
 }
 
-// What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+// The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
 func (o ThreatOutput) ActionTaken() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Threat) *string { return v.ActionTaken }).(pulumi.StringPtrOutput)
 }
@@ -379,14 +379,14 @@ func (o ThreatArrayOutput) Index(i pulumi.IntInput) ThreatOutput {
 	}).(ThreatOutput)
 }
 
-// Why a message was found to be a threat (reference, table "Threat indicator").
+// An indicator that a message is a threat (reference, table "Threat indicator").
 type ThreatIndicator struct {
 	Explanation   *string `pulumi:"explanation"`
 	Grounding     *string `pulumi:"grounding"`
 	IndicatorType *string `pulumi:"indicatorType"`
 }
 
-// Why a message was found to be a threat (reference, table "Threat indicator").
+// An indicator that a message is a threat (reference, table "Threat indicator").
 type ThreatIndicatorOutput struct{ *pulumi.OutputState }
 
 func (ThreatIndicatorOutput) ElementType() reflect.Type {
@@ -433,14 +433,14 @@ func (o ThreatIndicatorArrayOutput) Index(i pulumi.IntInput) ThreatIndicatorOutp
 	}).(ThreatIndicatorOutput)
 }
 
-// A type of threat and how many there were.
+// A type of threat and its count.
 type ThreatTypeCount struct {
 	// How many threats there were.
 	CountThreats int     `pulumi:"countThreats"`
 	Type         *string `pulumi:"type"`
 }
 
-// A type of threat and how many there were.
+// A type of threat and its count.
 type ThreatTypeCountOutput struct{ *pulumi.OutputState }
 
 func (ThreatTypeCountOutput) ElementType() reflect.Type {
@@ -484,14 +484,14 @@ func (o ThreatTypeCountArrayOutput) Index(i pulumi.IntInput) ThreatTypeCountOutp
 	}).(ThreatTypeCountOutput)
 }
 
-// How many threats one day had.
+// The number of threats on one day.
 type ThreatsOnDay struct {
 	// How many threats there were.
 	CountThreats int    `pulumi:"countThreats"`
 	Date         string `pulumi:"date"`
 }
 
-// How many threats one day had.
+// The number of threats on one day.
 type ThreatsOnDayOutput struct{ *pulumi.OutputState }
 
 func (ThreatsOnDayOutput) ElementType() reflect.Type {

@@ -12,10 +12,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// All that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its file, line and column, in previews too, and then nothing is registered.
+// All declarations of a tenant's settings files: an `AllowDenyList` and a `VipList`. A mistake in the files is reported with its file, line and column, in previews too, and nothing is registered.
 //
 // ## Example Usage
-// ### What a settings file declares
+// ### Declare a settings file
 // ```go
 // package main
 //
@@ -63,17 +63,17 @@ func NewTenantSettings(ctx *pulumi.Context,
 }
 
 type tenantSettingsArgs struct {
-	// The tenant's settings file, relative to the program's folder. What it includes is relative to that file.
+	// The tenant's settings file, relative to the program's directory. Its includes are relative to the file itself.
 	File string `pulumi:"file"`
-	// The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+	// The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
 	Today *string `pulumi:"today"`
 }
 
 // The set of arguments for constructing a TenantSettings resource.
 type TenantSettingsArgs struct {
-	// The tenant's settings file, relative to the program's folder. What it includes is relative to that file.
+	// The tenant's settings file, relative to the program's directory. Its includes are relative to the file itself.
 	File pulumi.StringInput
-	// The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+	// The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
 	Today pulumi.StringPtrInput
 }
 

@@ -15,7 +15,7 @@ import (
 // One VIP employee of the tenant (reference, section "VIP employees").
 //
 // ## Example Usage
-// ### Who releases payments is a VIP
+// ### Make a payment approver a VIP
 // ```go
 // package main
 //
@@ -43,11 +43,11 @@ import (
 type VipEmployee struct {
 	pulumi.CustomResourceState
 
-	// Who added it, as the service tells it.
+	// Who added the VIP, according to the service.
 	AddedBy pulumi.StringPtrOutput `pulumi:"addedBy"`
-	// The comment as it stands; undefined when there is none.
+	// The actual comment. Undefined if there is none.
 	Comment pulumi.StringPtrOutput `pulumi:"comment"`
-	// When it was added, as the service tells it.
+	// When the VIP was added, according to the service.
 	DateAdded pulumi.StringPtrOutput `pulumi:"dateAdded"`
 	// The person's department, from the directory.
 	Department pulumi.StringPtrOutput `pulumi:"department"`
@@ -59,7 +59,7 @@ type VipEmployee struct {
 	JobTitle pulumi.StringPtrOutput `pulumi:"jobTitle"`
 	// How the mailbox became a VIP, in the service's words.
 	Source pulumi.StringPtrOutput `pulumi:"source"`
-	// Where it is: the service's host, and the explicit provider's name where there is one.
+	// The tenant: the service's host, and the name of the explicit provider if there is one.
 	Tenant pulumi.StringPtrOutput `pulumi:"tenant"`
 }
 
@@ -106,21 +106,21 @@ func (VipEmployeeState) ElementType() reflect.Type {
 }
 
 type vipEmployeeArgs struct {
-	// Why this person is a VIP. An empty comment is the same as none.
+	// Why this person is a VIP. An empty comment counts as none.
 	Comment *string `pulumi:"comment"`
-	// The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+	// The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
 	Email string `pulumi:"email"`
-	// What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+	// The effect of deleting the resource. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state.
 	OnDelete *OnDelete `pulumi:"onDelete"`
 }
 
 // The set of arguments for constructing a VipEmployee resource.
 type VipEmployeeArgs struct {
-	// Why this person is a VIP. An empty comment is the same as none.
+	// Why this person is a VIP. An empty comment counts as none.
 	Comment pulumi.StringPtrInput
-	// The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+	// The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
 	Email pulumi.StringInput
-	// What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+	// The effect of deleting the resource. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state.
 	OnDelete OnDeletePtrInput
 }
 
@@ -211,17 +211,17 @@ func (o VipEmployeeOutput) ToVipEmployeeOutputWithContext(ctx context.Context) V
 	return o
 }
 
-// Who added it, as the service tells it.
+// Who added the VIP, according to the service.
 func (o VipEmployeeOutput) AddedBy() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VipEmployee) pulumi.StringPtrOutput { return v.AddedBy }).(pulumi.StringPtrOutput)
 }
 
-// The comment as it stands; undefined when there is none.
+// The actual comment. Undefined if there is none.
 func (o VipEmployeeOutput) Comment() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VipEmployee) pulumi.StringPtrOutput { return v.Comment }).(pulumi.StringPtrOutput)
 }
 
-// When it was added, as the service tells it.
+// When the VIP was added, according to the service.
 func (o VipEmployeeOutput) DateAdded() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VipEmployee) pulumi.StringPtrOutput { return v.DateAdded }).(pulumi.StringPtrOutput)
 }
@@ -251,7 +251,7 @@ func (o VipEmployeeOutput) Source() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VipEmployee) pulumi.StringPtrOutput { return v.Source }).(pulumi.StringPtrOutput)
 }
 
-// Where it is: the service's host, and the explicit provider's name where there is one.
+// The tenant: the service's host, and the name of the explicit provider if there is one.
 func (o VipEmployeeOutput) Tenant() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VipEmployee) pulumi.StringPtrOutput { return v.Tenant }).(pulumi.StringPtrOutput)
 }

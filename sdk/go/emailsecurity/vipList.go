@@ -15,7 +15,7 @@ import (
 // A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
 //
 // ## Example Usage
-// ### Those whom detection misses, each with a comment
+// ### VIPs that automatic detection misses
 // ```go
 // package main
 //
@@ -45,11 +45,11 @@ import (
 type VipList struct {
 	pulumi.CustomResourceState
 
-	// The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`.
+	// The actual members, from mailbox to comment. Undeclared ones that a refresh found have `(unmanaged)`.
 	Members pulumi.StringMapOutput `pulumi:"members"`
-	// The mode as it stands.
+	// The mode in effect.
 	Mode pulumi.StringPtrOutput `pulumi:"mode"`
-	// Where it is: the service's host, and the explicit provider's name where there is one.
+	// The tenant: the service's host, and the name of the explicit provider if there is one.
 	Tenant pulumi.StringPtrOutput `pulumi:"tenant"`
 }
 
@@ -96,41 +96,41 @@ func (VipListState) ElementType() reflect.Type {
 }
 
 type vipListArgs struct {
-	// The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+	// The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
 	ConfirmRemovals *int `pulumi:"confirmRemovals"`
-	// Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+	// Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
 	Ignore []string `pulumi:"ignore"`
-	// The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+	// The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
 	MaxRemovalFraction *float64 `pulumi:"maxRemovalFraction"`
-	// The most that one run may remove. Where it is given, it holds instead of the defaults.
+	// The maximum number of removals in one run. Replaces the default limits.
 	MaxRemovals *int `pulumi:"maxRemovals"`
 	// The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief executive" }`.
 	Members map[string]string `pulumi:"members"`
-	// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+	// `"additive"` (default): adds declared VIPs, removes VIPs that this list no longer declares, and leaves all others alone. `"exclusive"`: only declared VIPs remain. A refresh shows undeclared ones, and the next `up` removes them.
 	Mode *VipListMode `pulumi:"mode"`
-	// What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
+	// The effect of removing a member or deleting the list. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state. Not allowed in exclusive mode.
 	OnDelete *OnDelete `pulumi:"onDelete"`
-	// Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+	// Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
 	Protect []string `pulumi:"protect"`
 }
 
 // The set of arguments for constructing a VipList resource.
 type VipListArgs struct {
-	// The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+	// The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
 	ConfirmRemovals pulumi.IntPtrInput
-	// Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+	// Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
 	Ignore pulumi.StringArrayInput
-	// The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+	// The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
 	MaxRemovalFraction pulumi.Float64PtrInput
-	// The most that one run may remove. Where it is given, it holds instead of the defaults.
+	// The maximum number of removals in one run. Replaces the default limits.
 	MaxRemovals pulumi.IntPtrInput
 	// The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief executive" }`.
 	Members pulumi.StringMapInput
-	// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+	// `"additive"` (default): adds declared VIPs, removes VIPs that this list no longer declares, and leaves all others alone. `"exclusive"`: only declared VIPs remain. A refresh shows undeclared ones, and the next `up` removes them.
 	Mode VipListModePtrInput
-	// What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
+	// The effect of removing a member or deleting the list. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state. Not allowed in exclusive mode.
 	OnDelete OnDeletePtrInput
-	// Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+	// Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
 	Protect pulumi.StringArrayInput
 }
 
@@ -221,17 +221,17 @@ func (o VipListOutput) ToVipListOutputWithContext(ctx context.Context) VipListOu
 	return o
 }
 
-// The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`.
+// The actual members, from mailbox to comment. Undeclared ones that a refresh found have `(unmanaged)`.
 func (o VipListOutput) Members() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *VipList) pulumi.StringMapOutput { return v.Members }).(pulumi.StringMapOutput)
 }
 
-// The mode as it stands.
+// The mode in effect.
 func (o VipListOutput) Mode() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VipList) pulumi.StringPtrOutput { return v.Mode }).(pulumi.StringPtrOutput)
 }
 
-// Where it is: the service's host, and the explicit provider's name where there is one.
+// The tenant: the service's host, and the name of the explicit provider if there is one.
 func (o VipListOutput) Tenant() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VipList) pulumi.StringPtrOutput { return v.Tenant }).(pulumi.StringPtrOutput)
 }

@@ -8,7 +8,7 @@ declare var exports: any;
 const __config = new pulumi.Config("email-security");
 
 /**
- * Accept plain `http://` for an address that is not loopback. Default: false.
+ * Whether to allow plain `http://` for an address that isn't loopback. Default: false.
  */
 export declare const allowInsecureHttp: boolean | undefined;
 Object.defineProperty(exports, "allowInsecureHttp", {
@@ -19,7 +19,7 @@ Object.defineProperty(exports, "allowInsecureHttp", {
 });
 
 /**
- * The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+ * The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
  */
 export declare const apiKey: string | undefined;
 Object.defineProperty(exports, "apiKey", {
@@ -41,7 +41,7 @@ Object.defineProperty(exports, "baseUrl", {
 });
 
 /**
- * The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+ * The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
  */
 export declare const ownDomains: string[] | undefined;
 Object.defineProperty(exports, "ownDomains", {
@@ -52,7 +52,7 @@ Object.defineProperty(exports, "ownDomains", {
 });
 
 /**
- * How long one request may take, in milliseconds. Default: 30,000.
+ * The timeout of one request in milliseconds. Default: 30,000.
  */
 export declare const timeoutMs: number | undefined;
 Object.defineProperty(exports, "timeoutMs", {

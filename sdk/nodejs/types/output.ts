@@ -14,7 +14,7 @@ export interface AllowDenyEntryRow {
     createdAt?: string;
     createdBy?: string;
     /**
-     * What the value is.
+     * The type of the value.
      */
     entryType: string;
     id: string;
@@ -33,7 +33,7 @@ export interface AllowDenyEntryRow {
 }
 
 /**
- * A phishing report as lists hold it (reference, table "Phishing report (list form)").
+ * A phishing report in a list (reference, table "Phishing report (list form)").
  */
 export interface PhishingReport {
     id: string;
@@ -54,7 +54,7 @@ export interface PhishingReport {
 }
 
 /**
- * A user or group and how many threats it was the target of.
+ * A user or group, and the number of threats that targeted it.
  */
 export interface TargetedEntity {
     /**
@@ -70,7 +70,7 @@ export interface TargetedEntity {
  */
 export interface Threat {
     /**
-     * What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+     * The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
      */
     actionTaken?: string;
     /**
@@ -99,7 +99,7 @@ export interface Threat {
 }
 
 /**
- * Why a message was found to be a threat (reference, table "Threat indicator").
+ * An indicator that a message is a threat (reference, table "Threat indicator").
  */
 export interface ThreatIndicator {
     explanation?: string;
@@ -108,7 +108,7 @@ export interface ThreatIndicator {
 }
 
 /**
- * A type of threat and how many there were.
+ * A type of threat and its count.
  */
 export interface ThreatTypeCount {
     /**
@@ -119,7 +119,7 @@ export interface ThreatTypeCount {
 }
 
 /**
- * How many threats one day had.
+ * The number of threats on one day.
  */
 export interface ThreatsOnDay {
     /**

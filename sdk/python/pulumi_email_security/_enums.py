@@ -20,7 +20,7 @@ __all__ = [
 @pulumi.type_token("email-security:index:EntityType")
 class EntityType(_builtins.str, Enum):
     """
-    Whom threats are counted for: users or groups.
+    The entities whose threats are counted: users or groups.
     """
     USER = "user"
     GROUP = "group"
@@ -38,7 +38,7 @@ class EntryList(_builtins.str, Enum):
 @pulumi.type_token("email-security:index:EntryType")
 class EntryType(_builtins.str, Enum):
     """
-    What an entry's value is.
+    The type of an entry's value.
     """
     DOMAIN = "domain"
     IP = "ip"
@@ -48,7 +48,7 @@ class EntryType(_builtins.str, Enum):
 @pulumi.type_token("email-security:index:ListMode")
 class ListMode(_builtins.str, Enum):
     """
-    `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
+    `"additive"`: adds declared entries and leaves all others alone. `"exclusive-allows"`: also removes undeclared allow entries, but no deny entries. `"exclusive"`: removes all undeclared entries.
     """
     ADDITIVE = "additive"
     EXCLUSIVE_ALLOWS = "exclusive-allows"
@@ -58,7 +58,7 @@ class ListMode(_builtins.str, Enum):
 @pulumi.type_token("email-security:index:OnDelete")
 class OnDelete(_builtins.str, Enum):
     """
-    What deleting a VIP does: write the service's lasting exclusion, or only forget the resource.
+    The effects of deleting a VIP: write the service's permanent exclusion, or only remove the resource from the state.
     """
     EXCLUDE = "exclude"
     KEEP = "keep"
@@ -67,7 +67,7 @@ class OnDelete(_builtins.str, Enum):
 @pulumi.type_token("email-security:index:VerdictScope")
 class VerdictScope(_builtins.str, Enum):
     """
-    A verdict scope: the known ones complete in an editor, any other is accepted.
+    A verdict scope. Editors complete the known ones, and any other is accepted.
     """
     GLOBAL_ = "global"
     GRAYMAIL = "graymail"
@@ -76,7 +76,7 @@ class VerdictScope(_builtins.str, Enum):
 @pulumi.type_token("email-security:index:VipListMode")
 class VipListMode(_builtins.str, Enum):
     """
-    `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+    `"additive"`: adds declared VIPs and leaves all others alone. `"exclusive"`: removes all undeclared VIPs.
     """
     ADDITIVE = "additive"
     EXCLUSIVE = "exclusive"

@@ -30,13 +30,13 @@ class AllowDenyEntryArgs:
         """
         The set of arguments for constructing a AllowDenyEntry resource.
 
-        :param pulumi.Input['EntryList'] list: Which of the two lists. Changing it moves the entry in place.
+        :param pulumi.Input['EntryList'] list: The list. Changing it moves the entry in place.
         :param pulumi.Input[_builtins.str] value: The domain, IP address or mailbox. Compared in canonical form (case, IDN, trailing dot, IPv6 text), kept as written. Changing it replaces the entry.
-        :param pulumi.Input[_builtins.str] accept_risk: Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows in the preview and stands in the stack's state, and is never sent to the service.
-        :param pulumi.Input[_builtins.bool] adopt: Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
-        :param pulumi.Input[_builtins.str] comment: Why the entry is here. An empty comment is the same as none.
-        :param pulumi.Input['EntryType'] entry_type: What the value is. Inferred from it when left out.
-        :param pulumi.Input[Union[_builtins.str, 'VerdictScope']] verdict_scope: Which verdicts the entry overrides. Default: `"global"`.
+        :param pulumi.Input[_builtins.str] accept_risk: The reason to accept an entry that would be refused as risky: `"the fair's mail comes from there; until May"`. It appears in the preview and in the stack's state, and is never sent to the service.
+        :param pulumi.Input[_builtins.bool] adopt: Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
+        :param pulumi.Input[_builtins.str] comment: The reason for the entry. An empty comment is the same as none.
+        :param pulumi.Input['EntryType'] entry_type: The type of the value. Default: inferred from the value.
+        :param pulumi.Input[Union[_builtins.str, 'VerdictScope']] verdict_scope: The verdicts that the entry overrides. Default: `"global"`.
         """
         pulumi.set(__self__, "list", list)
         pulumi.set(__self__, "value", value)
@@ -55,7 +55,7 @@ class AllowDenyEntryArgs:
     @pulumi.getter
     def list(self) -> pulumi.Input['EntryList']:
         """
-        Which of the two lists. Changing it moves the entry in place.
+        The list. Changing it moves the entry in place.
         """
         return pulumi.get(self, "list")
 
@@ -79,7 +79,7 @@ class AllowDenyEntryArgs:
     @pulumi.getter(name="acceptRisk")
     def accept_risk(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows in the preview and stands in the stack's state, and is never sent to the service.
+        The reason to accept an entry that would be refused as risky: `"the fair's mail comes from there; until May"`. It appears in the preview and in the stack's state, and is never sent to the service.
         """
         return pulumi.get(self, "accept_risk")
 
@@ -91,7 +91,7 @@ class AllowDenyEntryArgs:
     @pulumi.getter
     def adopt(self) -> pulumi.Input[Optional[_builtins.bool]]:
         """
-        Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+        Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
         """
         return pulumi.get(self, "adopt")
 
@@ -103,7 +103,7 @@ class AllowDenyEntryArgs:
     @pulumi.getter
     def comment(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Why the entry is here. An empty comment is the same as none.
+        The reason for the entry. An empty comment is the same as none.
         """
         return pulumi.get(self, "comment")
 
@@ -115,7 +115,7 @@ class AllowDenyEntryArgs:
     @pulumi.getter(name="entryType")
     def entry_type(self) -> pulumi.Input[Optional['EntryType']]:
         """
-        What the value is. Inferred from it when left out.
+        The type of the value. Default: inferred from the value.
         """
         return pulumi.get(self, "entry_type")
 
@@ -127,7 +127,7 @@ class AllowDenyEntryArgs:
     @pulumi.getter(name="verdictScope")
     def verdict_scope(self) -> pulumi.Input[Optional[Union[_builtins.str, 'VerdictScope']]]:
         """
-        Which verdicts the entry overrides. Default: `"global"`.
+        The verdicts that the entry overrides. Default: `"global"`.
         """
         return pulumi.get(self, "verdict_scope")
 
@@ -154,7 +154,7 @@ class AllowDenyEntry(pulumi.CustomResource):
         One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
 
         ## Example Usage
-        ### A look-alike of the own domain is denied
+        ### Deny a look-alike domain
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -168,13 +168,13 @@ class AllowDenyEntry(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.str] accept_risk: Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows in the preview and stands in the stack's state, and is never sent to the service.
-        :param pulumi.Input[_builtins.bool] adopt: Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
-        :param pulumi.Input[_builtins.str] comment: Why the entry is here. An empty comment is the same as none.
-        :param pulumi.Input['EntryType'] entry_type: What the value is. Inferred from it when left out.
-        :param pulumi.Input['EntryList'] list: Which of the two lists. Changing it moves the entry in place.
+        :param pulumi.Input[_builtins.str] accept_risk: The reason to accept an entry that would be refused as risky: `"the fair's mail comes from there; until May"`. It appears in the preview and in the stack's state, and is never sent to the service.
+        :param pulumi.Input[_builtins.bool] adopt: Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
+        :param pulumi.Input[_builtins.str] comment: The reason for the entry. An empty comment is the same as none.
+        :param pulumi.Input['EntryType'] entry_type: The type of the value. Default: inferred from the value.
+        :param pulumi.Input['EntryList'] list: The list. Changing it moves the entry in place.
         :param pulumi.Input[_builtins.str] value: The domain, IP address or mailbox. Compared in canonical form (case, IDN, trailing dot, IPv6 text), kept as written. Changing it replaces the entry.
-        :param pulumi.Input[Union[_builtins.str, 'VerdictScope']] verdict_scope: Which verdicts the entry overrides. Default: `"global"`.
+        :param pulumi.Input[Union[_builtins.str, 'VerdictScope']] verdict_scope: The verdicts that the entry overrides. Default: `"global"`.
         """
         ...
     @overload
@@ -186,7 +186,7 @@ class AllowDenyEntry(pulumi.CustomResource):
         One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
 
         ## Example Usage
-        ### A look-alike of the own domain is denied
+        ### Deny a look-alike domain
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -282,7 +282,7 @@ class AllowDenyEntry(pulumi.CustomResource):
     @pulumi.getter(name="acceptRisk")
     def accept_risk(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Why the risk of the entry is accepted; undefined when nobody accepted any.
+        The reason for accepting the entry's risk; undefined if there is none.
         """
         return pulumi.get(self, "accept_risk")
 
@@ -290,7 +290,7 @@ class AllowDenyEntry(pulumi.CustomResource):
     @pulumi.getter
     def comment(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        The comment as it stands; undefined when there is none.
+        The actual comment; undefined if there is none.
         """
         return pulumi.get(self, "comment")
 
@@ -298,7 +298,7 @@ class AllowDenyEntry(pulumi.CustomResource):
     @pulumi.getter(name="createdAt")
     def created_at(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        When the entry was made, as the service tells it.
+        The creation time of the entry, as the service reports it.
         """
         return pulumi.get(self, "created_at")
 
@@ -306,7 +306,7 @@ class AllowDenyEntry(pulumi.CustomResource):
     @pulumi.getter(name="createdBy")
     def created_by(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Who made the entry, as the service tells it.
+        The creator of the entry, as the service reports it.
         """
         return pulumi.get(self, "created_by")
 
@@ -322,7 +322,7 @@ class AllowDenyEntry(pulumi.CustomResource):
     @pulumi.getter(name="entryType")
     def entry_type(self) -> pulumi.Output[_builtins.str]:
         """
-        What the value is.
+        The type of the value.
         """
         return pulumi.get(self, "entry_type")
 
@@ -330,7 +330,7 @@ class AllowDenyEntry(pulumi.CustomResource):
     @pulumi.getter
     def list(self) -> pulumi.Output[_builtins.str]:
         """
-        The list as it stands.
+        The actual list.
         """
         return pulumi.get(self, "list")
 
@@ -338,7 +338,7 @@ class AllowDenyEntry(pulumi.CustomResource):
     @pulumi.getter
     def tenant(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Where it is: the service's host, and the explicit provider's name where there is one.
+        The tenant: the service's host, and the name of the explicit provider, if any.
         """
         return pulumi.get(self, "tenant")
 
@@ -354,7 +354,7 @@ class AllowDenyEntry(pulumi.CustomResource):
     @pulumi.getter(name="verdictScope")
     def verdict_scope(self) -> pulumi.Output[_builtins.str]:
         """
-        The verdict scope as it stands.
+        The actual verdict scope.
         """
         return pulumi.get(self, "verdict_scope")
 

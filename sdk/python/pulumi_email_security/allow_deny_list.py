@@ -31,14 +31,14 @@ class AllowDenyListArgs:
         """
         The set of arguments for constructing a AllowDenyList resource.
 
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] entries: The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
-        :param pulumi.Input[_builtins.bool] adopt: Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
-        :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
-        :param pulumi.Input[_builtins.float] max_removal_fraction: The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
-        :param pulumi.Input[_builtins.int] max_removals: The most that one run may remove. Where it is given, it holds instead of the defaults.
-        :param pulumi.Input['ListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] entries: The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. An accepted risk follows the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope other than the default follows the value, `{ "mail.example (graymail)": "deny" }`.
+        :param pulumi.Input[_builtins.bool] adopt: Whether to adopt existing entries of the same values with other arguments, and change them to these. Default: false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
+        :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
+        :param pulumi.Input[_builtins.float] max_removal_fraction: The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
+        :param pulumi.Input[_builtins.int] max_removals: The maximum number of removals in one run. Replaces the default limits.
+        :param pulumi.Input['ListMode'] mode: `"additive"` (default): adds what is declared, removes what this list no longer declares, and leaves the rest alone. `"exclusive-allows"`: a refresh shows allow entries that nobody declares, and the next `up` removes them; undeclared deny entries are left alone. `"exclusive"`: a refresh shows all undeclared entries of the tenant, and the next `up` removes them.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
         """
         pulumi.set(__self__, "entries", entries)
         if adopt is not None:
@@ -60,7 +60,7 @@ class AllowDenyListArgs:
     @pulumi.getter
     def entries(self) -> pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]:
         """
-        The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
+        The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. An accepted risk follows the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope other than the default follows the value, `{ "mail.example (graymail)": "deny" }`.
         """
         return pulumi.get(self, "entries")
 
@@ -72,7 +72,7 @@ class AllowDenyListArgs:
     @pulumi.getter
     def adopt(self) -> pulumi.Input[Optional[_builtins.bool]]:
         """
-        Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
+        Whether to adopt existing entries of the same values with other arguments, and change them to these. Default: false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
         """
         return pulumi.get(self, "adopt")
 
@@ -84,7 +84,7 @@ class AllowDenyListArgs:
     @pulumi.getter(name="confirmRemovals")
     def confirm_removals(self) -> pulumi.Input[Optional[_builtins.int]]:
         """
-        The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+        The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
         """
         return pulumi.get(self, "confirm_removals")
 
@@ -96,7 +96,7 @@ class AllowDenyListArgs:
     @pulumi.getter
     def ignore(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
         """
         return pulumi.get(self, "ignore")
 
@@ -108,7 +108,7 @@ class AllowDenyListArgs:
     @pulumi.getter(name="maxRemovalFraction")
     def max_removal_fraction(self) -> pulumi.Input[Optional[_builtins.float]]:
         """
-        The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+        The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
         """
         return pulumi.get(self, "max_removal_fraction")
 
@@ -120,7 +120,7 @@ class AllowDenyListArgs:
     @pulumi.getter(name="maxRemovals")
     def max_removals(self) -> pulumi.Input[Optional[_builtins.int]]:
         """
-        The most that one run may remove. Where it is given, it holds instead of the defaults.
+        The maximum number of removals in one run. Replaces the default limits.
         """
         return pulumi.get(self, "max_removals")
 
@@ -132,7 +132,7 @@ class AllowDenyListArgs:
     @pulumi.getter
     def mode(self) -> pulumi.Input[Optional['ListMode']]:
         """
-        `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+        `"additive"` (default): adds what is declared, removes what this list no longer declares, and leaves the rest alone. `"exclusive-allows"`: a refresh shows allow entries that nobody declares, and the next `up` removes them; undeclared deny entries are left alone. `"exclusive"`: a refresh shows all undeclared entries of the tenant, and the next `up` removes them.
         """
         return pulumi.get(self, "mode")
 
@@ -144,7 +144,7 @@ class AllowDenyListArgs:
     @pulumi.getter
     def protect(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+        Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
         """
         return pulumi.get(self, "protect")
 
@@ -169,10 +169,10 @@ class AllowDenyList(pulumi.CustomResource):
                  protect: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  __props__=None):
         """
-        A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for more than some tens of entries.
+        A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Use it for more than a few dozen entries.
 
         ## Example Usage
-        ### What one team adds, beside what others do
+        ### Entries of one team in a shared list
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -187,14 +187,14 @@ class AllowDenyList(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.bool] adopt: Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
-        :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] entries: The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
-        :param pulumi.Input[_builtins.float] max_removal_fraction: The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
-        :param pulumi.Input[_builtins.int] max_removals: The most that one run may remove. Where it is given, it holds instead of the defaults.
-        :param pulumi.Input['ListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+        :param pulumi.Input[_builtins.bool] adopt: Whether to adopt existing entries of the same values with other arguments, and change them to these. Default: false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
+        :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] entries: The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. An accepted risk follows the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope other than the default follows the value, `{ "mail.example (graymail)": "deny" }`.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
+        :param pulumi.Input[_builtins.float] max_removal_fraction: The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
+        :param pulumi.Input[_builtins.int] max_removals: The maximum number of removals in one run. Replaces the default limits.
+        :param pulumi.Input['ListMode'] mode: `"additive"` (default): adds what is declared, removes what this list no longer declares, and leaves the rest alone. `"exclusive-allows"`: a refresh shows allow entries that nobody declares, and the next `up` removes them; undeclared deny entries are left alone. `"exclusive"`: a refresh shows all undeclared entries of the tenant, and the next `up` removes them.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
         """
         ...
     @overload
@@ -203,10 +203,10 @@ class AllowDenyList(pulumi.CustomResource):
                  args: AllowDenyListArgs,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
-        A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for more than some tens of entries.
+        A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Use it for more than a few dozen entries.
 
         ## Example Usage
-        ### What one team adds, beside what others do
+        ### Entries of one team in a shared list
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -293,7 +293,7 @@ class AllowDenyList(pulumi.CustomResource):
     @pulumi.getter
     def entries(self) -> pulumi.Output[Mapping[str, _builtins.str]]:
         """
-        The entries as they stand, by value: `{ "evil.example": "deny: INC-7" }`. A scope that is not the default stands behind the value, `"mail.example (graymail)"`; what a refresh found undeclared says `(unmanaged)`.
+        The actual entries by value: `{ "evil.example": "deny: INC-7" }`. A scope other than the default follows the value, `"mail.example (graymail)"`. Undeclared entries that a refresh found are marked `(unmanaged)`.
         """
         return pulumi.get(self, "entries")
 
@@ -301,7 +301,7 @@ class AllowDenyList(pulumi.CustomResource):
     @pulumi.getter
     def mode(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        The mode as it stands.
+        The mode of the last run.
         """
         return pulumi.get(self, "mode")
 
@@ -309,7 +309,7 @@ class AllowDenyList(pulumi.CustomResource):
     @pulumi.getter
     def tenant(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Where it is: the service's host, and the explicit provider's name where there is one.
+        The tenant: the service's host, and the name of the explicit provider, if any.
         """
         return pulumi.get(self, "tenant")
 

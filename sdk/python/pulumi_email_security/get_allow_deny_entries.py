@@ -26,7 +26,7 @@ __all__ = [
 @pulumi.output_type
 class GetAllowDenyEntriesResult:
     """
-    What getAllowDenyEntries answers.
+    The result of getAllowDenyEntries.
     """
     def __init__(__self__, entries=None):
         if entries and not isinstance(entries, list):
@@ -54,9 +54,9 @@ class AwaitableGetAllowDenyEntriesResult(GetAllowDenyEntriesResult):
 def get_allow_deny_entries(list: Optional['EntryList'] = None,
                            opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetAllowDenyEntriesResult:
     """
-    The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+    Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
 
-    :param 'EntryList' list: Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
+    :param 'EntryList' list: The list: `"allow"` or `"deny"`. Default: both, the allow list first.
     """
     __args__ = dict()
     __args__['list'] = list
@@ -68,9 +68,9 @@ def get_allow_deny_entries(list: Optional['EntryList'] = None,
 def get_allow_deny_entries_output(list: pulumi.Input[Optional[Optional['EntryList']]] = None,
                                   opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetAllowDenyEntriesResult]:
     """
-    The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+    Returns the entries of the tenant's allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
 
-    :param 'EntryList' list: Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
+    :param 'EntryList' list: The list: `"allow"` or `"deny"`. Default: both, the allow list first.
     """
     __args__ = dict()
     __args__['list'] = list

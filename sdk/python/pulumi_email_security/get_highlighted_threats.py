@@ -25,7 +25,7 @@ __all__ = [
 @pulumi.output_type
 class GetHighlightedThreatsResult:
     """
-    What getHighlightedThreats answers.
+    The result of getHighlightedThreats.
     """
     def __init__(__self__, threats=None):
         if threats and not isinstance(threats, list):
@@ -53,9 +53,9 @@ class AwaitableGetHighlightedThreatsResult(GetHighlightedThreatsResult):
 def get_highlighted_threats(days: Optional[_builtins.int] = None,
                             opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetHighlightedThreatsResult:
     """
-    Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+    Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days
@@ -67,9 +67,9 @@ def get_highlighted_threats(days: Optional[_builtins.int] = None,
 def get_highlighted_threats_output(days: pulumi.Input[Optional[Optional[_builtins.int]]] = None,
                                    opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetHighlightedThreatsResult]:
     """
-    Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+    Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days

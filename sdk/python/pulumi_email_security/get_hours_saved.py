@@ -24,7 +24,7 @@ __all__ = [
 @pulumi.output_type
 class GetHoursSavedResult:
     """
-    What getHoursSaved answers.
+    The result of getHoursSaved.
     """
     def __init__(__self__, hours_saved=None):
         if hours_saved and not isinstance(hours_saved, float):
@@ -35,7 +35,7 @@ class GetHoursSavedResult:
     @pulumi.getter(name="hoursSaved")
     def hours_saved(self) -> _builtins.float:
         """
-        The estimated hours that were saved in the period.
+        The estimated hours saved in the period.
         """
         return pulumi.get(self, "hours_saved")
 
@@ -52,9 +52,9 @@ class AwaitableGetHoursSavedResult(GetHoursSavedResult):
 def get_hours_saved(days: Optional[_builtins.int] = None,
                     opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetHoursSavedResult:
     """
-    The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+    Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days
@@ -66,9 +66,9 @@ def get_hours_saved(days: Optional[_builtins.int] = None,
 def get_hours_saved_output(days: pulumi.Input[Optional[Optional[_builtins.int]]] = None,
                            opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetHoursSavedResult]:
     """
-    The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+    Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days

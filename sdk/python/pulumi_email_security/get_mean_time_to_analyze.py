@@ -24,7 +24,7 @@ __all__ = [
 @pulumi.output_type
 class GetMeanTimeToAnalyzeResult:
     """
-    What getMeanTimeToAnalyze answers.
+    The result of getMeanTimeToAnalyze.
     """
     def __init__(__self__, seconds=None):
         if seconds and not isinstance(seconds, float):
@@ -35,7 +35,7 @@ class GetMeanTimeToAnalyzeResult:
     @pulumi.getter
     def seconds(self) -> Optional[_builtins.float]:
         """
-        The mean time to analyze a report; undefined where the service says there is none.
+        The mean time to analyze a report; undefined if the service reports none.
         """
         return pulumi.get(self, "seconds")
 
@@ -52,9 +52,9 @@ class AwaitableGetMeanTimeToAnalyzeResult(GetMeanTimeToAnalyzeResult):
 def get_mean_time_to_analyze(days: Optional[_builtins.int] = None,
                              opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetMeanTimeToAnalyzeResult:
     """
-    The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+    Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days
@@ -66,9 +66,9 @@ def get_mean_time_to_analyze(days: Optional[_builtins.int] = None,
 def get_mean_time_to_analyze_output(days: pulumi.Input[Optional[Optional[_builtins.int]]] = None,
                                     opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetMeanTimeToAnalyzeResult]:
     """
-    The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+    Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days

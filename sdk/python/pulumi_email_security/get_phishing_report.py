@@ -24,7 +24,7 @@ __all__ = [
 @pulumi.output_type
 class GetPhishingReportResult:
     """
-    What getPhishingReport answers: the report with its recipients and content.
+    The result of getPhishingReport: the report with its recipients and content.
     """
     def __init__(__self__, bcc=None, cc=None, email_content_url=None, id=None, original_email_internet_message_id=None, reasoning=None, report_date=None, report_internet_message_id=None, reporter=None, response_content_url=None, sender=None, subject=None, to=None, verdict=None):
         if bcc and not isinstance(bcc, list):
@@ -172,7 +172,7 @@ class AwaitableGetPhishingReportResult(GetPhishingReportResult):
 def get_phishing_report(id: Optional[_builtins.str] = None,
                         opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetPhishingReportResult:
     """
-    One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+    Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
 
     :param _builtins.str id: The id of the report.
     """
@@ -199,7 +199,7 @@ def get_phishing_report(id: Optional[_builtins.str] = None,
 def get_phishing_report_output(id: pulumi.Input[Optional[_builtins.str]] = None,
                                opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetPhishingReportResult]:
     """
-    One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+    Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
 
     :param _builtins.str id: The id of the report.
     """

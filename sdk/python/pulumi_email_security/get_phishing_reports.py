@@ -25,7 +25,7 @@ __all__ = [
 @pulumi.output_type
 class GetPhishingReportsResult:
     """
-    What the functions about lists of phishing reports answer.
+    The result of the functions about lists of phishing reports.
     """
     def __init__(__self__, reports=None):
         if reports and not isinstance(reports, list):
@@ -54,10 +54,10 @@ def get_phishing_reports(limit: Optional[_builtins.int] = None,
                          minutes_ago: Optional[_builtins.int] = None,
                          opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetPhishingReportsResult:
     """
-    What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+    Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
 
-    :param _builtins.int limit: How many reports at most, the newest as the service orders them. Default: all of the window.
-    :param _builtins.int minutes_ago: How far to look back, in minutes. Default: thirty days.
+    :param _builtins.int limit: The maximum number of reports, in the order of the service. Default: all in the window.
+    :param _builtins.int minutes_ago: The look-back window in minutes. Default: thirty days.
     """
     __args__ = dict()
     __args__['limit'] = limit
@@ -71,10 +71,10 @@ def get_phishing_reports_output(limit: pulumi.Input[Optional[Optional[_builtins.
                                 minutes_ago: pulumi.Input[Optional[Optional[_builtins.int]]] = None,
                                 opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetPhishingReportsResult]:
     """
-    What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+    Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
 
-    :param _builtins.int limit: How many reports at most, the newest as the service orders them. Default: all of the window.
-    :param _builtins.int minutes_ago: How far to look back, in minutes. Default: thirty days.
+    :param _builtins.int limit: The maximum number of reports, in the order of the service. Default: all in the window.
+    :param _builtins.int minutes_ago: The look-back window in minutes. Default: thirty days.
     """
     __args__ = dict()
     __args__['limit'] = limit

@@ -25,7 +25,7 @@ __all__ = [
 @pulumi.output_type
 class GetPhishingReportsByReportInternetMessageIdResult:
     """
-    What the functions about lists of phishing reports answer.
+    The result of the functions about lists of phishing reports.
     """
     def __init__(__self__, reports=None):
         if reports and not isinstance(reports, list):
@@ -53,7 +53,7 @@ class AwaitableGetPhishingReportsByReportInternetMessageIdResult(GetPhishingRepo
 def get_phishing_reports_by_report_internet_message_id(internet_message_id: Optional[_builtins.str] = None,
                                                        opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetPhishingReportsByReportInternetMessageIdResult:
     """
-    The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+    Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
 
     :param _builtins.str internet_message_id: The Internet Message ID of the report mail itself.
     """
@@ -67,7 +67,7 @@ def get_phishing_reports_by_report_internet_message_id(internet_message_id: Opti
 def get_phishing_reports_by_report_internet_message_id_output(internet_message_id: pulumi.Input[Optional[_builtins.str]] = None,
                                                               opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetPhishingReportsByReportInternetMessageIdResult]:
     """
-    The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+    Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
 
     :param _builtins.str internet_message_id: The Internet Message ID of the report mail itself.
     """

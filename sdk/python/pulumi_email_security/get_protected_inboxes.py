@@ -24,7 +24,7 @@ __all__ = [
 @pulumi.output_type
 class GetProtectedInboxesResult:
     """
-    What getProtectedInboxes answers.
+    The result of getProtectedInboxes.
     """
     def __init__(__self__, protected_inboxes=None):
         if protected_inboxes and not isinstance(protected_inboxes, int):
@@ -35,7 +35,7 @@ class GetProtectedInboxesResult:
     @pulumi.getter(name="protectedInboxes")
     def protected_inboxes(self) -> _builtins.int:
         """
-        How many inboxes received mail in the period.
+        The number of inboxes that received mail in the period.
         """
         return pulumi.get(self, "protected_inboxes")
 
@@ -52,9 +52,9 @@ class AwaitableGetProtectedInboxesResult(GetProtectedInboxesResult):
 def get_protected_inboxes(days: Optional[_builtins.int] = None,
                           opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetProtectedInboxesResult:
     """
-    How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+    Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days
@@ -66,9 +66,9 @@ def get_protected_inboxes(days: Optional[_builtins.int] = None,
 def get_protected_inboxes_output(days: pulumi.Input[Optional[Optional[_builtins.int]]] = None,
                                  opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetProtectedInboxesResult]:
     """
-    How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+    Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days

@@ -25,7 +25,7 @@ __all__ = [
 @pulumi.output_type
 class GetThreatsResult:
     """
-    What the functions about threats answer.
+    The result of the functions about threats.
     """
     def __init__(__self__, threats=None):
         if threats and not isinstance(threats, list):
@@ -54,10 +54,10 @@ def get_threats(limit: Optional[_builtins.int] = None,
                 minutes_ago: Optional[_builtins.int] = None,
                 opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetThreatsResult:
     """
-    The tenant's detected threats of the last time, by `GET /api/v1/threats`.
+    Returns the tenant's recently detected threats: `GET /api/v1/threats`.
 
-    :param _builtins.int limit: How many threats at most, the newest as the service orders them. Default: all of the window.
-    :param _builtins.int minutes_ago: How far to look back, in minutes. Default: one week.
+    :param _builtins.int limit: The maximum number of threats, in the order of the service. Default: all in the window.
+    :param _builtins.int minutes_ago: The look-back window in minutes. Default: one week.
     """
     __args__ = dict()
     __args__['limit'] = limit
@@ -71,10 +71,10 @@ def get_threats_output(limit: pulumi.Input[Optional[Optional[_builtins.int]]] = 
                        minutes_ago: pulumi.Input[Optional[Optional[_builtins.int]]] = None,
                        opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetThreatsResult]:
     """
-    The tenant's detected threats of the last time, by `GET /api/v1/threats`.
+    Returns the tenant's recently detected threats: `GET /api/v1/threats`.
 
-    :param _builtins.int limit: How many threats at most, the newest as the service orders them. Default: all of the window.
-    :param _builtins.int minutes_ago: How far to look back, in minutes. Default: one week.
+    :param _builtins.int limit: The maximum number of threats, in the order of the service. Default: all in the window.
+    :param _builtins.int minutes_ago: The look-back window in minutes. Default: one week.
     """
     __args__ = dict()
     __args__['limit'] = limit

@@ -25,7 +25,7 @@ __all__ = [
 @pulumi.output_type
 class GetThreatsByInternetMessageIdResult:
     """
-    What the functions about threats answer.
+    The result of the functions about threats.
     """
     def __init__(__self__, threats=None):
         if threats and not isinstance(threats, list):
@@ -53,9 +53,9 @@ class AwaitableGetThreatsByInternetMessageIdResult(GetThreatsByInternetMessageId
 def get_threats_by_internet_message_id(internet_message_id: Optional[_builtins.str] = None,
                                        opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetThreatsByInternetMessageIdResult:
     """
-    The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+    Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
 
-    :param _builtins.str internet_message_id: The Internet Message ID, as it stands in the mail: `<…@…>`.
+    :param _builtins.str internet_message_id: The Internet Message ID as in the message: `<…@…>`.
     """
     __args__ = dict()
     __args__['internetMessageId'] = internet_message_id
@@ -67,9 +67,9 @@ def get_threats_by_internet_message_id(internet_message_id: Optional[_builtins.s
 def get_threats_by_internet_message_id_output(internet_message_id: pulumi.Input[Optional[_builtins.str]] = None,
                                               opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetThreatsByInternetMessageIdResult]:
     """
-    The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+    Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
 
-    :param _builtins.str internet_message_id: The Internet Message ID, as it stands in the mail: `<…@…>`.
+    :param _builtins.str internet_message_id: The Internet Message ID as in the message: `<…@…>`.
     """
     __args__ = dict()
     __args__['internetMessageId'] = internet_message_id

@@ -25,7 +25,7 @@ __all__ = [
 @pulumi.output_type
 class GetThreatsOverTimeResult:
     """
-    What getThreatsOverTime answers.
+    The result of getThreatsOverTime.
     """
     def __init__(__self__, days=None):
         if days and not isinstance(days, list):
@@ -53,9 +53,9 @@ class AwaitableGetThreatsOverTimeResult(GetThreatsOverTimeResult):
 def get_threats_over_time(days: Optional[_builtins.int] = None,
                           opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetThreatsOverTimeResult:
     """
-    How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+    Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days
@@ -67,9 +67,9 @@ def get_threats_over_time(days: Optional[_builtins.int] = None,
 def get_threats_over_time_output(days: pulumi.Input[Optional[Optional[_builtins.int]]] = None,
                                  opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetThreatsOverTimeResult]:
     """
-    How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+    Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days

@@ -26,7 +26,7 @@ __all__ = [
 @pulumi.output_type
 class GetTopTargetedEntitiesResult:
     """
-    What getTopTargetedEntities answers.
+    The result of getTopTargetedEntities.
     """
     def __init__(__self__, entities=None):
         if entities and not isinstance(entities, list):
@@ -37,7 +37,7 @@ class GetTopTargetedEntitiesResult:
     @pulumi.getter
     def entities(self) -> Sequence['outputs.TargetedEntity']:
         """
-        At most 5, the most targeted first. The service names them, and gives no mailbox.
+        At most 5, the most targeted first. The service returns names, but no mailboxes.
         """
         return pulumi.get(self, "entities")
 
@@ -55,9 +55,9 @@ def get_top_targeted_entities(days: Optional[_builtins.int] = None,
                               entity_type: Optional['EntityType'] = None,
                               opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetTopTargetedEntitiesResult:
     """
-    The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+    Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     :param 'EntityType' entity_type: Users or groups. Default: `"user"`.
     """
     __args__ = dict()
@@ -72,9 +72,9 @@ def get_top_targeted_entities_output(days: pulumi.Input[Optional[Optional[_built
                                      entity_type: pulumi.Input[Optional[Optional['EntityType']]] = None,
                                      opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetTopTargetedEntitiesResult]:
     """
-    The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+    Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     :param 'EntityType' entity_type: Users or groups. Default: `"user"`.
     """
     __args__ = dict()

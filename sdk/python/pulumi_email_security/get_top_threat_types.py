@@ -25,7 +25,7 @@ __all__ = [
 @pulumi.output_type
 class GetTopThreatTypesResult:
     """
-    What getTopThreatTypes answers.
+    The result of getTopThreatTypes.
     """
     def __init__(__self__, types=None):
         if types and not isinstance(types, list):
@@ -53,9 +53,9 @@ class AwaitableGetTopThreatTypesResult(GetTopThreatTypesResult):
 def get_top_threat_types(days: Optional[_builtins.int] = None,
                          opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetTopThreatTypesResult:
     """
-    The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+    Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days
@@ -67,9 +67,9 @@ def get_top_threat_types(days: Optional[_builtins.int] = None,
 def get_top_threat_types_output(days: pulumi.Input[Optional[Optional[_builtins.int]]] = None,
                                 opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetTopThreatTypesResult]:
     """
-    The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+    Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
 
-    :param _builtins.int days: The period, in days. Default: the service's own, 7 where its reference shows one.
+    :param _builtins.int days: The period, in days. Default of the service: 7 where its reference shows one.
     """
     __args__ = dict()
     __args__['days'] = days

@@ -25,7 +25,7 @@ __all__ = [
 @pulumi.output_type
 class GetVipEmployeesResult:
     """
-    What getVipEmployees answers.
+    The result of getVipEmployees.
     """
     def __init__(__self__, vip_employees=None):
         if vip_employees and not isinstance(vip_employees, list):
@@ -52,7 +52,7 @@ class AwaitableGetVipEmployeesResult(GetVipEmployeesResult):
 
 def get_vip_employees(opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetVipEmployeesResult:
     """
-    The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`.
+    Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`.
     """
     __args__ = dict()
     opts = pulumi.InvokeOptions.merge(_utilities.get_invoke_opts_defaults(), opts)
@@ -62,7 +62,7 @@ def get_vip_employees(opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableG
         vip_employees=pulumi.get(__ret__, 'vip_employees'))
 def get_vip_employees_output(opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetVipEmployeesResult]:
     """
-    The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`.
+    Returns the tenant's VIP employees: `GET /api/v1/settings/vip_employees`.
     """
     __args__ = dict()
     opts = pulumi.InvokeOutputOptions.merge(_utilities.get_invoke_opts_defaults(), opts)

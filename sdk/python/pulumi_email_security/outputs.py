@@ -44,7 +44,7 @@ class AllowDenyEntryRow(dict):
         """
         An entry of the allow/deny list (reference, table "Allow/deny entry").
 
-        :param _builtins.str entry_type: What the value is.
+        :param _builtins.str entry_type: The type of the value.
         :param _builtins.str list: `allow` or `deny`.
         :param _builtins.str value: The domain, IP address or mailbox.
         :param _builtins.str verdict_scope: Which verdicts the entry overrides.
@@ -66,7 +66,7 @@ class AllowDenyEntryRow(dict):
     @pulumi.getter(name="entryType")
     def entry_type(self) -> _builtins.str:
         """
-        What the value is.
+        The type of the value.
         """
         return pulumi.get(self, "entry_type")
 
@@ -118,7 +118,7 @@ class AllowDenyEntryRow(dict):
 @pulumi.output_type
 class PhishingReport(dict):
     """
-    A phishing report as lists hold it (reference, table "Phishing report (list form)").
+    A phishing report in a list (reference, table "Phishing report (list form)").
     """
     def __init__(__self__, *,
                  id: _builtins.str,
@@ -131,7 +131,7 @@ class PhishingReport(dict):
                  subject: Optional[_builtins.str] = None,
                  verdict: Optional[_builtins.str] = None):
         """
-        A phishing report as lists hold it (reference, table "Phishing report (list form)").
+        A phishing report in a list (reference, table "Phishing report (list form)").
 
         :param _builtins.str original_email_internet_message_id: The Internet Message ID of the reported mail.
         :param _builtins.str report_internet_message_id: The Internet Message ID of the report mail that the user sent.
@@ -209,14 +209,14 @@ class PhishingReport(dict):
 @pulumi.output_type
 class TargetedEntity(dict):
     """
-    A user or group and how many threats it was the target of.
+    A user or group, and the number of threats that targeted it.
     """
     def __init__(__self__, *,
                  count_threats: _builtins.int,
                  full_name: Optional[_builtins.str] = None,
                  job_title: Optional[_builtins.str] = None):
         """
-        A user or group and how many threats it was the target of.
+        A user or group, and the number of threats that targeted it.
 
         :param _builtins.int count_threats: How many threats there were.
         """
@@ -273,7 +273,7 @@ class Threat(dict):
         A detected threat (reference, table "Threat"). Dates are kept as sent.
 
         :param Sequence['ThreatIndicator'] threat_indicators: Why the message was found to be a threat.
-        :param _builtins.str action_taken: What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+        :param _builtins.str action_taken: The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
         :param _builtins.str criticality: How bad it is, such as `high`.
         """
         pulumi.set(__self__, "id", id)
@@ -328,7 +328,7 @@ class Threat(dict):
     @pulumi.getter(name="actionTaken")
     def action_taken(self) -> Optional[_builtins.str]:
         """
-        What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+        The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
         """
         return pulumi.get(self, "action_taken")
 
@@ -414,14 +414,14 @@ class Threat(dict):
 @pulumi.output_type
 class ThreatIndicator(dict):
     """
-    Why a message was found to be a threat (reference, table "Threat indicator").
+    An indicator that a message is a threat (reference, table "Threat indicator").
     """
     def __init__(__self__, *,
                  explanation: Optional[_builtins.str] = None,
                  grounding: Optional[_builtins.str] = None,
                  indicator_type: Optional[_builtins.str] = None):
         """
-        Why a message was found to be a threat (reference, table "Threat indicator").
+        An indicator that a message is a threat (reference, table "Threat indicator").
         """
         if explanation is not None:
             pulumi.set(__self__, "explanation", explanation)
@@ -449,13 +449,13 @@ class ThreatIndicator(dict):
 @pulumi.output_type
 class ThreatTypeCount(dict):
     """
-    A type of threat and how many there were.
+    A type of threat and its count.
     """
     def __init__(__self__, *,
                  count_threats: _builtins.int,
                  type: Optional[_builtins.str] = None):
         """
-        A type of threat and how many there were.
+        A type of threat and its count.
 
         :param _builtins.int count_threats: How many threats there were.
         """
@@ -480,13 +480,13 @@ class ThreatTypeCount(dict):
 @pulumi.output_type
 class ThreatsOnDay(dict):
     """
-    How many threats one day had.
+    The number of threats on one day.
     """
     def __init__(__self__, *,
                  count_threats: _builtins.int,
                  date: _builtins.str):
         """
-        How many threats one day had.
+        The number of threats on one day.
 
         :param _builtins.int count_threats: How many threats there were.
         """

@@ -27,11 +27,11 @@ class ProviderArgs:
         """
         The set of arguments for constructing a Provider resource.
 
-        :param pulumi.Input[_builtins.bool] allow_insecure_http: Accept plain `http://` for an address that is not loopback. Default: false.
-        :param pulumi.Input[_builtins.str] api_key: The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+        :param pulumi.Input[_builtins.bool] allow_insecure_http: Whether to allow plain `http://` for an address that isn't loopback. Default: false.
+        :param pulumi.Input[_builtins.str] api_key: The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
         :param pulumi.Input[_builtins.str] base_url: The address of the settings service, such as `https://mail-security.example`.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] own_domains: The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
-        :param pulumi.Input[_builtins.int] timeout_ms: How long one request may take, in milliseconds. Default: 30,000.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] own_domains: The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
+        :param pulumi.Input[_builtins.int] timeout_ms: The timeout of one request in milliseconds. Default: 30,000.
         """
         if allow_insecure_http is not None:
             pulumi.set(__self__, "allow_insecure_http", allow_insecure_http)
@@ -48,7 +48,7 @@ class ProviderArgs:
     @pulumi.getter(name="allowInsecureHttp")
     def allow_insecure_http(self) -> pulumi.Input[Optional[_builtins.bool]]:
         """
-        Accept plain `http://` for an address that is not loopback. Default: false.
+        Whether to allow plain `http://` for an address that isn't loopback. Default: false.
         """
         return pulumi.get(self, "allow_insecure_http")
 
@@ -60,7 +60,7 @@ class ProviderArgs:
     @pulumi.getter(name="apiKey")
     def api_key(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+        The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
         """
         return pulumi.get(self, "api_key")
 
@@ -84,7 +84,7 @@ class ProviderArgs:
     @pulumi.getter(name="ownDomains")
     def own_domains(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+        The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
         """
         return pulumi.get(self, "own_domains")
 
@@ -96,7 +96,7 @@ class ProviderArgs:
     @pulumi.getter(name="timeoutMs")
     def timeout_ms(self) -> pulumi.Input[Optional[_builtins.int]]:
         """
-        How long one request may take, in milliseconds. Default: 30,000.
+        The timeout of one request in milliseconds. Default: 30,000.
         """
         return pulumi.get(self, "timeout_ms")
 
@@ -118,17 +118,17 @@ class Provider(pulumi.ProviderResource):
                  timeout_ms: pulumi.Input[Optional[_builtins.int]] = None,
                  __props__=None):
         """
-        A tenant, given as the `provider` option of resources, so that one program can manage several.
+        A tenant, passed as the `provider` option of resources, so that one program can manage several.
 
-        Its configuration is its own: neither the environment nor the stack's configuration reaches it.
+        It uses only its own configuration, and ignores the environment and the stack's configuration.
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.bool] allow_insecure_http: Accept plain `http://` for an address that is not loopback. Default: false.
-        :param pulumi.Input[_builtins.str] api_key: The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+        :param pulumi.Input[_builtins.bool] allow_insecure_http: Whether to allow plain `http://` for an address that isn't loopback. Default: false.
+        :param pulumi.Input[_builtins.str] api_key: The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
         :param pulumi.Input[_builtins.str] base_url: The address of the settings service, such as `https://mail-security.example`.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] own_domains: The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
-        :param pulumi.Input[_builtins.int] timeout_ms: How long one request may take, in milliseconds. Default: 30,000.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] own_domains: The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
+        :param pulumi.Input[_builtins.int] timeout_ms: The timeout of one request in milliseconds. Default: 30,000.
         """
         ...
     @overload
@@ -137,9 +137,9 @@ class Provider(pulumi.ProviderResource):
                  args: Optional[ProviderArgs] = None,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
-        A tenant, given as the `provider` option of resources, so that one program can manage several.
+        A tenant, passed as the `provider` option of resources, so that one program can manage several.
 
-        Its configuration is its own: neither the environment nor the stack's configuration reaches it.
+        It uses only its own configuration, and ignores the environment and the stack's configuration.
 
         :param str resource_name: The name of the resource.
         :param ProviderArgs args: The arguments to use to populate this resource's properties.

@@ -24,8 +24,8 @@ class TenantSettingsArgs:
         """
         The set of arguments for constructing a TenantSettings resource.
 
-        :param pulumi.Input[_builtins.str] file: The tenant's settings file, relative to the program's folder. What it includes is relative to that file.
-        :param pulumi.Input[_builtins.str] today: The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+        :param pulumi.Input[_builtins.str] file: The tenant's settings file, relative to the program's directory. Its includes are relative to the file itself.
+        :param pulumi.Input[_builtins.str] today: The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
         """
         pulumi.set(__self__, "file", file)
         if today is not None:
@@ -35,7 +35,7 @@ class TenantSettingsArgs:
     @pulumi.getter
     def file(self) -> pulumi.Input[_builtins.str]:
         """
-        The tenant's settings file, relative to the program's folder. What it includes is relative to that file.
+        The tenant's settings file, relative to the program's directory. Its includes are relative to the file itself.
         """
         return pulumi.get(self, "file")
 
@@ -47,7 +47,7 @@ class TenantSettingsArgs:
     @pulumi.getter
     def today(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+        The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
         """
         return pulumi.get(self, "today")
 
@@ -66,10 +66,10 @@ class TenantSettings(pulumi.ComponentResource):
                  today: pulumi.Input[Optional[_builtins.str]] = None,
                  __props__=None):
         """
-        All that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its file, line and column, in previews too, and then nothing is registered.
+        All declarations of a tenant's settings files: an `AllowDenyList` and a `VipList`. A mistake in the files is reported with its file, line and column, in previews too, and nothing is registered.
 
         ## Example Usage
-        ### What a settings file declares
+        ### Declare a settings file
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -80,8 +80,8 @@ class TenantSettings(pulumi.ComponentResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.str] file: The tenant's settings file, relative to the program's folder. What it includes is relative to that file.
-        :param pulumi.Input[_builtins.str] today: The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+        :param pulumi.Input[_builtins.str] file: The tenant's settings file, relative to the program's directory. Its includes are relative to the file itself.
+        :param pulumi.Input[_builtins.str] today: The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
         """
         ...
     @overload
@@ -90,10 +90,10 @@ class TenantSettings(pulumi.ComponentResource):
                  args: TenantSettingsArgs,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
-        All that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its file, line and column, in previews too, and then nothing is registered.
+        All declarations of a tenant's settings files: an `AllowDenyList` and a `VipList`. A mistake in the files is reported with its file, line and column, in previews too, and nothing is registered.
 
         ## Example Usage
-        ### What a settings file declares
+        ### Declare a settings file
         ```python
         import pulumi
         import pulumi_email_security as email_security

@@ -26,9 +26,9 @@ class VipEmployeeArgs:
         """
         The set of arguments for constructing a VipEmployee resource.
 
-        :param pulumi.Input[_builtins.str] email: The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
-        :param pulumi.Input[_builtins.str] comment: Why this person is a VIP. An empty comment is the same as none.
-        :param pulumi.Input['OnDelete'] on_delete: What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+        :param pulumi.Input[_builtins.str] email: The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
+        :param pulumi.Input[_builtins.str] comment: Why this person is a VIP. An empty comment counts as none.
+        :param pulumi.Input['OnDelete'] on_delete: The effect of deleting the resource. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state.
         """
         pulumi.set(__self__, "email", email)
         if comment is not None:
@@ -40,7 +40,7 @@ class VipEmployeeArgs:
     @pulumi.getter
     def email(self) -> pulumi.Input[_builtins.str]:
         """
-        The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+        The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
         """
         return pulumi.get(self, "email")
 
@@ -52,7 +52,7 @@ class VipEmployeeArgs:
     @pulumi.getter
     def comment(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Why this person is a VIP. An empty comment is the same as none.
+        Why this person is a VIP. An empty comment counts as none.
         """
         return pulumi.get(self, "comment")
 
@@ -64,7 +64,7 @@ class VipEmployeeArgs:
     @pulumi.getter(name="onDelete")
     def on_delete(self) -> pulumi.Input[Optional['OnDelete']]:
         """
-        What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+        The effect of deleting the resource. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state.
         """
         return pulumi.get(self, "on_delete")
 
@@ -87,7 +87,7 @@ class VipEmployee(pulumi.CustomResource):
         One VIP employee of the tenant (reference, section "VIP employees").
 
         ## Example Usage
-        ### Who releases payments is a VIP
+        ### Make a payment approver a VIP
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -100,9 +100,9 @@ class VipEmployee(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.str] comment: Why this person is a VIP. An empty comment is the same as none.
-        :param pulumi.Input[_builtins.str] email: The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
-        :param pulumi.Input['OnDelete'] on_delete: What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+        :param pulumi.Input[_builtins.str] comment: Why this person is a VIP. An empty comment counts as none.
+        :param pulumi.Input[_builtins.str] email: The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
+        :param pulumi.Input['OnDelete'] on_delete: The effect of deleting the resource. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state.
         """
         ...
     @overload
@@ -114,7 +114,7 @@ class VipEmployee(pulumi.CustomResource):
         One VIP employee of the tenant (reference, section "VIP employees").
 
         ## Example Usage
-        ### Who releases payments is a VIP
+        ### Make a payment approver a VIP
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -201,7 +201,7 @@ class VipEmployee(pulumi.CustomResource):
     @pulumi.getter(name="addedBy")
     def added_by(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Who added it, as the service tells it.
+        Who added the VIP, according to the service.
         """
         return pulumi.get(self, "added_by")
 
@@ -209,7 +209,7 @@ class VipEmployee(pulumi.CustomResource):
     @pulumi.getter
     def comment(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        The comment as it stands; undefined when there is none.
+        The actual comment. Undefined if there is none.
         """
         return pulumi.get(self, "comment")
 
@@ -217,7 +217,7 @@ class VipEmployee(pulumi.CustomResource):
     @pulumi.getter(name="dateAdded")
     def date_added(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        When it was added, as the service tells it.
+        When the VIP was added, according to the service.
         """
         return pulumi.get(self, "date_added")
 
@@ -265,7 +265,7 @@ class VipEmployee(pulumi.CustomResource):
     @pulumi.getter
     def tenant(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Where it is: the service's host, and the explicit provider's name where there is one.
+        The tenant: the service's host, and the name of the explicit provider if there is one.
         """
         return pulumi.get(self, "tenant")
 

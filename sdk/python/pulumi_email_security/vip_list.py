@@ -32,13 +32,13 @@ class VipListArgs:
         The set of arguments for constructing a VipList resource.
 
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] members: The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief executive" }`.
-        :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
-        :param pulumi.Input[_builtins.float] max_removal_fraction: The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
-        :param pulumi.Input[_builtins.int] max_removals: The most that one run may remove. Where it is given, it holds instead of the defaults.
-        :param pulumi.Input['VipListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
-        :param pulumi.Input['OnDelete'] on_delete: What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+        :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
+        :param pulumi.Input[_builtins.float] max_removal_fraction: The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
+        :param pulumi.Input[_builtins.int] max_removals: The maximum number of removals in one run. Replaces the default limits.
+        :param pulumi.Input['VipListMode'] mode: `"additive"` (default): adds declared VIPs, removes VIPs that this list no longer declares, and leaves all others alone. `"exclusive"`: only declared VIPs remain. A refresh shows undeclared ones, and the next `up` removes them.
+        :param pulumi.Input['OnDelete'] on_delete: The effect of removing a member or deleting the list. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state. Not allowed in exclusive mode.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
         """
         pulumi.set(__self__, "members", members)
         if confirm_removals is not None:
@@ -72,7 +72,7 @@ class VipListArgs:
     @pulumi.getter(name="confirmRemovals")
     def confirm_removals(self) -> pulumi.Input[Optional[_builtins.int]]:
         """
-        The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+        The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
         """
         return pulumi.get(self, "confirm_removals")
 
@@ -84,7 +84,7 @@ class VipListArgs:
     @pulumi.getter
     def ignore(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
         """
         return pulumi.get(self, "ignore")
 
@@ -96,7 +96,7 @@ class VipListArgs:
     @pulumi.getter(name="maxRemovalFraction")
     def max_removal_fraction(self) -> pulumi.Input[Optional[_builtins.float]]:
         """
-        The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+        The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
         """
         return pulumi.get(self, "max_removal_fraction")
 
@@ -108,7 +108,7 @@ class VipListArgs:
     @pulumi.getter(name="maxRemovals")
     def max_removals(self) -> pulumi.Input[Optional[_builtins.int]]:
         """
-        The most that one run may remove. Where it is given, it holds instead of the defaults.
+        The maximum number of removals in one run. Replaces the default limits.
         """
         return pulumi.get(self, "max_removals")
 
@@ -120,7 +120,7 @@ class VipListArgs:
     @pulumi.getter
     def mode(self) -> pulumi.Input[Optional['VipListMode']]:
         """
-        `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+        `"additive"` (default): adds declared VIPs, removes VIPs that this list no longer declares, and leaves all others alone. `"exclusive"`: only declared VIPs remain. A refresh shows undeclared ones, and the next `up` removes them.
         """
         return pulumi.get(self, "mode")
 
@@ -132,7 +132,7 @@ class VipListArgs:
     @pulumi.getter(name="onDelete")
     def on_delete(self) -> pulumi.Input[Optional['OnDelete']]:
         """
-        What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
+        The effect of removing a member or deleting the list. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state. Not allowed in exclusive mode.
         """
         return pulumi.get(self, "on_delete")
 
@@ -144,7 +144,7 @@ class VipListArgs:
     @pulumi.getter
     def protect(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+        Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
         """
         return pulumi.get(self, "protect")
 
@@ -172,7 +172,7 @@ class VipList(pulumi.CustomResource):
         A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
 
         ## Example Usage
-        ### Those whom detection misses, each with a comment
+        ### VIPs that automatic detection misses
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -186,14 +186,14 @@ class VipList(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
-        :param pulumi.Input[_builtins.float] max_removal_fraction: The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
-        :param pulumi.Input[_builtins.int] max_removals: The most that one run may remove. Where it is given, it holds instead of the defaults.
+        :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*@board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
+        :param pulumi.Input[_builtins.float] max_removal_fraction: The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
+        :param pulumi.Input[_builtins.int] max_removals: The maximum number of removals in one run. Replaces the default limits.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] members: The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief executive" }`.
-        :param pulumi.Input['VipListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
-        :param pulumi.Input['OnDelete'] on_delete: What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+        :param pulumi.Input['VipListMode'] mode: `"additive"` (default): adds declared VIPs, removes VIPs that this list no longer declares, and leaves all others alone. `"exclusive"`: only declared VIPs remain. A refresh shows undeclared ones, and the next `up` removes them.
+        :param pulumi.Input['OnDelete'] on_delete: The effect of removing a member or deleting the list. `"exclude"` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `"keep"` keeps the VIP and only removes it from the state. Not allowed in exclusive mode.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
         """
         ...
     @overload
@@ -205,7 +205,7 @@ class VipList(pulumi.CustomResource):
         A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
 
         ## Example Usage
-        ### Those whom detection misses, each with a comment
+        ### VIPs that automatic detection misses
         ```python
         import pulumi
         import pulumi_email_security as email_security
@@ -291,7 +291,7 @@ class VipList(pulumi.CustomResource):
     @pulumi.getter
     def members(self) -> pulumi.Output[Mapping[str, _builtins.str]]:
         """
-        The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`.
+        The actual members, from mailbox to comment. Undeclared ones that a refresh found have `(unmanaged)`.
         """
         return pulumi.get(self, "members")
 
@@ -299,7 +299,7 @@ class VipList(pulumi.CustomResource):
     @pulumi.getter
     def mode(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        The mode as it stands.
+        The mode in effect.
         """
         return pulumi.get(self, "mode")
 
@@ -307,7 +307,7 @@ class VipList(pulumi.CustomResource):
     @pulumi.getter
     def tenant(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Where it is: the service's host, and the explicit provider's name where there is one.
+        The tenant: the service's host, and the name of the explicit provider if there is one.
         """
         return pulumi.get(self, "tenant")
 

@@ -6,9 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
 
-/*
- * The scripts of completion, sourced by the real shells, on a terminal as people have it (that of `script`, of util-linux).
- */
+/* The completion scripts, sourced by the real shells in a pseudo-terminal (from util-linux's `script`). */
 
 let folder: string;
 
@@ -35,10 +33,10 @@ function environment(): NodeJS.ProcessEnv {
 
 const has = (program: string): boolean => spawnSync(program, ["--version"]).error === undefined;
 
-/** What stands in the line once it is typed and completed: it goes to `echo` instead of being run. */
+/** Returns a typed line after completion. The line is passed to `echo` instead of being run. */
 async function completed(shell: string, set: string, line: string): Promise<string> {
   const child = spawn("script", ["-qec", shell, "/dev/null"], { cwd: folder, env: environment() });
-  // A shell that has ended reads nothing more; what it printed tells.
+  // Ignores write errors after the shell has exited. Its output explains the failure.
   child.stdin.on("error", () => {});
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -46,7 +44,7 @@ async function completed(shell: string, set: string, line: string): Promise<stri
   });
   child.stdin.write(`${set}; echo rea""dy\n`);
   await expect.poll(() => output, { timeout: 30_000 }).toContain("ready");
-  // A tab, the beginning of the line, and what makes of it a text.
+  // Types a tab, then moves to the start of the line and turns the line into a quoted argument of `echo`.
   child.stdin.write(`${line}\t`);
   child.stdin.write('\u0001echo "told: \u0005"\nexit\n');
   await new Promise((done) => child.once("close", done));
@@ -72,7 +70,7 @@ describe.skipIf(!has("script") || !has("bash"))("bash", () => {
 describe.skipIf(!has("script") || !has("zsh"))("zsh", () => {
   it.each(LINES)("%s", async (typed, whole) => {
     const set = "autoload -U compinit; compinit -u; source <(email-security completion zsh)";
-    // It takes a slash away again where no name comes after it.
+    // zsh removes a trailing slash if no name follows.
     expect(await completed("zsh -f -i", set, typed)).toBe(whole.replace(/\/$/, ""));
   });
 });

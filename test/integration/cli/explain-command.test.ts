@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { CODE_GROUPS, EXPLANATIONS } from "../../../provider/commands/explain/explanations";
 import { emailSecurity } from "../../support/command";
 
-/* `email-security explain`, as it is built. */
+/* `email-security explain`, as built. */
 
 it("prints meaning, example, causes, remedies and next command in that order", async () => {
   const { code, stdout: shown, stderr } = await emailSecurity(".", ["explain", "exists"]);

@@ -8,9 +8,7 @@ import { added, writeRollout } from "../../support/written-rollouts";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "../rollout/planned-fleet";
 
-/*
- * Each command with JSON, through the real command over the sandbox.
- */
+/* Every command with JSON output, through the real command against the sandbox. */
 
 let fleet: PlannedFleet;
 let ids: readonly string[];
@@ -32,7 +30,7 @@ afterAll(async () => {
 const FILE = "settings/t0.yaml";
 const JOURNAL = ["--database", "j.db"];
 
-/** What runs each command; ID and OTHER are those of rollouts. */
+/** The arguments for each command. ID and OTHER stand for rollout IDs. */
 const RUNS: Readonly<Record<string, readonly string[]>> = {
   lint: [FILE],
   plan: [FILE, "--no-evidence"],
@@ -50,7 +48,7 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
   "fleet site": ["site", "--only", "t0", "t1"],
 };
 
-/** Those that need the engine; they write by the same functions as `rollout`. */
+/** Commands that need the engine. They print with the same functions as `rollout`. */
 const WITH_ENGINE = ["rollout resume", "rollout rollback"];
 
 const WITH_JSON: readonly string[] = (() => {

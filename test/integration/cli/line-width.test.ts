@@ -5,7 +5,7 @@ import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
 
-/* The text of the commands fits a terminal of 80 columns, whatever the values, names and comments of a tenant. */
+/* Text output fits a terminal with 80 columns, whatever the tenant's values, names and comments. */
 
 const label = (letter: string): string => letter.repeat(60);
 const domain = (letter: string): string => `${label(letter)}.${label(letter)}.${label(letter)}.example`;
@@ -89,7 +89,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** The lines that are too long although they have a space to break at, outside of a command in backticks. */
+/** Returns the lines that are too long although they have a space to break at, outside of a command in backticks. */
 function breakableLines(text: string): string[] {
   return text
     .split("\n")
@@ -121,7 +121,7 @@ it.each([
   { args: ["explain"], shows: "ERR_CONFIGURATION" },
 ])("wraps the long lines of `$args.0` at spaces", async ({ args, shows }) => {
   const { stdout } = await run(args);
-  // A command to type and a diff stay as they are.
+  // Commands to type and diffs aren't wrapped.
   const [text = ""] = stdout.replace(/^ +export PATH=.*/m, "").split(/^--- /m);
   expect(text).toContain(shows);
   expect(breakableLines(text)).toEqual([]);

@@ -8,11 +8,11 @@ import { compiled } from "../../support/compile-cache";
 import { EmptyFolder } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
 
-/* The command where what few programs use is really not installed. */
+/* The command without its optional dependencies installed. */
 
 const POSTGRES = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
 const NO_POSTGRES =
-  'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) beside pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
+  'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) next to pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
 
 let folder: EmptyFolder;
 let sandbox: Sandbox;
@@ -81,7 +81,7 @@ it("fails the doctor check for missing packages only when PostgreSQL is configur
   ]);
 });
 
-// The last ones: they put packages there.
+// These tests come last, because they install packages.
 it("rejects an incompatible version of pg-boss", async () => {
   const modules = join(folder.path, "node_modules");
   await link("pg", modules);
@@ -90,7 +90,7 @@ it("rejects an incompatible version of pg-boss", async () => {
   const other = { name: "pg-boss", version: "12.36.0", main: "./index.js" };
   await writeFile(join(modules, "pg-boss/package.json"), JSON.stringify(other));
   const { stderr } = await run(POSTGRES, "rollout", "status");
-  expect(stderr).toMatch(/^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) beside .*: `npm install /);
+  expect(stderr).toMatch(/^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) next to .*: `npm install /);
 });
 
 it("reports an incompatible @pulumi/pulumi in `email-security doctor`", async () => {

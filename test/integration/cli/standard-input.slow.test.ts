@@ -7,7 +7,7 @@ import { settingsFolder } from "../../support/settings-folder";
 
 const run = promisify(execFile);
 
-/** Runs `find -` behind what a shell writes into its standard input. */
+/** Runs `find -` with a shell command's output as standard input. */
 async function findFrom(writer: string): Promise<{ stdout: string; stderr: string }> {
   using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
   const command = `(${writer}) | "$NODE" "$COMMAND" find - --offline || true`;
@@ -24,7 +24,7 @@ it("reads values from a slow writer, skipping blank lines and comments", async (
 });
 
 it("rejects more input than a list can hold", async () => {
-  expect((await findFrom("cat /dev/zero")).stderr).toContain("What stands on standard input is too long.");
+  expect((await findFrom("cat /dev/zero")).stderr).toContain("Standard input is too long.");
   expect((await findFrom("yes a.example | head -n 50001")).stderr).toContain("There are more than 50000 values.");
 });
 
@@ -38,7 +38,7 @@ it("reads a CSV table and a preview from a slow pipe", async () => {
     EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "1",
     EMAIL_SECURITY_API_KEY: "k",
   };
-  // Another process that has the pipe makes it one that does not wait, for all who have it.
+  // Another process with the same pipe makes it non-blocking for all processes that share it.
   const unwaiting = '"$NODE" -e "process.stdin; process.exit()"';
   const from = async (writer: string, command: string): Promise<{ stdout: string; stderr: string }> =>
     await run("sh", ["-c", `(${writer}) | (${unwaiting}; "$NODE" "$COMMAND" ${command} || true)`], {
@@ -52,6 +52,6 @@ it("reads a CSV table and a preview from a slow pipe", async () => {
   expect(added).toEqual({ stdout: "Added 1 row to settings.yaml.\n", stderr: "" });
   expect((await from("sleep 1; printf '{'", "plan --from-preview -")).stderr).not.toContain("EAGAIN");
   expect((await from("cat /dev/zero", "csv import - --to settings.yaml")).stderr).toContain(
-    "What stands on standard input is too long.",
+    "Standard input is too long.",
   );
 });

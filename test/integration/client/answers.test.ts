@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
 import { always, ENTRIES, entry, failure, json, page, Service, TestClient } from "./service";
 
-/** Answers what the client makes of a body. */
+/** Returns the client's result for a response body. */
 async function readingOf<T>(body: unknown, call: (client: SettingsClient) => Promise<T>): Promise<T> {
   await using service = await Service.start((_request, response) => {
     response.writeHead(200, { "content-type": "application/json" });
@@ -182,7 +182,7 @@ describe("mailboxes outside the organization", () => {
           outcomeUnknown: false,
           request: { method: "POST", path: "/api/v1/settings/vip_employees" },
           message:
-            "x@else.example, y\\u{7}@else.example are no mailboxes of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
+            "x@else.example, y\\u{7}@else.example aren't mailboxes of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
         });
         expect(service.received).toHaveLength(1);
       }
@@ -192,10 +192,10 @@ describe("mailboxes outside the organization", () => {
   test("names at most ten addresses in the message", async () => {
     const add = (addresses: string[]) =>
       failure(readingOf({ results: { not_in_org: addresses } }, (client) => client.vipEmployees.add(["a@b.example"])));
-    expect(((await add(["x@else.example"])) as Error).message).toMatch(/^x@else\.example is no mailbox of/);
+    expect(((await add(["x@else.example"])) as Error).message).toMatch(/^x@else\.example isn't a mailbox of/);
     const many = Array.from({ length: 12 }, (_, at) => `x${at}@else.example`);
     const error = (await add(many)) as Error & { addresses: string[] };
-    expect(error.message).toMatch(/x9@else\.example and 2 more are no mailboxes of/);
+    expect(error.message).toMatch(/x9@else\.example and 2 more aren't mailboxes of/);
     expect(error.addresses).toEqual(many);
   });
 

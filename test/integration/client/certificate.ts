@@ -1,13 +1,16 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 
-/** A certificate that signs itself, with its key: made anew for a test, so that no key lies about. */
+/** A self-signed certificate and its key, generated for each test so that no key is stored. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Makes a certificate of `hostname` (a name or an IPv4 address), valid for the years given (X.509 v3, ECDSA on P-256). */
+/**
+ * Generates a certificate for `hostname` (a name or an IPv4 address), valid for the given range of years (X.509 v3,
+ * ECDSA on P-256).
+ */
 export function makeCertificate(hostname: string, [from, to] = [2000, 2100]): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId("2a8648ce3d040302"));
@@ -34,7 +37,7 @@ export function makeCertificate(hostname: string, [from, to] = [2000, 2100]): Ce
   };
 }
 
-/** One value in DER: its tag, its length, its content. */
+/** Encodes a value in DER: tag, length, content. */
 function der(tag: number, ...content: Buffer[]): Buffer {
   const bytes = Buffer.concat(content);
   const { length } = bytes;

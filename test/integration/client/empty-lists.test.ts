@@ -3,8 +3,8 @@ import type { SettingsClient } from "../../../provider/client";
 import { drained, failure, json, Service, TestClient } from "./service";
 
 /*
- * On the strength of an empty list things are made and forgotten, so it must be one beyond doubt: a success by all that it says
- * of itself, with items that are none and a total of none.
+ * Resources are created and removed from the state because a list is empty. So an empty list must be unambiguous: a
+ * success status everywhere, no items, and a total of zero.
  */
 
 const READINGS: Readonly<Record<string, (client: SettingsClient) => Promise<unknown[]>>> = {
@@ -15,7 +15,10 @@ const READINGS: Readonly<Record<string, (client: SettingsClient) => Promise<unkn
   "threats over time": ({ metrics }) => drained(metrics.iterateThreatsOverTime()),
 };
 
-/** What every list is answered: page data inside `results` or beside it, as the endpoint has it. */
+/**
+ * Starts a service with the same response for every list. Page data is inside or next to `results`, depending on the
+ * endpoint.
+ */
 async function answering(numbers: object, results: object, more: object = {}, status = 200) {
   return await Service.start(({ url }, response) =>
     json(
@@ -58,9 +61,9 @@ describe("responses that only look like an empty list", () => {
       EMPTY,
       { error: "index is rebuilt" },
       "ERR_WRONG_ENVELOPE",
-      /holds `error` beside `results`; it says: index is rebuilt/,
+      /holds `error` in addition to `results`; it says: index is rebuilt/,
     ],
-    ["an error that is no text", NONE, EMPTY, { error: { code: 7 } }, "ERR_WRONG_ENVELOPE", /`error` beside/],
+    ["an error that is no text", NONE, EMPTY, { error: { code: 7 } }, "ERR_WRONG_ENVELOPE", /`error` in addition to/],
     ["an error inside", NONE, { items: [], error: "late" }, {}, "ERR_WRONG_ENVELOPE", /`error` inside/],
     ["no items", NONE, {}, {}, "ERR_INVALID_RESPONSE", /results\.items/],
     ["no items but a total", { ...NONE, total: 3 }, { items: null }, {}, "ERR_INVALID_RESPONSE", /received null/],
@@ -87,7 +90,7 @@ describe("responses that only look like an empty list", () => {
     for (const read of Object.values(READINGS)) {
       expect(await failure(read(client))).toMatchObject({
         code: "ERR_WRONG_ENVELOPE",
-        message: expect.stringContaining("its two totals, inside `results` and beside, differ"),
+        message: expect.stringContaining("its two totals, inside and outside `results`, differ"),
       });
     }
   });

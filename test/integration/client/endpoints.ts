@@ -1,6 +1,6 @@
 import type { SettingsClient } from "../../../provider/client";
 
-/** The reference's table "Summary" of its section "Endpoints", as it stands there. */
+/** A copy of the table "Summary" in the reference's section "Endpoints". */
 export const SUMMARY = `
 | GET | /api/v1/threats | list recent threats |
 | GET | /api/v1/threats/by_internet_message_id/{id} | threats sharing an Internet Message ID |
@@ -24,7 +24,7 @@ export const SUMMARY = `
 | DELETE | /api/v1/settings/allow_deny_entries/{id} | delete an entry |
 `;
 
-/** The cells of a table of the reference, row by row. */
+/** Parses the cells of a table in the reference, row by row. */
 export function rowsOf(table: string): string[][] {
   return table
     .trim()
@@ -37,13 +37,16 @@ export function rowsOf(table: string): string[][] {
     );
 }
 
-/** The shapes of the reference's table "Response envelopes", those without pagination told apart by their content. */
+/**
+ * The shapes in the reference's table "Response envelopes". Those without pagination are distinguished by their
+ * content.
+ */
 export type Envelope = "object" | "array" | "items" | "paginated" | "settings page";
 
 export interface Endpoint {
-  /** Method and path as the summary has them. */
+  /** The method and path, as in the summary. */
   readonly row: string;
-  /** The method of the client that calls it. */
+  /** The name of the client's method that calls it. */
   readonly name: string;
   readonly call: (client: SettingsClient, id: string) => Promise<unknown>;
   /** The query that this call sends. */
@@ -51,13 +54,13 @@ export interface Endpoint {
   /** The body that this call sends. */
   readonly body?: unknown;
   readonly envelope: Envelope;
-  /** What stands under `results`, or the one item of it where it is a list. */
+  /** The content under `results`, or its only item if it is a list. */
   readonly content: unknown;
-  /** What the call answers to that content, where it is not the content itself. */
+  /** The call's result, if it isn't the content itself. */
   readonly answer?: unknown;
 }
 
-/** The id in these calls: one that no path, encoded once too little or once too often, would bring across. */
+/** The ID in these calls. It only arrives intact if the path is encoded exactly once. */
 export const ODD_ID = "<..%2f/b+c%@host>?#é";
 
 const threat = { id: "t1", threat_indicators: [] };
@@ -231,14 +234,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   },
 ];
 
-/** The endpoint that a method of the client calls. */
+/** Returns the endpoint that a method of the client calls. */
 export function endpointOf(name: string): Endpoint {
   const endpoint = ENDPOINTS.find((one) => one.name === name);
   if (endpoint === undefined) throw new Error(`no endpoint of ${name}`);
   return endpoint;
 }
 
-/** A body of success, wrapped as the reference says. */
+/** Returns the body of a successful response, in the reference's envelope. */
 export function wrapped(envelope: Envelope, content: unknown): Record<string, unknown> {
   const page = { page: 1, page_size: 1, total: 1 };
   switch (envelope) {

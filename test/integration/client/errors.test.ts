@@ -9,7 +9,7 @@ const read = (to: client.SettingsClient) => to.allowDenyEntries.list({ list: "de
 const write = (to: client.SettingsClient) =>
   to.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
 
-/** Makes one read and one write, each with a client of its own, and answers both failures. */
+/** Makes one read and one write, each with its own client, and returns both errors. */
 async function failuresOf(answer: Answerer, options: Partial<client.SettingsClientOptions> = {}) {
   await using service = await Service.start(answer);
   await using reader = new TestClient(service, options);
@@ -65,7 +65,7 @@ describe("error statuses", () => {
         request: { method, path: ENTRIES },
         serviceMessage: "not\\u{1b}[2J today",
         message: `${method} ${ENTRIES} at ${url} answered ${status}: not\\u{1b}[2J today. ${advice}`,
-        // Only where the service failed in the middle of a write may it have done it.
+        // The outcome is unknown only if the service failed during a write.
         outcomeUnknown: method === "POST" && classifyResponse({ status }).outcomeUnknown,
       });
       expect(error.body).toEqual({ error: "not\u001b[2J today\n" });
@@ -238,7 +238,7 @@ describe("connection failures", () => {
 
   test("raises ERR_NETWORK for a response that isn't HTTP", async () => {
     const server = createServer((socket) => {
-      // What isn't HTTP is hung up on.
+      // The client closes connections that don't speak HTTP.
       socket.on("error", () => {});
       socket.end("SSH-2.0-OpenSSH_9.9\r\n");
     });
@@ -278,7 +278,7 @@ describe("unreadable success responses", () => {
     (_request, response) =>
       response.writeHead(status, contentType === undefined ? {} : { "content-type": contentType }).end(body);
 
-  const { EmptyBodyError, BrokenBodyError, HtmlResponseError, ContentTypeError } = client;
+  const { EmptyBodyError, TruncatedBodyError, HtmlResponseError, ContentTypeError } = client;
   const { InvalidResponseError, WrongEnvelopeError, ResponseTooLargeError } = client;
   const html = (shown: string) =>
     `200 with an HTML page instead of JSON: "${shown}". Is the address that of the service itself, and no sign-in page or proxy in between?`;
@@ -301,15 +301,15 @@ describe("unreadable success responses", () => {
     [
       "half a body",
       raw('{"results": {', "application/json"),
-      BrokenBodyError,
-      "ERR_BROKEN_BODY",
+      TruncatedBodyError,
+      "ERR_TRUNCATED_BODY",
       `200 with JSON that can't be read or breaks off: '{"results": {'`,
     ],
     [
       "a body in whose middle the connection breaks",
       (_request, response) => breakOff(response, 200),
-      BrokenBodyError,
-      "ERR_BROKEN_BODY",
+      TruncatedBodyError,
+      "ERR_TRUNCATED_BODY",
       "200 with a body that broke off: the connection ended in its middle",
     ],
     [
@@ -318,8 +318,8 @@ describe("unreadable success responses", () => {
         response.writeHead(200, { "content-type": "application/json" });
         response.write('{"results": {', () => response.socket?.end());
       },
-      BrokenBodyError,
-      "ERR_BROKEN_BODY",
+      TruncatedBodyError,
+      "ERR_TRUNCATED_BODY",
       "200 with a body that broke off: the connection ended in its middle",
     ],
     [

@@ -3,19 +3,20 @@ import { endpointOf, rowsOf, wrapped } from "./endpoints";
 import { failure, json, Service, TestClient } from "./service";
 
 /*
- * Each field of each table of the reference's section "Resources and their fields", in each answer that holds it:
- * read as it came; where it is optional, missing or null and no error; where it is acted on, refused by its path.
+ * Each field of each table in the reference's section "Resources and their fields", in each response that contains it.
+ * The client returns it unchanged. An optional field can be missing or null without an error; a field that the client
+ * acts on is rejected with its path if it is invalid.
  */
 
 interface Table {
   readonly name: string;
   /** The rows of the reference: field and type. */
   readonly fields: string;
-  /** The methods of the client whose answers hold it. */
+  /** The client's methods whose responses contain the table. */
   readonly readBy: readonly string[];
-  /** The fields that an answer can't do without. */
+  /** The fields that a response must contain. */
   readonly required: readonly string[];
-  /** Where in the content of such an answer the table stands. Default: it is the content. */
+  /** The location of the table in a response's content. Default: the content itself. */
   readonly place?: string;
 }
 
@@ -175,9 +176,9 @@ type Row = Record<string, unknown>;
 
 const fieldsOf = ({ fields }: Table) => rowsOf(fields).map(([name = "", type = ""]) => ({ name, type }));
 
-/** A value of a type of the reference. */
+/** Returns a value for a type in the reference. */
 function sample(name: string, type: string): unknown {
-  // Anybody in there is an error of its own: see answers.test.ts.
+  // Any mailbox in this field causes a separate error: see answers.test.ts.
   if (name === "not_in_org") return [];
   if (type.startsWith("array of string")) return [`${name} 1`, `${name} 2`];
   if (type.startsWith("array of")) return [{ indicator_type: "url", explanation: "é", grounding: "x" }];
@@ -187,7 +188,7 @@ function sample(name: string, type: string): unknown {
   return type.includes("date-time") ? "2026-01-02T03:04:05.678+02:00" : `${name} of é 😀`;
 }
 
-/** What can't stand where a type of the reference is expected. */
+/** Returns values that are invalid for a type in the reference. */
 function misfits(type: string): unknown[] {
   if (type.startsWith("array of string")) return ["x", {}, [7], [null]];
   if (type.startsWith("array of")) return ["x", {}, [7], [null], ["x"]];
@@ -198,7 +199,7 @@ function misfits(type: string): unknown[] {
 const wholeRow = (table: Table): Row =>
   Object.fromEntries(fieldsOf(table).map(({ name, type }) => [name, sample(name, type)]));
 
-/** What one method of the client makes of rows, each in an answer of its own. */
+/** Starts a service and a client to read rows through one method, each row in its own response. */
 async function reader(method: string, table: Table) {
   const endpoint = endpointOf(method);
   const rows: unknown[] = [];
@@ -264,7 +265,7 @@ describe("single-number metrics", () => {
   test.each([
     ["metrics.hoursSaved", "hours_saved", [0, 12.5, 1e6], [null, undefined, "1"], []],
     ["metrics.protectedInboxes", "protected_inboxes", [0, 120], [null, undefined, "1", 1.5, -1], []],
-    // A mean of nothing is none, and no error.
+    // Without any reports there is no mean, which isn't an error.
     ["phishingReports.meanTimeToAnalyze", "analysis_time", [0, 41.25], [undefined, "1"], [null]],
   ] as const)("%s validates %s", async (method, field, numbers, misfits, none) => {
     const { call } = endpointOf(method);

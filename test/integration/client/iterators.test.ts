@@ -3,17 +3,17 @@ import type { SettingsClient } from "../../../provider/client";
 import { endpointOf } from "./endpoints";
 import { type Answerer, failure, json, Service, TestClient } from "./service";
 
-/* The iterator over each paged list of the reference: its exact requests, and what it does when the list moves. */
+/* The iterator over each paged list in the reference: its exact requests, and its behavior when the list changes. */
 
 interface Iterated {
   readonly name: string;
   readonly path: string;
   readonly iterate: (client: SettingsClient) => AsyncGenerator<unknown, void, undefined>;
-  /** The same with all that the reference lets be asked for. */
+  /** The same with all filters in the reference. */
   readonly narrowed: (client: SettingsClient) => AsyncGenerator<unknown, void, undefined>;
-  /** The query of a page, of both. */
+  /** The queries of a page, for both iterators. */
   readonly queries: readonly [(page: number) => string, (page: number) => string];
-  /** An item as the service gives it, told from the others by `id`. */
+  /** Returns an item as the service sends it, identified by `id`. */
   readonly item: (id: string) => Record<string, unknown>;
   readonly idOf: (item: never) => unknown;
   readonly called: string;
@@ -75,7 +75,7 @@ const ITERATED: readonly Iterated[] = [
 const SIZE = 2;
 const pageOf = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
 
-/** A service that pages by two, and whose list may be another one at each request. */
+/** Starts a service with pages of two items, whose list may differ at each request. */
 async function serve(
   { name, item }: Iterated,
   listAt: (request: number) => readonly string[],
@@ -157,7 +157,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
   });
 
   test.each<[string, string[][], string[], number[]]>([
-    // The list at each request (the last one stays), what is given out, and the pages asked for.
+    // The list at each request (the last one stays), the yielded items, and the requested pages.
     [
       "one is added at the top",
       [
@@ -331,7 +331,7 @@ describe("VIP rows that are hard to distinguish", () => {
     { full_name: "Room Berlin" },
   ];
 
-  /** Four rows by two, of which something is added before the page of the given request. */
+  /** Starts a service with four rows in pages of two. A row is added before the page of the given request. */
   const serveRows = (movesAt: number) =>
     Service.start((request, response, index) => {
       const rows = index < movesAt ? twice : [...twice, { full_name: "Room Paris" }];

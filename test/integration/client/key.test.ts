@@ -3,10 +3,10 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { SettingsClient, type SettingsClientOptions } from "../../../provider/client";
 import { type Answerer, always, failure, KEY, Service, TestClient } from "./service";
 
-/** Enough of the key to know it by, in any way of writing it. */
+/** A part of the key that identifies it in any encoding. */
 const CANARY = "canary-5f1d";
 
-/** All that anybody could print of a thing. */
+/** Returns everything that code could print about a value. */
 function everythingShown(thing: unknown): string {
   const shown = [
     String(thing),

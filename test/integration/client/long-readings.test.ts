@@ -14,7 +14,7 @@ const READINGS: Readonly<Record<string, (client: SettingsClient) => Promise<unkn
   "list of threats over time": ({ metrics }) => drained(metrics.iterateThreatsOverTime()),
 };
 
-/** A list of so many items, one a page; each request takes a minute. */
+/** Starts a service with a list of `total` items, one per page. Each request takes a minute. */
 async function itemByItem(time: VirtualTime, total: number): Promise<Service> {
   return await Service.start(({ url }, response) => {
     time.atMs += MINUTE;
@@ -39,14 +39,14 @@ describe("list reads that exceed 30 minutes", () => {
     await using client = new TestClient(service, { time });
     expect(await failure(read(client))).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
-      message: `The ${name} did not end within 30 minutes, and reading it was stopped: 31 pages had come, with 31 items of the 1000000 that it tells of. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
+      message: `The ${name} did not end within 30 minutes, and reading it was stopped: 31 pages had come, with 31 items of the 1000000 that it announces. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
     });
     expect(service.received).toHaveLength(31);
   });
 
   test("applies the limit to all attempts together", async () => {
     const time = new VirtualTime();
-    // It never holds still.
+    // The list changes at every request.
     await using service = await Service.start(({ url }, response, index) => {
       time.atMs += 4 * MINUTE;
       const page = Number(new URL(url, "http://x").searchParams.get("page"));

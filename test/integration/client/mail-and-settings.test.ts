@@ -3,7 +3,7 @@ import type { SettingsClient } from "../../../provider/client";
 import { VirtualTime } from "../../support/virtual-time";
 import { type Answerer, always, ENTRIES, entry, failure, json, Service, TestClient, VIPS } from "./service";
 
-/** Every reading of mail. */
+/** Every method that reads mail data. */
 const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
   ({ threats }) => threats.list(),
   ({ threats }) => threats.byInternetMessageId("<a@b>"),
@@ -19,7 +19,7 @@ const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
   ({ phishingReports }) => phishingReports.meanTimeToAnalyze(),
 ];
 
-/** A service whose settings are well, and whose mail is as given. */
+/** Starts a service whose settings endpoints work, with the given responses for mail endpoints. */
 async function startService(mail: Answerer): Promise<Service> {
   return await Service.start((request, response, index) => {
     if (!request.url.includes("/settings/")) mail(request, response, index);
@@ -53,7 +53,7 @@ describe("failing mail endpoints", () => {
       `PATCH ${ENTRIES}/e1`,
       `POST ${VIPS}/remove`,
     ]);
-    // Nor do they use up its retries.
+    // They don't use up the retry budget of settings requests either.
     for (let at = 0; at < 10; at += 1) expect(client.consumeRetryBudget()).toBe(true);
   });
 

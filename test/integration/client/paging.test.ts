@@ -6,7 +6,7 @@ import { type Answerer, ENTRIES, entry, failure, json, page, Service, TestClient
 
 const entriesFrom = (first: number, count: number) => Array.from({ length: count }, (_, at) => entry(first + at));
 
-/** A well-behaved list of `rows`. */
+/** Returns an answerer that pages through `rows` correctly. */
 function listOf(rows: readonly unknown[]): Answerer {
   return (request, response) => {
     const query = new URL(request.url, "http://x").searchParams;
@@ -73,7 +73,7 @@ test.each([
 
 describe("list that changes while it is read", () => {
   test.each<[string, readonly unknown[], number[]]>([
-    // Each row: the pages as they come, request by request, and which pages were asked for.
+    // Each case: the pages in the order of the requests, and the requested page numbers.
     [
       "its total grows",
       [page(entriesFrom(0, 200), { total: 201 }), page(entriesFrom(200, 1), { total: 202 })],

@@ -4,13 +4,13 @@ import { endpointOf, wrapped } from "./endpoints";
 import { failure, json, Service, TestClient } from "./service";
 
 /*
- * Each query parameter and each limit of the reference: what is sent, what is left to the service's own default, and
- * what is refused before any request.
+ * Each query parameter and limit in the reference: the values that the client sends, those it leaves to the service's
+ * defaults, and those it rejects before any request.
  */
 
 type Call = (client: SettingsClient, query?: Record<string, unknown>) => Promise<unknown>;
 
-/** Each call with a query, given one that the types would not let through. */
+/** Each call with a query, including queries that the types don't allow. */
 const CALLS: Readonly<Record<string, Call>> = {
   "threats.list": ({ threats }, query) => threats.list(query as never),
   "phishingReports.list": ({ phishingReports }, query) => phishingReports.list(query as never),
@@ -32,7 +32,7 @@ async function serviceOf(name: string): Promise<Service> {
   return await Service.start((_request, response) => json(response, 200, wrapped(envelope, content)));
 }
 
-/** The query that goes over the wire. */
+/** Returns the query that is sent. */
 async function sent(name: string, query?: Record<string, unknown>): Promise<string> {
   await using service = await serviceOf(name);
   await using client = new TestClient(service);
@@ -41,7 +41,7 @@ async function sent(name: string, query?: Record<string, unknown>): Promise<stri
   return service.received[0]?.url.match(/\?.*/)?.[0] ?? "";
 }
 
-/** The message of the refusal, which comes before any request. */
+/** Returns the error message of a call that is rejected before any request. */
 async function refused(name: string, query: Record<string, unknown>): Promise<string> {
   await using service = await serviceOf(name);
   await using client = new TestClient(service);
@@ -69,7 +69,7 @@ describe("omitted parameters", () => {
     ...LISTS_BY_WINDOW.map((name) => [name, ""]),
     // "`days` integer (default 7)"; "entity type string, `user` or `group` (default `user`)"
     ...BY_DAYS.map((name) => [name, ""]),
-    // "page_size | integer | 50"; "sort | string, asc or desc | desc"; the page is always said here.
+    // "page_size | integer | 50"; "sort | string, asc or desc | desc"; the client always sends the page.
     ...SETTINGS.map((name) => [name, "?page=1"]),
   ])("leave the defaults of %s to the service, sending %j", async (name = "", query) => {
     expect(await sent(name)).toBe(query);
@@ -93,7 +93,7 @@ describe("query parameters", () => {
       { entity_type: "group", entity_type_parameter: "kind of&entity" },
       "?kind+of%26entity=group",
     ],
-    // The name alone sends nothing: the service's own default stands.
+    // The name alone sends nothing, so the service's default applies.
     ["metrics.topTargetedEntities", { entity_type_parameter: "kind" }, ""],
     ...BY_DAYS.map((name): [string, Record<string, unknown>, string] => [name, { days: 90 }, "?days=90"]),
     [
@@ -137,7 +137,7 @@ describe("arguments out of range", () => {
       [1.5, "1.5"],
       [Number.NaN, "NaN"],
       [Number.POSITIVE_INFINITY, "Infinity"],
-      // A text that reads like a number, as JavaScript takes from a form or the environment.
+      // A string that looks like a number, as JavaScript code receives it from a form or the environment.
       ["7", '"7"'],
       ["", '""'],
       [true, "true"],
@@ -188,7 +188,7 @@ describe("arguments out of range", () => {
       "emails holds 1001 addresses; one request takes at most 1000",
     ],
     [
-      "one address that is no list",
+      "one address that isn't a list",
       (c) => c.vipEmployees.remove("a@example.com" as never),
       "emails must be a list of addresses",
     ],
@@ -354,7 +354,7 @@ describe("writable fields", () => {
 
 describe("extra query parameters", () => {
   const withExtra = Object.keys(CALLS).filter((name) => !SETTINGS.includes(name));
-  /** What each of these calls sets itself. */
+  /** Returns the parameters that each of these calls sets itself. */
   const ownOf = (name: string): string[] => [
     ...(LISTS_BY_WINDOW.includes(name) ? ["minutes_ago", "page"] : ["days"]),
     ...(name === "threats.list" ? ["page_size"] : []),

@@ -15,7 +15,7 @@ const PROGRAM = `
   console.log(items.length, has("lib/dispatcher/agent.js"), has("index.js"), loaded.some((path) => path.includes("/web/")));
 `;
 
-// Were the connection or the time limit kept, the process would live for ten minutes, and this test fail by its own.
+// If the connection or the timeout kept the process alive, it would run for ten minutes, and the test would time out.
 test("lets the process exit without closing the client", async () => {
   await using service = await Service.start(always(200, page([{ email: "jane@example.com" }])));
   const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM], {

@@ -4,13 +4,13 @@ import { ENDPOINTS, type Endpoint, type Envelope, ODD_ID, rowsOf, SUMMARY, wrapp
 import { type Answerer, always, failure, json, KEY, Service, TestClient } from "./service";
 
 /*
- * The reference line by line, for every endpoint: its summary, what is sent, how the answer is wrapped, and all that
- * may come instead of it. The tables of fields are in fields.test.ts, parameters and limits in parameters.test.ts.
+ * The reference line by line, for every endpoint: the summary, requests, response envelopes, and every error response.
+ * fields.test.ts covers the tables of fields, and parameters.test.ts covers parameters and limits.
  */
 
 const summary = rowsOf(SUMMARY).map(([method, path]) => `${method} ${path}`);
 
-/** What the client makes of one answer to one endpoint's call. */
+/** Returns the client's error for one response to an endpoint's call. */
 async function failureOf(endpoint: Endpoint, answer: Answerer, options = {}): Promise<client.ServiceError> {
   await using service = await Service.start(answer);
   await using to = new TestClient(service, options);
@@ -134,7 +134,7 @@ describe("ids in paths", () => {
 
 type ErrorClass = abstract new (...args: never[]) => client.ServiceError;
 
-/** The reference's table "Errors", and the two statuses that the notes on it add. */
+/** The reference's table "Errors", and the two statuses from the notes on it. */
 const STATUSES: readonly (readonly [status: number, Class: ErrorClass, code: string])[] = [
   [400, client.BadRequestError, "ERR_BAD_REQUEST"],
   [401, client.AuthenticationError, "ERR_AUTH"],
@@ -167,7 +167,7 @@ const raw =
   (_request, response) =>
     response.writeHead(200, { "content-type": type }).end(body);
 
-/** All that is no answer of the reference, although its status is one. */
+/** Responses that don't follow the reference, although their status does. */
 const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorClass, code: string])[] = [
   [
     "an HTML page",
@@ -179,8 +179,8 @@ const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorCla
   [
     "half a body of JSON",
     raw('{"status": 200, "results": {', "application/json"),
-    client.BrokenBodyError,
-    "ERR_BROKEN_BODY",
+    client.TruncatedBodyError,
+    "ERR_TRUNCATED_BODY",
   ],
   [
     "a body in whose middle the connection ends",
@@ -188,8 +188,8 @@ const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorCla
       response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
       response.write('{"status": 200, ', () => response.socket?.end());
     },
-    client.BrokenBodyError,
-    "ERR_BROKEN_BODY",
+    client.TruncatedBodyError,
+    "ERR_TRUNCATED_BODY",
   ],
   ["another content type", raw("status=200", "text/plain"), client.ContentTypeError, "ERR_CONTENT_TYPE"],
   [
@@ -225,7 +225,7 @@ describe.each(WRONG)("%s", (_name, answer, Class, code) => {
   });
 });
 
-/** Which envelopes can't be taken for the expected one. */
+/** The envelopes that can't be mistaken for the expected one. */
 const OTHERS: Readonly<Record<Envelope, readonly Envelope[]>> = {
   object: ["array", "items", "paginated", "settings page"],
   array: ["object", "items", "paginated", "settings page"],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type EntryChange, type List, type NewEntry, SettingsClient } from "../../../provider/client";
 import { ENTRIES, entry, failure, json, KEY, page, type Received, Service, TestClient, VIPS } from "./service";
 
-/** A service that answers each endpoint with something that fits. */
+/** Starts a service with a valid response for each endpoint. */
 async function startService(): Promise<Service> {
   return await Service.start((request, response) => {
     const { method, url } = request;
@@ -12,7 +12,7 @@ async function startService(): Promise<Service> {
   });
 }
 
-/** Everything that went over the wire for one call. */
+/** Returns all requests that one call sends. */
 async function received(call: (client: SettingsClient) => Promise<unknown>, path = ""): Promise<Received[]> {
   await using service = await startService();
   await using client = new TestClient({ url: `${service.url}${path}` });
@@ -125,8 +125,8 @@ describe("invalid arguments", () => {
   test.each<[string, (client: SettingsClient) => Promise<unknown>, string]>([
     ...[
       ["", "id is empty"],
-      [".", 'id can\'t be ".": in an address that stands for a folder'],
-      ["..", 'id can\'t be "..": in an address that stands for a folder'],
+      [".", 'id can\'t be ".": in an address, that is a directory'],
+      ["..", 'id can\'t be "..": in an address, that is a directory'],
       ["half \ud83d", "id holds half a character (an unpaired surrogate), which no address can carry"],
     ].flatMap(([id = "", reason = ""]): [string, (client: SettingsClient) => Promise<unknown>, string][] => [
       [`an update of id ${JSON.stringify(id)}`, (c) => c.allowDenyEntries.update(id, {}), reason],
@@ -254,7 +254,7 @@ describe("base URL", () => {
       "http://mail-security.example",
       "http://127.0.0.1.evil.example",
       "http://localhost.evil.example",
-      // Nothing makes a resolver take it for loopback.
+      // A resolver doesn't have to treat it as loopback.
       "http://sandbox.localhost",
       "http://10.0.0.1",
       "http://[2001:db8::1]",

@@ -2,12 +2,12 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { SettingsClient, type SettingsClientOptions } from "../../../provider/client";
 
-/** The key of all these tests: nothing that the client says may ever show it. */
+/** The key of all these tests. It must never appear in the client's errors or output. */
 export const KEY = "canary-5f1d&7c\"9a/e0'";
 
 export interface Received {
   readonly method: string;
-  /** The path and the query as they came over the wire. */
+  /** The path and query, as sent. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -15,7 +15,7 @@ export interface Received {
 
 export type Answerer = (request: Received, response: ServerResponse, index: number) => void;
 
-/** A real HTTP server on loopback that keeps what it received. */
+/** A real HTTP server on the loopback interface that records its requests. */
 export class Service implements AsyncDisposable {
   readonly received: Received[] = [];
   readonly #server: Server;
@@ -35,7 +35,7 @@ export class Service implements AsyncDisposable {
         answer(received, response, service.received.length - 1);
       });
     });
-    // So that no test passes, or fails, because an idle connection was closed in time.
+    // No test must pass or fail because an idle connection happens to be closed.
     server.keepAliveTimeout = 600_000;
     const service = new Service(server);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -50,7 +50,7 @@ export class Service implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** The requests as a person would write them: `GET /api/v1/…`. */
+  /** The requests in short form: `GET /api/v1/…`. */
   get trace(): string[] {
     return this.received.map(({ method, url }) => `${method} ${url}`);
   }
@@ -61,7 +61,7 @@ export class Service implements AsyncDisposable {
   }
 }
 
-/** A client that makes each request once, and is closed at the end of its test. */
+/** A client without retries, closed at the end of its test. */
 export class TestClient extends SettingsClient implements AsyncDisposable {
   constructor(service: Pick<Service, "url">, options: Partial<SettingsClientOptions> = {}) {
     super({ baseUrl: service.url, apiKey: KEY, retries: false, ...options });
@@ -82,7 +82,7 @@ export function json(
   response.end(JSON.stringify(body));
 }
 
-/** Answers every request the same. */
+/** Returns an answerer with the same response to every request. */
 export function always(status: number, body: unknown, headers: Record<string, string | string[]> = {}): Answerer {
   return (_request, response) => json(response, status, body, headers);
 }
@@ -98,7 +98,7 @@ export function page(items: readonly unknown[], more: Record<string, unknown> = 
   return { status: 200, results: { items, page: 1, page_size: 200, total: items.length, ...more } };
 }
 
-/** What a promise is rejected with; fails when it isn't. */
+/** Returns the reason why a promise is rejected. Throws if it isn't. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   return await promise.then(
     (value) => {
@@ -108,7 +108,7 @@ export async function failure(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** All that is iterated over. */
+/** Collects all items of an async iterable. */
 export async function drained<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of items) all.push(item);

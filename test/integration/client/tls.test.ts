@@ -14,7 +14,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** An https server, and a client that trusts its certificate if asked to. */
+/** Starts an HTTPS server, and a client that trusts its certificate if requested. */
 async function over(certificate: { cert: string; key: string }, trusted: boolean) {
   const service = await Service.start(always(201, { results: entry("e1") }), (listener) =>
     createServer(certificate, listener),

@@ -16,7 +16,7 @@ const NAME = `3.259.0-${process.platform}-${process.arch}`;
 const builds = (log: string) => readFileSync(log, "utf8").match(/\/pulumi /g)?.length;
 const engineFolder = (workshop: Workshop) => join(workshop.folder, "cache", "engine");
 
-/** A process of its own that builds an engine and prints what it logs. */
+/** Starts a process that builds an engine and prints its log. */
 function inChild(workshop: Workshop): ChildProcess & { output: () => string } {
   const script = `import { buildEngine } from ${JSON.stringify(BUILDER)}; await buildEngine({ log: console.log });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
@@ -122,7 +122,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
   it("runs once for two concurrent processes", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);
-    // The first goes on when the second has come upon it, however long that took to start.
+    // The first build continues once the other process waits for it, however long that takes to start.
     const goOn = join(workshop.folder, "go-on");
     const waits = `list) while [ ! -e '${goOn}' ]; do sleep 0.05; done;`;
     const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("list)", waits);

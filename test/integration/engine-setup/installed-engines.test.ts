@@ -5,7 +5,10 @@ import { requireEngine } from "../../../provider/engine/find-engine";
 import { hasShell, Workshop } from "./workshop";
 
 describe.skipIf(!hasShell)("installed pulumi CLI", () => {
-  /** A `pulumi` of that version, with its hosts, that counts its calls; as large as a real one when asked. */
+  /**
+   * Installs a fake `pulumi` of this version, with its hosts, that counts its calls. It can be padded to the size of a
+   * real one.
+   */
   function pulumi(workshop: Workshop, version: string, bytes = 0): string {
     const calls = join(workshop.folder, "calls");
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
@@ -56,7 +59,7 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
     using workshop = new Workshop();
     workshop.program("pulumi", "echo v3.300.0");
     await expect(requireEngine({ env: workshop.env })).rejects.toThrow(
-      "has no pulumi-language-nodejs and no pulumi-resource-pulumi-nodejs beside it or on PATH",
+      "has no pulumi-language-nodejs and no pulumi-resource-pulumi-nodejs next to it or on PATH",
     );
   });
 

@@ -7,7 +7,7 @@ import { expect, it, vi } from "vitest";
 import { withLock } from "../../../provider/engine/lock";
 import { Workshop } from "./workshop";
 
-/** A process that holds the lock while it notes when it came in and when it went out. */
+/** Starts a process that takes the lock and records when it enters and leaves. */
 function holder(workshop: Workshop, holdMs: number): ChildProcess {
   const script = `
     const fs = require("node:fs");

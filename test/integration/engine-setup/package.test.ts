@@ -15,7 +15,7 @@ it("is published without build info or engine build files", () => {
   const files = packed?.files.map(({ path }) => path);
   expect(files).toEqual(expect.arrayContaining(["LICENSE", "dist/engine/index.js", "dist/engine/lock.js"]));
   expect(files?.filter((path) => /go\.(mod|sum)$|build-engine/.test(path))).toEqual([]);
-  // The program of the repository that `init` writes is no source of the package.
+  // The program in the template of `init` isn't a source file of the package.
   const sources = files?.filter((path) => /tsbuildinfo|(?<!\.d)\.ts$/.test(path));
   expect(sources).toEqual(["dist/commands/init/template/index.ts"]);
 });

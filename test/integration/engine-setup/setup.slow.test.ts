@@ -7,8 +7,8 @@ import { hasShell, Workshop } from "./workshop";
 const COMPILER = resolve("node_modules/typescript");
 
 /**
- * A small repository with the same set-up: its only dependency is this one's compiler, as a link, and its engine only
- * says that it was asked for.
+ * A small repository with the same setup script. Its only dependency is a link to this repository's compiler, and its
+ * engine only reports that it was requested.
  */
 class Repository extends Workshop {
   constructor() {
@@ -79,7 +79,7 @@ class Repository extends Workshop {
     this.write("scripts/build-engine.mts", "export const buildEngine = async ({ log }) => log('the engine');");
   }
 
-  /** Runs the set-up; gives its exit code and what it said, a line each. */
+  /** Runs the setup script. Returns its exit code and its output lines. */
   setUp(...args: string[]): Promise<{ code: number | null; said: string[] }> {
     const child = spawn(process.execPath, ["scripts/setup.mjs", ...args], {
       cwd: this.folder,

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
-/** A temporary folder with a PATH of fake programs, removed when it goes out of scope. */
+/** A temporary directory with fake programs on a PATH of its own, deleted on disposal. */
 export class Workshop implements Disposable {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "email-security-engine-")));
   readonly programs = join(this.folder, "programs");
 
-  /** The environment for what is tested: the fake programs, and the shell's own tools. */
+  /** The environment for the code under test: the fake programs, and the shell's own tools. */
   get env(): NodeJS.ProcessEnv {
     return {
       HOME: this.folder,
@@ -16,7 +16,7 @@ export class Workshop implements Disposable {
     };
   }
 
-  /** Writes a file and the folders above it; gives its path. */
+  /** Writes a file, with its parent directories. Returns its path. */
   write(path: string, text: string, mode = 0o644): string {
     const absolute = join(this.folder, path);
     mkdirSync(dirname(absolute), { recursive: true });
@@ -24,7 +24,7 @@ export class Workshop implements Disposable {
     return absolute;
   }
 
-  /** Puts a program on PATH: a shell script. */
+  /** Adds a shell script to PATH. */
   program(name: string, script: string): string {
     return this.write(join("programs", name), `#!/bin/sh\n${script}\n`, 0o755);
   }
@@ -37,8 +37,10 @@ export class Workshop implements Disposable {
 /** Whether fake programs can be shell scripts. */
 export const hasShell = process.platform !== "win32";
 
-/** A `go` that says what it is and "compiles" a CLI which is a script; it counts its builds in a file. That CLI logs
- * in its home directory, as Pulumi's does. */
+/**
+ * Installs a fake `go` that reports its version and "compiles" a CLI that is a script. It counts its builds in a file.
+ * The CLI writes a log in its home directory, as Pulumi's does.
+ */
 export function fakeGo(
   workshop: Workshop,
   options: { release?: string; toolchain?: string; slow?: boolean } = {},

@@ -22,8 +22,8 @@ import { failure } from "../client/service";
 import { listTenant, many } from "../resources/list-tenant";
 
 /*
- * Errors that the real command tells, and those of the provider's own process: their codes, and that what `email-security
- * explain` shows as an example is what comes.
+ * Errors of the real command and of the provider's own process: their codes, and that they match the example in
+ * `email-security explain`.
  */
 
 let folder: string;
@@ -58,7 +58,7 @@ function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   };
 }
 
-/** The command in the folder, with the tenant of the sandbox and no more than that. */
+/** Returns the command in the directory, with only the sandbox's tenant configured. */
 function cliWith(more: NodeJS.ProcessEnv): CommandLine {
   return commandLine(folder, environment(more));
 }
@@ -68,7 +68,7 @@ function write(name: string, text: string): void {
   writeFileSync(join(folder, name), text);
 }
 
-/** What a command tells on stderr. */
+/** Returns a command's standard error. */
 async function told(...args: string[]): Promise<string> {
   return (await cli(...args)).stderr;
 }
@@ -83,7 +83,7 @@ function tenantsFile(tenants: string, waves = "waves:\n  - { name: all }\n"): vo
   );
 }
 
-/** A preview in which the program declares this list, as `pulumi preview --json` tells it. */
+/** Returns a preview in which the program declares this list, in the format of `pulumi preview --json`. */
 function previewOf(entries: Record<string, string>): string {
   const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
   const provider = "urn:pulumi:dev::acme::pulumi:providers:pulumi-nodejs::default::82e844a1";
@@ -93,7 +93,7 @@ function previewOf(entries: Record<string, string>): string {
   });
 }
 
-/** A journal with a rollout that has begun a tenant, and of whose plan nothing is known. */
+/** Creates a journal with a rollout that has started a tenant and has no plan. Returns its ID. */
 async function begunRollout(source = "tenants.yaml"): Promise<string> {
   write(".email-security/.gitignore", "*\n");
   const database = await openJournalDatabase(join(folder, ".email-security/rollouts.db"));
@@ -118,7 +118,7 @@ async function begunRollout(source = "tenants.yaml"): Promise<string> {
   return id;
 }
 
-/** Work with the folder's journal. */
+/** Opens the directory's journal and runs `work` with it. */
 async function withRollouts(work: (rollouts: Rollouts) => Promise<Provoked>): Promise<Provoked> {
   const key = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
   const rollouts = await Rollouts.open({
@@ -247,7 +247,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     const { reasons } = await made.list.up({ entries: many(3) });
     return reasons.join("\n");
   },
-  ERR_NOT_TRIED: async () => {
+  ERR_NOT_ATTEMPTED: async () => {
     await using made = await listTenant({
       intercept: ({ method }) =>
         method === "POST" ? { status: 403, body: { error: "this key may only read" } } : undefined,
@@ -257,7 +257,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
       [failures[""], ...reasons]
         .join("\n")
         .split("\n")
-        .findLast((line) => line.includes("ERR_NOT_TRIED")) ?? ""
+        .findLast((line) => line.includes("ERR_NOT_ATTEMPTED")) ?? ""
     );
   },
   ERR_SETTINGS_FILE: async () => {
@@ -300,7 +300,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await told("export", "--to", "settings");
   },
   ERR_EXPORT_OPTION: () => told("export"),
-  ERR_PLAN_MOVED: async () => {
+  ERR_PLAN_STALE: async () => {
     write("preview.json", previewOf({ "evil.example": "deny: INC-7" }));
     await cli("plan", "--from-preview", "preview.json", "--no-evidence", "--output", "plan.json");
     write("preview.json", previewOf({ "evil.example": "deny: INC-7", "worse.example": "deny: INC-8" }));

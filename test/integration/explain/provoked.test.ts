@@ -24,8 +24,8 @@ import { target } from "../../support/rollout-target";
 import { type Answerer, always, entry, failure, json, page, Service, TestClient } from "../client/service";
 
 /*
- * Errors that come in this process, from the real client, readers and functions: their codes, and that what `email-security
- * explain` shows as an example is what comes.
+ * Errors in this process, from the real client, readers and functions: their codes, and that they match the example in
+ * `email-security explain`.
  */
 
 let sandbox: Sandbox;
@@ -46,12 +46,12 @@ interface Failure {
   readonly message: string;
 }
 
-/** What work is rejected with, at once or later. */
+/** Returns the error that `work` throws or rejects with. */
 async function thrown(work: () => unknown): Promise<Failure> {
   return (await failure((async () => await work())())) as Failure;
 }
 
-/** How a reading of the deny list fails at a service that answers so. */
+/** Returns the error of reading the deny list from a service with this response. */
 async function read(answer: Answerer, options: object = {}): Promise<Failure> {
   await using service = await Service.start(answer);
   await using client = new TestClient(service, options);
@@ -114,8 +114,8 @@ const PROVOKED: Provocations<QuickCode> = {
     end.resolve(undefined);
     return failure;
   },
-  ERR_NO_PERMIT: async (folder) => {
-    // Nobody listens there any more.
+  ERR_NO_TOKEN: async (folder) => {
+    // Nothing listens on this socket any more.
     const environment = { EMAIL_SECURITY_PERMITS: join(folder, "gone"), EMAIL_SECURITY_PERMITS_TOKEN: "t" };
     const client = createTenantClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, environment);
     return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
@@ -129,7 +129,7 @@ const PROVOKED: Provocations<QuickCode> = {
       response.writeHead(200, { "content-type": "text/plain" }).end("It works!");
     }),
   ERR_EMPTY_BODY: () => read((_request, response) => response.writeHead(200).end()),
-  ERR_BROKEN_BODY: () =>
+  ERR_TRUNCATED_BODY: () =>
     read((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end('{"results": {');
     }),
@@ -168,7 +168,7 @@ const PROVOKED: Provocations<QuickCode> = {
     thrown(async () =>
       exportSettings(await readObservedState(acme), {
         host: "mail-security.example",
-        // What calls it has read them, so that all are domains.
+        // Callers have already parsed the own domains, so that all of them are valid.
         ownDomains: ["acme.example", "no domain"],
       }),
     ),
@@ -183,7 +183,7 @@ const PROVOKED: Provocations<QuickCode> = {
     ),
   ERR_ROLLOUT_DATABASE: () =>
     thrown(() => openJournalDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
-  ERR_TEMPORARY_FOLDER: async (folder) => {
+  ERR_TEMPORARY_DIRECTORY: async (folder) => {
     vi.stubEnv("TMPDIR", join(folder, "nowhere"));
     try {
       return await thrown(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined));

@@ -10,33 +10,35 @@ import type { Told } from "../../support/faulty-proxy";
 import { matrix, SEED } from "../../support/scale";
 import table from "./faults.json";
 
-/** What is promised of a request that fails: */
+/** The required handling of a failed request: */
 type Promised =
-  /** it is retried, a few times; */
+  /** it is retried a few times; */
   | "retry"
-  /** it is retried after a pause of the whole tenant; */
+  /** it is retried after a pause that applies to the whole tenant; */
   | "wait"
-  /** it is never repeated blindly: the list is read, what is there is taken as done, and what is not is sent again; */
+  /**
+   * it is never repeated blindly: the list is read, existing entries count as done, and missing ones are sent again;
+   */
   | "outcome check"
   /** it fails at once. */
   | "fail";
 
-/** One row of the table of faults. */
+/** A row in the table of faults. */
 interface FaultRow {
   readonly name: string;
-  /** What the client is told in place of an answer … */
+  /** The fault that the client gets in place of a response … */
   readonly told?: Told;
-  /** … and what is wrong with its body, where it is a success. */
+  /** … and the problem in the body, if the status is a success. */
   readonly body?: BodyProblem;
-  /** Whether the service has done before what it was asked. */
+  /** Whether the service executes the request before the fault. */
   readonly moments?: readonly Moment[];
-  /** For what happens before there is a request: how connections are met. */
+  /** For faults before there is a request: the behavior of connections. */
   readonly door?: "refused" | "untrusted";
 }
 
 export type Moment = "before" | "after";
 
-/** Which tries of an endpoint a fault hits. */
+/** Which attempts at an endpoint a fault affects. */
 export const TRIES = ["first", "second", "every"] as const;
 export type Tries = (typeof TRIES)[number];
 
@@ -46,13 +48,13 @@ export const FAULTS: readonly Fault[] = (table as readonly FaultRow[]).map((row)
 });
 
 export interface Fault extends FaultRow {
-  /** What the client makes of it. */
+  /** The client's classification of the fault. */
   readonly found: ResponseClass;
-  /** The code of the error in which it ends when it does not cease. */
+  /** The error code if the fault persists. */
   readonly code: string;
 }
 
-/** One endpoint, as the proxy tells its requests. */
+/** An endpoint, as the proxy identifies its requests. */
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: RegExp;
@@ -60,13 +62,13 @@ export interface Endpoint {
 
 export interface Case<E extends Endpoint> {
   readonly fault: Fault;
-  /** Undefined where the connection fails: no request is there that could be done before or after. */
+  /** Undefined for connection failures, because no request exists that could be executed before or after. */
   readonly moment: Moment | undefined;
   readonly endpoint: E;
   readonly tries: Tries;
 }
 
-/** The cases of this run, with their names. */
+/** Returns the cases of this run, with their names. */
 export function chosen<E extends Endpoint>(
   part: "faults" | "faults-reading",
   endpoints: readonly E[],
@@ -82,7 +84,7 @@ function nameOf({ fault, moment, endpoint, tries }: Case<Endpoint>): string {
   return `${fault.name}${when}: ${tries} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
 }
 
-/** The whole matrix over some endpoints. */
+/** Returns the whole matrix for these endpoints. */
 function everyCase<E extends Endpoint>(endpoints: readonly E[]): Case<E>[] {
   return FAULTS.flatMap((fault) =>
     (fault.moments ?? [undefined]).flatMap((moment) =>
@@ -91,15 +93,15 @@ function everyCase<E extends Endpoint>(endpoints: readonly E[]): Case<E>[] {
   );
 }
 
-/** Whether the run gets through, or ends in the fault's error. */
+/** Returns whether the run must recover, or end in the fault's error. */
 export function promiseOf({ fault, moment, endpoint, tries }: Case<Endpoint>): "recovers" | "fails" {
   const promised = promisedFor(fault, endpoint);
   if (promised === "fail") return "fails";
   if (tries !== "every") return "recovers";
-  // The next try of a removal that was done is answered 404, and that much of an answer comes.
+  // Once a removal has been executed, the next attempt gets a 404, and these faults still deliver the status.
   const hasStatus = fault.told === "half" || fault.told === "trickle";
   if (endpoint.method === "DELETE" && moment === "after" && hasStatus) return "recovers";
-  // What the service did although it never says so is found by looking.
+  // The outcome check finds the change, although the service never confirms it.
   return promised === "outcome check" && moment === "after" ? "recovers" : "fails";
 }
 
@@ -117,14 +119,17 @@ function observationOf({ told, body, door }: FaultRow): ResponseObservation {
   return typeof told === "object" ? { status: 200, ...told } : { failure: "ECONNRESET" };
 }
 
-/** How a failure that goes on is told: by its code, or, where several requests in a row fail so, by the circuit breaker's. */
+/**
+ * Matches the report of a persistent failure: its own code, or that of the circuit breaker after several failures in a
+ * row.
+ */
 export function toldAs({ code }: Fault): RegExp {
   return new RegExp(`\\b(${code}|ERR_CIRCUIT_OPEN)\\b`);
 }
 
 /**
- * Some of the cases: every fault, every endpoint on every kind of try, and the same ones for the same seed. Those that
- * wait until the client has given up waiting are left to the whole matrix.
+ * Selects cases that cover every fault and every endpoint with every kind of attempt. The same seed selects the same
+ * cases. Cases that wait for the client's timeout run only in the whole matrix.
  */
 function sample<E extends Endpoint>(cases: readonly Case<E>[], seed: number): Case<E>[] {
   const left = new Set(cases.flatMap(aspectsOf));
@@ -136,7 +141,7 @@ function sample<E extends Endpoint>(cases: readonly Case<E>[], seed: number): Ca
     numRuns: 1,
   });
   const chosen: Case<E>[] = [];
-  // The most telling first, so that few suffice.
+  // Starts with the cases that cover most, so that few are enough.
   for (let wanted = 2; wanted > 0; wanted -= 1) {
     for (const one of shuffled) {
       const aspects = aspectsOf(one).filter((aspect) => left.has(aspect));

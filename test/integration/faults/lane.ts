@@ -11,43 +11,46 @@ import type { Case, Endpoint } from "./faults";
 import { AFTER, BEFORE, COMPANY } from "./program";
 import { contentOf, type TenantContent } from "./tenant-content";
 
-/** How long a try may take when the service is to be too slow, and when it is not, in milliseconds. */
+/** The time limit of an attempt when the service should be too slow, and when it shouldn't, in milliseconds. */
 const IMPATIENT_MS = 1_000;
 const PATIENT_MS = 30_000;
 
-/** How long connections are refused when it is not for ever; for the first request, while what makes requests loads. */
+/**
+ * The duration of temporarily refused connections, in milliseconds. The first request needs more time, because the
+ * provider process is still loading.
+ */
 const REFUSED_MS = 60;
 const REFUSED_AT_FIRST_MS = 250;
 
-/** What one run asked, what came of it, and how the tenant looks then. */
+/** The requests and outcome of one run, and the tenant's content afterwards. */
 export interface Observed {
   readonly up: ProgramUp;
   readonly requests: readonly ProxiedRequest[];
   readonly tenant: TenantContent;
 }
 
-/** A fault that is in place. */
+/** An active fault. */
 interface Broken {
   readonly onStep: () => void;
-  /** How often it hit; undefined where nobody can count it. */
+  /** Returns the number of times that the fault occurred. Undefined if it can't be counted. */
   readonly hits: () => number | undefined;
 }
 
-/** What one case came to. */
+/** The results of one case. */
 export interface Outcome {
-  /** How often the fault hit; undefined where nobody can count it. */
+  /** The number of times that the fault occurred. Undefined if it can't be counted. */
   readonly hits: number | undefined;
   readonly faulted: Observed;
   readonly next: Observed;
   readonly third: Observed;
-  /** What the stack holds of each resource at the end, and how each reads. */
+  /** The state of each resource in the stack at the end, and the result of reading each. */
   readonly held: Readonly<Record<string, Properties>>;
   readonly read: Readonly<Record<string, Properties | undefined>>;
 }
 
 /**
- * A place where cases are run one after the other: an address with a faulty proxy, a tenant that holds the program
- * {@link BEFORE}, and the state of its stack. Every case starts from a copy of both.
+ * An environment that runs cases one after another: an address with a faulty proxy, a tenant with the program {@link
+ * BEFORE} applied, and the state of its stack. Every case starts from a copy of both.
  */
 export class Lane implements AsyncDisposable {
   readonly #folder: string;
@@ -82,7 +85,7 @@ export class Lane implements AsyncDisposable {
     return lane;
   }
 
-  /** The change from {@link BEFORE} to {@link AFTER} with nothing wrong, one resource after the other or side by side. */
+  /** Applies the change from {@link BEFORE} to {@link AFTER} without a fault, one resource at a time or in parallel. */
   async clean({ parallel }: { parallel: boolean }): Promise<Observed> {
     await using sandbox = await this.#sandbox();
     await using program = this.#program(PATIENT_MS);
@@ -90,9 +93,9 @@ export class Lane implements AsyncDisposable {
   }
 
   /**
-   * The change with a fault, then twice the same with none.
+   * Applies the change with a fault, then twice without one.
    *
-   * @param serial what {@link clean} asks one after the other: which request is due when a connection is made.
+   * @param serial the requests of a serial {@link clean}, which predict the request that a connection is for.
    */
   async run(one: Case<Endpoint>, serial: readonly ProxiedRequest[]): Promise<Outcome> {
     await using sandbox = await this.#sandbox();
@@ -115,7 +118,7 @@ export class Lane implements AsyncDisposable {
     await rm(this.#folder, { recursive: true });
   }
 
-  /** Has the fault hit requests; answers how to learn how many it hit. */
+  /** Injects a fault into requests. */
   #break({ fault, moment, endpoint, tries }: Case<Endpoint>): Broken {
     const injected = this.#proxy.inject({
       ...endpoint,
@@ -126,8 +129,8 @@ export class Lane implements AsyncDisposable {
   }
 
   /**
-   * Has connections fail from the moment on at which the next one is for the request in question; a connection itself
-   * does not tell what it is for.
+   * Makes connections fail from the moment when the next one is for the given request, because a connection itself
+   * doesn't identify its request.
    */
   #breakDoor({ fault, endpoint, tries }: Case<Endpoint>, serial: readonly ProxiedRequest[]): Broken {
     const due = serial.filter((request) => isFor(request, endpoint))[tries === "second" ? 1 : 0];
@@ -138,7 +141,8 @@ export class Lane implements AsyncDisposable {
       if (isRefused) proxy.refuse();
       else proxy.present(this.#untrusted);
       if (tries === "every") return;
-      // Opened again by the time that a client tries again; a certificate as soon as it was refused.
+      // Refused connections are accepted again before the client retries. A trusted certificate returns as soon as the
+      // untrusted one has been rejected.
       void (async () => {
         if (isRefused) await sleep(due.index === 0 ? REFUSED_AT_FIRST_MS : REFUSED_MS);
         else while (proxy.brokenGreetings === 0) await sleep(5);

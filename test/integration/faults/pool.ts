@@ -1,4 +1,4 @@
-/** Things that several share, each used by one at a time. */
+/** A pool of shared objects, each used by one caller at a time. */
 export class Pool<T> {
   readonly members: T[] = [];
   readonly #free: T[] = [];
@@ -9,7 +9,7 @@ export class Pool<T> {
     this.#give(member);
   }
 
-  /** Waits until one is free, and works with it. */
+  /** Waits for a free member and runs `work` with it. */
   async use<R>(work: (member: T) => Promise<R>): Promise<R> {
     const member = this.#free.pop() ?? (await new Promise<T>((resolve) => this.#waiting.push(resolve)));
     try {

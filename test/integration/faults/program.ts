@@ -2,16 +2,13 @@ import type { ScenarioTenant } from "../../../provider/sandbox";
 import type { Program } from "../../support/managed-program";
 import type { TenantContent } from "./tenant-content";
 
-/*
- * A program with every kind of resource, before and after a change that asks every endpoint of the settings, each at
- * least twice.
- */
+/* A program with every kind of resource, before and after a change that uses every settings endpoint at least twice. */
 
 const person = (at: number): string => `p${at}@acme.example`;
 const CONSOLE = "Dana (console)";
 const AT = "2026-01-13T06:00:00.000Z";
 
-/** The company, with what a colleague has put there by hand and no program knows. */
+/** The company, including rows that a colleague added by hand and no program declares. */
 export const COMPANY: ScenarioTenant = {
   name: "acme",
   keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
@@ -94,11 +91,11 @@ export const AFTER: Program = {
   "second-board": members({ 10: "Works council", 11: "Works council", 12: "Chair" }),
 };
 
-/** What the change removes from the tenant. */
+/** The values and mailboxes that the change removes from the tenant. */
 export const REMOVED_ENTRIES = ["gone-1.example", "gone-2.example", "l-gone.example", "old.example"];
 export const REMOVED_VIPS = [4, 5, 6].map(person);
 
-/** What the program declares before and after. */
+/** The values and mailboxes that the program declares both before and after. */
 export const STAYING_ENTRIES = [
   "comment-1.example",
   "move.example",
@@ -108,7 +105,10 @@ export const STAYING_ENTRIES = [
 ];
 export const STAYING_VIPS = [0, 1, 2, 3].map(person);
 
-/** All that the tenant holds when the program is applied, the colleague's included, as {@link contentOf} says it. */
+/**
+ * Returns the tenant's expected content when the program is applied, including the colleague's rows, in the format of
+ * {@link contentOf}.
+ */
 export function declaredContent(program: Program): Pick<TenantContent, "entries" | "vips"> {
   const entries = ["deny domain by-hand.example global a colleague's"];
   const vips = [`${person(15)} by hand`];

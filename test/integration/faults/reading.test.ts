@@ -15,7 +15,7 @@ describe.concurrent("faults at the read-only endpoints", () => {
 
   beforeAll(async () => {
     setDefaultCACertificates([...usualAuthorities, trusted.cert]);
-    // Its clock stands still, so that the same question is answered the same.
+    // A fixed clock, so that the same request gets the same response.
     const now = new Date();
     sandbox = await startSandbox({ clock: () => now });
     client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });

@@ -5,18 +5,18 @@ import type { Certificate } from "../client/certificate";
 import { ENDPOINTS } from "../client/endpoints";
 import type { Case, Endpoint } from "./faults";
 
-/** An endpoint that only reads, and what asks it. */
+/** A read-only endpoint, and the call that requests it. */
 export interface ReadingEndpoint extends Endpoint {
   readonly ask: (client: SettingsClient, ids: KnownIds) => Promise<unknown>;
 }
 
-/** What there is to be asked for by its id. */
+/** The IDs of objects that exist. */
 export interface KnownIds {
   readonly report: string;
   readonly internetMessage: string;
 }
 
-/** The endpoints that no resource asks. */
+/** The endpoints that no resource uses. */
 export const READING: readonly ReadingEndpoint[] = ENDPOINTS.filter(({ row }) => !row.includes("/settings/")).map(
   ({ row, name, call }) => ({
     method: "GET",
@@ -25,11 +25,17 @@ export const READING: readonly ReadingEndpoint[] = ENDPOINTS.filter(({ row }) =>
   }),
 );
 
-/** How long a try may take when the service is to be too slow, in milliseconds, and how long connections are refused. */
+/**
+ * The time limit of an attempt when the service should be too slow, and the duration of refused connections, in
+ * milliseconds.
+ */
 const IMPATIENT_MS = 300;
 const REFUSED_MS = 60;
 
-/** What two questions one after the other were answered: content, or the code of an error. One, where every try fails. */
+/**
+ * Makes the same call twice in a row. Returns the content or the error code of each. Makes only one call if every
+ * attempt fails.
+ */
 export async function askTwice(
   { fault, moment, endpoint, tries }: Case<ReadingEndpoint>,
   { target, ids, trusted, untrusted }: { target: string; ids: KnownIds; trusted: Certificate; untrusted: Certificate },

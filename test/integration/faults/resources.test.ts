@@ -7,12 +7,12 @@ import { Pool } from "./pool";
 import { AFTER, declaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
 import type { TenantContent } from "./tenant-content";
 
-/** How many lanes there are side by side: most of a case is waiting. */
+/** The number of parallel lanes. Most of a case's time is spent waiting. */
 const LANES = sized("faults", 4, 3);
 
 /**
- * What a whole run may ask beside what it asks when nothing is wrong: as much as of a service that is down, and both lists once more
- * before each of the ten retries of an addition, since a list may lag.
+ * The number of requests that a run may make in addition to those without a fault: the limit for a service that is
+ * down, and both lists once more before each of the ten retries of a creation, because a list may lag.
  */
 const MOST_MORE_REQUESTS = 35 + 10 * 2;
 
@@ -20,7 +20,7 @@ const ENTRIES = /\/allow_deny_entries$/;
 const ENTRY = /\/allow_deny_entries\/[^/]+$/;
 const VIPS = /\/vip_employees$/;
 
-/** The endpoints of the settings, which the provider process asks. */
+/** The settings endpoints, which the provider process uses. */
 const SETTINGS: readonly Endpoint[] = [
   { method: "GET", path: ENTRIES },
   { method: "POST", path: ENTRIES },
@@ -81,7 +81,10 @@ function verify(one: Case<Endpoint>, { hits, faulted, next, third, held, read }:
   expect(read, "the state is what the tenant holds").toEqual(held);
 }
 
-/** At no time is there a duplicate, is something gone that stays, or removed that nobody took out of the program. */
+/**
+ * Asserts that there are no duplicates, that no entry or VIP that should stay is missing, and that only those removed
+ * from the program were removed.
+ */
 function nothingLost({ entries, vips, exclusions, removed }: TenantContent): void {
   const keys = entries.map((entry) => entry.split(" ").slice(1, 4).join(" "));
   expect(keys, "no duplicate").toEqual([...new Set(keys)]);
@@ -94,7 +97,7 @@ function nothingLost({ entries, vips, exclusions, removed }: TenantContent): voi
   expect(REMOVED_VIPS).toEqual(expect.arrayContaining([...exclusions]));
 }
 
-/** A POST is sent again only when it is known not to have been done, or when the list was read in between. */
+/** Asserts that a POST is sent again only if it certainly had no effect, or if the list was read in between. */
 function nothingRepeatedBlindly(requests: readonly ProxiedRequest[]): void {
   for (const [at, first] of requests.entries()) {
     const isTold = first.told === first.served || first.told === 429;
@@ -109,11 +112,11 @@ function nothingRepeatedBlindly(requests: readonly ProxiedRequest[]): void {
     const between = requests.slice(at + 1, again).map(({ method, path }) => method === "GET" && list.test(path));
     expect(between, `${first.body} was looked up before it was sent again`).toContain(true);
   }
-  // A service that takes nothing twice says so, when it is asked to.
+  // The sandbox rejects duplicates, so a 409 would show a repeated creation.
   expect(requests.filter(({ served }) => served === 409)).toEqual([]);
 }
 
-/** What a POST is about: a value, or mailboxes. */
+/** Returns the subjects of a POST: a value, or mailboxes. */
 function subjectsOf({ path, body }: ProxiedRequest): string[] {
   const { value, emails = [] } = JSON.parse(body) as { value?: string; emails?: string[] };
   return [value ?? [], emails].flat().map((subject) => `${path} ${subject}`);

@@ -1,13 +1,13 @@
 import type { Sandbox } from "../../../provider/sandbox";
 
-/** All that a tenant holds, without ids and dates. */
+/** Everything that a tenant contains, without IDs and dates. */
 export interface TenantContent {
   /** As "list type value scope comment", sorted. */
   readonly entries: readonly string[];
   /** As "mailbox comment", sorted. */
   readonly vips: readonly string[];
   readonly exclusions: readonly string[];
-  /** What was removed by anybody since the program was first applied: values and mailboxes. */
+  /** The values and mailboxes that anybody has removed since the program was first applied. */
   readonly removed: readonly string[];
 }
 

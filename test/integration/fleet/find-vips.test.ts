@@ -84,7 +84,7 @@ it("reports the source of an automatically detected VIP", async () => {
     ["left@acme.example", "ended", ["removed"]],
     ["nobody@acme.example", "missing", []],
   ]);
-  // Nobody added her, and the service says so with an empty name.
+  // Nobody added this VIP, which the service reports as an empty name.
   expect(found[0]?.there).toEqual([{ list: "vip", at: expect.any(String), source: "auto" }]);
 });
 

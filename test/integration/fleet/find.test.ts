@@ -7,9 +7,7 @@ import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
-/*
- * `email-security find` through the real command, over the sandbox and servers that answer nobody.
- */
+/* `email-security find` through the real command, against the sandbox and servers that never respond. */
 
 const many = Array.from({ length: 401 }, (_, at) => entry("deny", `other${at}.example`));
 
@@ -130,7 +128,7 @@ it("makes ⌈N/200⌉ requests per list", async () => {
   sandbox.clearRequests();
   expect((await find("evil.example", "--except", "hooli,refused,keyless", "--format", "json")).code).toBe(2);
   const asked = sandbox.requests.map(({ query }) => `${new URLSearchParams(query)}`).sort();
-  // acme denies 403 and allows 1.
+  // acme has 403 deny entries and one allow entry.
   const first = (list: string) => `list=${list}&page=1&page_size=200`;
   expect(asked).toEqual([
     first("allow"),
@@ -275,6 +273,6 @@ waves: [{ name: all }]
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
   expect(tenants.filter(({ unread }) => unread.length > 0)).toHaveLength(30);
   expect(tenants.at(-1)?.found.map(({ state }) => state)).toEqual(["undeclared"]);
-  // Both lists of the first, and three others that are looked at once.
+  // Both lists of the first tenant, and one read each for three others at once.
   expect(connections).toHaveLength(5);
 });

@@ -8,12 +8,10 @@ import { startHook } from "../../support/hook";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 
-/*
- * `email-security fleet status` through the real command, of tenants with much drift, of which little is dangerous.
- */
+/* `email-security fleet status` through the real command, for tenants with much drift of which little is dangerous. */
 
 const NAMES = Array.from({ length: 12 }, (_, at) => `t${at}`);
-/** All tenants hold these but the first, so that nothing is told of all. */
+/** All tenants except the first have these, so that nothing is reported for all tenants together. */
 const SHARED = Array.from({ length: 50 }, (_, at) => entry("deny", `a${at}.example`));
 
 const SETTINGS = "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n";

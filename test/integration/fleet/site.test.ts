@@ -13,9 +13,7 @@ import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
 
-/*
- * `email-security fleet site` through the real command, over the sandbox.
- */
+/* `email-security fleet site` through the real command, against the sandbox. */
 
 const BASELINE = `version: 1
 lists: { entries: { ignore: [left.example] } }
@@ -80,7 +78,7 @@ const site = async (...args: string[]): Promise<CommandOutcome> =>
 const read = (path: string): string => readFileSync(join(folder.folder, "out", path), "utf8");
 const pages = (): string[] => readdirSync(join(folder.folder, "out/tenants")).sort();
 
-/** What the search knows: by its value and list who holds or declares it, and how it is otherwise. */
+/** Returns the search index by value and list: the tenants that have or declare each entry, and how they differ. */
 function found(): Record<string, string> {
   const data = readdirSync(join(folder.folder, "out/data")).filter((name) => name.endsWith(".js"));
   const told = (prefix: string): string =>
@@ -106,7 +104,7 @@ function found(): Record<string, string> {
 it("writes every tenant's entries from one read of each list", async () => {
   const first = await site("--output", "fleet.json");
   expect(first).toMatchObject({ code: 0, stderr: "Wrote fleet.json.\n" });
-  expect(first.stdout).toMatch(/^Written: out\/index\.html, with 11 files beside it, 0\.\d MB in all\.\n$/);
+  expect(first.stdout).toMatch(/^Written: out\/index\.html, with 11 files next to it, 0\.\d MB in all\.\n$/);
   expect(sandbox.requests.map(({ path }) => path.split("/").at(-1)).sort()).toEqual([
     ...Array.from({ length: 6 }, () => "allow_deny_entries"),
     ...Array.from({ length: 3 }, () => "vip_employees"),
@@ -121,7 +119,7 @@ it("writes every tenant's entries from one read of each list", async () => {
   expect(statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8"))).tenants).toHaveLength(3);
   const overview = read("index.html");
   expect(overview).toContain("Risky entries");
-  // Of partner.example three are older than two years, of the others three are of this month.
+  // The three partner.example entries are older than two years; the other three are from this month.
   expect(
     overview
       .match(/<th scope="row">[^<]+<\/th>.*?<\/td><td>\d+/g)
@@ -230,7 +228,7 @@ it("refuses to write into the directory of the targets file", async () => {
   const { code, stderr } = await emailSecurity(folder.folder, ["fleet", "site", "."]);
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('it is the folder of "tenants.yaml"'),
+    stderr: expect.stringContaining('it is the directory of "tenants.yaml"'),
   });
   expect(readdirSync(folder.folder)).toEqual(before);
 });

@@ -13,7 +13,7 @@ import { LintedFolder } from "../../support/linted-folder";
 import { runEnvironment } from "../../support/run-environment";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 
-/* What `fleet status` says to do next works as it is printed. */
+/* The next steps that `fleet status` recommends work exactly as printed. */
 
 let sandbox: Sandbox;
 let folder: LintedFolder;
@@ -49,7 +49,7 @@ const status = async (...args: string[]) =>
 const statusJson = async (): Promise<FleetStatus> =>
   statusSchema.parse(JSON.parse((await status("--format", "json")).stdout));
 
-/** Runs a command as it is printed. */
+/** Runs a command exactly as printed. */
 async function typed(command: string, about = environment()): Promise<string> {
   const line = command.replace("email-security ", `'${process.execPath}' '${COMMAND}' `);
   return await new Promise((done) => {
@@ -78,7 +78,9 @@ it("suggests a rollout for what an exclusive list removes", async () => {
   expect(stdout).not.toContain("stays at");
 });
 
-/** Leaves a stack's state as Pulumi does, with what its `TenantSettings` declared: `{ "evil.example": "deny" }`. */
+/**
+ * Writes a stack's state as Pulumi would, with the declarations of its `TenantSettings`: `{ "evil.example": "deny" }`.
+ */
 function writeState(stack: string, entries: Record<string, string>): void {
   const parent = "email-security:index:TenantSettings";
   const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";

@@ -13,9 +13,7 @@ import { startHook } from "../../support/hook";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
-/*
- * `email-security fleet status` through the real command, over the sandbox and servers that answer nobody.
- */
+/* `email-security fleet status` through the real command, against the sandbox and servers that never respond. */
 
 const BASELINE = `version: 1
 deny:
@@ -147,9 +145,9 @@ Ended, and still in the files (1):
 What to do next:
   To plan what brings 1 tenant to the files; nothing is changed yet:
     email-security rollout tenants.yaml --only hooli
-  What nobody declares stays at 2 tenants: the mode of its list removes none
-    of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or
-    \`exclusive-allows\` for allows), or declare it.
+  Unmanaged entries stay at 2 tenants: the mode of the list removes none of
+    them. Remove them in the console, set a \`mode\` that does (\`exclusive\`, or
+    \`exclusive-allows\` for allows), or declare them.
 `);
   expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
 });
@@ -165,11 +163,11 @@ it("creates no journal when a read-only command names a missing one", async () =
   for (const verb of readers) {
     const named = await emailSecurity(folder.folder, [...verb, "--database", "no\u001bwhere.db"], keys());
     expect([verb, named.code, named.stdout, named.stderr.slice(0, told.length)]).toEqual([verb, 1, "", told]);
-    expect(named.stderr).toContain("Mend --database, or");
+    expect(named.stderr).toContain("Fix --database, or");
   }
   const environment = { ...keys(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
   const byEnvironment = await emailSecurity(folder.folder, ["fleet", "status"], environment);
-  expect(byEnvironment.stderr).toContain("Mend EMAIL_SECURITY_DATABASE, or");
+  expect(byEnvironment.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
   const unnamed = await emailSecurity(folder.folder, ["rollout", "history"], keys());
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
   expect(unnamed.stderr).toContain('no rollouts\' journal at ".email-security/rollouts.db"');
@@ -305,7 +303,7 @@ Rollouts that have not reached all:
 `);
   expect(told).toMatchObject({ code: 2, stderr: "" });
 
-  // Those of another project or backend are of other stacks.
+  // Rollouts of another project or backend concern other stacks.
   await journal.rollout(files(brought), { acme: "unchanged" }, "another");
   const [acme] = statusOf(await read("--only", "acme", "--format", "json")).tenants;
   expect(acme).toMatchObject({
@@ -320,7 +318,7 @@ Rollouts that have not reached all:
   );
   expect(elsewhere.stderr).toContain("note: the journal has 2 rollouts of this project with another state backend");
   expect(statusOf(elsewhere).tenants[0]).not.toHaveProperty("lastRollout");
-  // What the files declare no more is behind, and no drift; so is what has ended since.
+  // Entries that are no longer declared or have expired make the tenant behind, but aren't drift.
   folder.write(
     "settings/baseline.yaml",
     "version: 1\ndeny: [{ value: evil.example, comment: Phishing }]\nallow: [{ value: partner.example, expires: 2026-11-19 }]\n",
@@ -368,13 +366,13 @@ waves: [{ name: all }]
   const { tenants, isComplete } = statusOf(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
   expect(tenants.filter(({ standing }) => standing === "unreachable")).toHaveLength(30);
-  // Two with one key are one tenant, and one of the two keys is wrong.
+  // Two tenants with the same key are one tenant of the service, so one of the two keys is wrong.
   expect(tenants.slice(30).map(({ name, standing, error }) => [name, standing, error?.code])).toEqual([
     ["globex", "key-wrong", "ERR_ROLLOUT_SAME_KEY"],
     ["twin", "key-wrong", "ERR_ROLLOUT_SAME_KEY"],
     ["acme", "in-step", undefined],
   ]);
-  // The three lists of the first, and three others that are looked at once.
+  // The three lists of the first tenant, and one read each for three others at once.
   expect(connections).toHaveLength(6);
 });
 
@@ -406,5 +404,5 @@ it("notifies about new drift only once with --notify", async () => {
   sandbox.clearRequests();
   const mistaken = await run("--notify", "tenants.yaml");
   expect([mistaken.code, sandbox.requests.length]).toEqual([1, 0]);
-  expect(mistaken.stderr).toMatch(/^error: "tenants\.yaml" does not keep what was told: it is no JSON\./);
+  expect(mistaken.stderr).toMatch(/^error: "tenants\.yaml" isn't a file of sent notices: it isn't valid JSON\./);
 });

@@ -9,9 +9,7 @@ import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { canMount } from "../../support/unwritable-disk";
 
-/*
- * Commands that only read, through the real command, on a disk that is full or read-only.
- */
+/* Read-only commands, through the real command, on a full or read-only disk. */
 
 const SETTINGS = "version: 1\ndeny:\n  - evil.example\n";
 
@@ -36,7 +34,7 @@ waves: [{ name: all }]
   });
   const journal = await fleetJournal(await openJournalDatabase(folder.path("live.db")), fingerprint());
   rollout = await journal.rollout(new Map([["acme.yaml", Buffer.from(SETTINGS)]]), { acme: "unchanged" });
-  // As a killed run leaves it, or a backup: the last commits are in the log beside the file.
+  // The same files as after a killed run or in a backup: the last commits are in the write-ahead log.
   for (const end of ["", "-wal"]) copyFileSync(folder.path(`live.db${end}`), folder.path(`killed.db${end}`));
   await journal[Symbol.asyncDispose]();
   copyFileSync(folder.path("live.db"), folder.path("closed.db"));

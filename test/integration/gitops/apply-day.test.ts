@@ -11,7 +11,7 @@ it.each([
 ])("refuses to apply a plan for $day $more before it starts the engine", async ({ day, more }) => {
   using folder = new LintedFolder({ "settings.yaml": FILE });
   const args = ["apply", "--stack", "dev", "--today", day, "--yes", ...more];
-  // There is no key, service or engine: the refusal needs none of them.
+  // No key, service or engine is configured, because the refusal needs none.
   const { code, stdout, stderr } = await emailSecurity(folder.folder, args);
   expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
   expect(stderr).toContain(`--yes can't apply a plan for ${day}`);
@@ -26,7 +26,8 @@ it("accepts every value shown in the help for --for", async () => {
   expect(shown?.slice(1)).toHaveLength(4);
   for (const term of shown?.slice(1) ?? []) {
     const value = `${term.toLowerCase()}.example`;
-    // The day in the help is a form: it passes one day, and the test does not.
+    // The date in the help is only an example of the format. It will be in the past one day, so the test uses a later
+    // year.
     const given = term.replace(/^\d{4}/, "2035");
     const args = ["add", "deny", value, "--for", given, "--offline", "--dry-run"];
     const { code, stderr } = await emailSecurity(folder.folder, args);

@@ -15,7 +15,7 @@ it("prompts in a terminal and writes after confirmation", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   const asked = atTerminal(folder.path, ENVIRONMENT, "add --offline");
   await asked.type("Which list?", ENTER);
-  // What can't be read is told at once.
+  // An invalid answer is reported immediately.
   await asked.type("Which domains", `192.0.2.0/24${ENTER}`);
   await asked.type("is a range of addresses", `\u0015hxxps://evil[.]example/x${ENTER}`);
   await asked.type("For how long?", `2099-12-31${ENTER}`);
@@ -39,7 +39,9 @@ it("prompts in a terminal and writes after confirmation", async () => {
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
 });
 
-/** A run that is given something on standard input, as fast as it takes it, and for ever where it is a function. */
+/**
+ * Runs the command with data on its standard input, written as fast as it is read. A function provides endless data.
+ */
 async function given(folder: string, input: string | (() => string), ...args: string[]): Promise<CommandRun> {
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: ENVIRONMENT });
   const texts = { stdout: "", stderr: "" };
@@ -48,7 +50,7 @@ async function given(folder: string, input: string | (() => string), ...args: st
       texts[name] += text;
     });
   }
-  // It goes away before the end, where there is none.
+  // The command exits before the end of endless data.
   child.stdin.on("error", () => {});
   if (typeof input === "string") child.stdin.end(input);
   else {
@@ -78,7 +80,7 @@ it("reads values from standard input, all or none", async () => {
   const beside = await given(folder.path, "a.example\n", "add", "deny", "-", "b.example");
   expect(beside.stderr).toContain("Give values, or - alone");
   const endless = await given(folder.path, () => "evil.example\n".repeat(5_000), ...args);
-  expect(endless.stderr).toContain("What stands on standard input is too long.");
+  expect(endless.stderr).toContain("Standard input is too long.");
   expect([some, empty, beside, endless].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(written);
 });

@@ -17,7 +17,7 @@ function environment(repository: SettingsRepository): NodeJS.ProcessEnv {
   };
 }
 
-/** What a stand-in for a host's program was asked, and what it had of the environment. */
+/** A script that records its arguments, environment and standard input, as a stand-in for a code host's CLI. */
 const RECORDING = 'printf "%s\\n" "$@" > "$0.args"; env > "$0.env"; cat > "$0.input"';
 
 const ASKED = ["add", "deny", "evil.example", "--for", "2099-12-31", "--ticket", "INC-1042", "--offline", "--pr"];

@@ -18,7 +18,7 @@ const commit = async (repository: SettingsRepository, ...options: string[]) =>
     ...options,
   );
 
-/** What a formatter does to the settings file. */
+/** A formatter's change to the settings file. */
 const REFORMAT = 'echo "# formatted" >> settings.yaml';
 
 function expectUnchanged(repository: SettingsRepository): void {

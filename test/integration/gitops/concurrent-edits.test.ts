@@ -64,7 +64,7 @@ it("waits for the process that is editing the file", async () => {
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(`${SETTINGS}  - evil.example\n  - other.example\n`);
 });
 
-it("takes over the lock of a process killed during a commit", async () => {
+it("acquires the lock of a process killed during a commit", async () => {
   using folder = settingsRepository({ "settings.yaml": SETTINGS, "other.yaml": SETTINGS });
   folder.program(".git/hooks/pre-commit", "touch .git/here; while [ -e .git/here ]; do sleep 0.1; done");
   const killed = startCommand(folder.path, [

@@ -9,7 +9,8 @@ import { LiteralService } from "../../support/literal-service";
 import { runEnvironment } from "../../support/run-environment";
 
 /*
- * A tenant holds addresses in other forms, ranges and wildcards: what covers a value is named by each command.
+ * A tenant contains addresses in other notations, ranges and wildcards. Each command names the entries that cover a
+ * value.
  */
 
 const folder = mkdtempSync(join(tmpdir(), "email-security-covering-"));
@@ -51,7 +52,7 @@ const COVERED = [
   ["host.parent.example", "parent.example", "parent"],
 ] as const;
 
-/** What a tenant may hold, and no file declares. */
+/** Entries that a tenant may have but no file can declare. */
 const COVERED_RANGES = [
   ["203.0.113.0/25", "203.0.113.0/24", "range"],
   ["203.0.113.7-203.0.113.9", "203.0.113.0/24", "range"],
@@ -101,7 +102,7 @@ describe("plan", () => {
     async (value, covering) => {
       writeFileSync(join(folder, "deny.yaml"), `version: 1\ndeny: ["${value}"]\n`);
       const { stdout, output } = await email("plan", "deny.yaml", "--no-evidence");
-      expect(output).not.toContain("Nothing speaks against");
+      expect(output).not.toContain("No risks found");
       expect(output).toContain(`"${covering}", which covers it, is allowed at the tenant`);
       expect(stdout).not.toBe("");
     },
@@ -110,7 +111,7 @@ describe("plan", () => {
   it("warns about an allow that a new deny of a domain covers", async () => {
     writeFileSync(join(folder, "deny.yaml"), 'version: 1\ndeny: ["wild.example"]\n');
     const { output } = await email("plan", "deny.yaml", "--no-evidence");
-    expect(output).not.toContain("Nothing speaks against");
+    expect(output).not.toContain("No risks found");
     expect(output).toContain('"*.wild.example", which it covers, is allowed at the tenant');
   });
 

@@ -74,7 +74,7 @@ deny:
       "",
     ]);
     expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(before);
-    // With a row for each scope, both are meant.
+    // With one row for each scope, both are imported.
     writeFileSync(folder.path("two.csv"), "list,value,scope\nallow,news.example,graymail\ndeny,new.example,\n");
     const two = await emailSecurity(folder.folder, ["csv", "import", "two.csv", "--to", "settings.yaml"]);
     expect(two).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Added 1 row .*\n.*: 1 row\.\n$/) });

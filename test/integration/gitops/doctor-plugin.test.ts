@@ -14,7 +14,7 @@ const NATIVE = 'import { VipList } from "pulumi-email-security/native";\n';
 const LINES = (path: string) =>
   `plugins:\n  providers:\n    - name: email-security\n      path: ${JSON.stringify(path)}\n`;
 
-/** A Pulumi project, and what the doctor says of its plugin. */
+/** A Pulumi project, and the doctor's result for its plugin. */
 class Project implements AsyncDisposable {
   readonly folder: EmptyFolder;
 
@@ -35,7 +35,7 @@ class Project implements AsyncDisposable {
     return file;
   }
 
-  /** Puts the package as it is built into a node_modules of it. */
+  /** Links the built package into the project's node_modules. */
   async install(folder = "."): Promise<void> {
     const modules = join(this.folder.path, folder, "node_modules");
     await mkdir(modules, { recursive: true });
@@ -151,7 +151,7 @@ describe("doctor check of the native provider plugin", () => {
     });
     const folder = "stacks/acme";
     expect((await project.look({}, { folder })).advice).toBe(
-      "Run `npm install pulumi-email-security` beside it, and add to Pulumi.yaml:\n" +
+      "Run `npm install pulumi-email-security` in its directory, and add to Pulumi.yaml:\n" +
         "plugins:\n  providers:\n    - name: email-security\n      path: node_modules/pulumi-email-security/dist/plugin",
     );
     await project.install();
@@ -163,7 +163,7 @@ describe("doctor check of the native provider plugin", () => {
       const [sentence, ...lines] = advice.split("\n");
       expect(sentence).toMatch(/^Add to /);
       expect(lines.at(-1)).toMatch(/path: \.\.\/\.\.\/node_modules\/pulumi-email-security\/dist\/plugin$/);
-      // What is added below a key stands deeper than it.
+      // Lines added below a key are indented further.
       const depth = text.endsWith("providers:\n") || text === others ? "  " : "";
       const indent = text === `${PROJECT}plugins:\n` ? "  " : depth;
       await appendFile(file, lines.map((line) => `${indent}${line}\n`).join(""));
@@ -201,8 +201,8 @@ describe("doctor check of the native provider plugin", () => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES("dist/plugin") });
     expect(await project.look()).toEqual({
       health: "fail",
-      found: 'there is no folder "dist/plugin", which Pulumi.yaml names',
-      advice: "Run `npm install pulumi-email-security` beside Pulumi.yaml.",
+      found: 'there is no directory "dist/plugin", which Pulumi.yaml names',
+      advice: "Run `npm install pulumi-email-security` in the directory of Pulumi.yaml.",
     });
     await project.install();
     expect((await project.look()).advice).toBe(
@@ -212,7 +212,7 @@ describe("doctor check of the native provider plugin", () => {
     const noProgram = `there is no ${PROGRAM} that can be executed in "dist/plugin", which Pulumi.yaml names`;
     expect((await project.look()).found).toBe(noProgram);
     await project.write("Pulumi.yaml", PROJECT + LINES(`dist/plugin/${PROGRAM}`));
-    expect((await project.look()).advice).toBe("Name the folder that the plugin is in, not the plugin.");
+    expect((await project.look()).advice).toBe("Name the directory that contains the plugin, not the plugin.");
   });
 
   it("explains why the plugin doesn't start", async () => {

@@ -12,7 +12,7 @@ import { makeCertificate } from "../client/certificate";
 import { CompanyProxy } from "../hostile/proxy";
 import { answering, Examination, HOUR_MS, KEY, serve } from "./examination";
 
-/** Of the engine that is built. */
+/** The version of the built engine. */
 const [, VERSION = ""] = /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("scripts/engine/cli/go.mod", "utf8")) ?? [];
 
 describe("email-security doctor", () => {
@@ -111,7 +111,7 @@ describe("email-security doctor", () => {
       EMAIL_SECURITY_API_KEY: KEY,
     });
     expect(examination.of("answer")).toMatchObject({ health: "fail", found });
-    // The key is not shown to it.
+    // The key isn't sent to this server.
     expect(examination.of("key-accepted")?.health).toBe("skipped");
   });
 

@@ -24,7 +24,7 @@ describe("email-security doctor", () => {
     expect(examination.of("engine")?.found).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
     expect(examination.of("backend")?.found).toBe(`logged in at file://${state.path}`);
     expect(examination.of("settings")?.found).toBe("1 file, no mistake");
-    // It looks, and that is all.
+    // The doctor only reads.
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 

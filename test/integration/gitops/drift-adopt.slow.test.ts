@@ -25,7 +25,7 @@ deny:
   - ended.example
 `;
 
-/** A tenant of the sandbox as the last run of its stack left it, and a `pulumi` that tells that stack's state. */
+/** A sandbox tenant as after the last run of its stack, and a fake `pulumi` that returns the stack's state. */
 class AppliedTenant extends Workshop {
   readonly work = join(this.folder, "work");
   readonly file = join(this.work, "settings/acme.yaml");
@@ -95,7 +95,7 @@ esac`,
   }
 }
 
-/** The sandbox, with what the settings declare. */
+/** Adds the declared settings to the sandbox. */
 async function applied(sandbox: Sandbox): Promise<Readonly<Record<string, string>>> {
   const asRun = async (path: string, body: object) => {
     const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
@@ -196,7 +196,7 @@ deny:
   );
   expect(readFileSync(join(acme.work, "baseline.yaml"), "utf8")).toBe(BASELINE);
 
-  // What was left is all that there is still to say.
+  // Only the entry that wasn't adopted is left.
   const rest = await acme.run("--stack", "acme", "--format", "json");
   const { items } = JSON.parse(rest.stdout) as { items: { key: string }[] };
   expect(items.map(({ key }) => key)).toEqual(["all.example"]);

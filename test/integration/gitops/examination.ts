@@ -15,7 +15,7 @@ export const KEY = "sandbox-acme-ci";
 export const canary = new Canary();
 export const HOUR_MS = 3_600_000;
 
-/** What `email-security doctor` found, in a process and a folder of its own. */
+/** The results of `email-security doctor`, run in its own process and directory. */
 export class Examination {
   readonly code: number | null;
   readonly output: string;
@@ -38,7 +38,7 @@ export class Examination {
     }
     const child = spawn(process.execPath, [COMMAND, "doctor", ...args], {
       cwd: folder.path,
-      // Nothing of the developer's own: neither a tenant nor a proxy nor an account.
+      // Excludes the developer's own tenant, proxy and account.
       env: { ...runEnvironment(), PULUMI_HOME: join(folder.path, ".pulumi"), NO_COLOR: "1", ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -58,13 +58,13 @@ export class Examination {
     return this.checks.find(({ check }) => check === name);
   }
 
-  /** The names of those with this health, in order. */
+  /** Returns the names of the checks with this health, in order. */
   with(health: Diagnosis["health"]): string[] {
     return this.checks.filter((one) => one.health === health).map(({ check }) => check);
   }
 }
 
-/** A service that answers everything by one listener. */
+/** Starts a service in which one listener handles every request. */
 export async function serve(listener: RequestListener, certificate?: { cert: string; key: string }) {
   const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
   server.listen(0, "127.0.0.1");

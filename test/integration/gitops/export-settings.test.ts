@@ -17,7 +17,7 @@ import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { ManagedResource } from "../../support/managed-resource";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
-// The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
+// Running the command in its own process requires the built package. `npm test` builds it before it runs the tests.
 
 let folder: string;
 beforeEach(() => {
@@ -62,7 +62,7 @@ function texts(): Record<string, string> {
   return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
-/** What a first `up` of a program with these files writes. */
+/** Returns the writes of a first `up` with these files. */
 async function firstUp(tenant: SandboxTenant): Promise<string[]> {
   const settings = readSettings(join(folder, "settings.yaml"));
   tenant.trace();
@@ -147,7 +147,7 @@ describe("email-security export", () => {
     const unique = entries.filter(
       ({ entryType, value = "" }) => entryType !== "ip" || (!ips.has(value) && ips.add(value)),
     );
-    // Whatever a domain is, the comment of a risky one is kept too.
+    // The comment of an entry with a risky domain is kept too.
     unique.push({ list: "allow", value: "gmail.com", comment: "Applicants" });
     await using tenant = await sandboxTenant({ scenario: scenarioWith(unique) });
 
@@ -216,7 +216,7 @@ describe("email-security export", () => {
     const { code, stderr } = await runExport(tenant);
     expect([code, stderr]).toEqual([
       1,
-      `error: "${folder}" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another folder, or --force to write over them. [ERR_EXPORT_EXISTS]\n`,
+      `error: "${folder}" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another directory, or --force to write over them. [ERR_EXPORT_EXISTS]\n`,
     ]);
     expect(tenant.trace()).toEqual([]);
     expect(texts()).toEqual({ ...first, "deny.yaml": "version: 1\n" });
@@ -284,7 +284,7 @@ describe("email-security export", () => {
       },
       vips: { ignore: ["not a mailbox"] },
     });
-    // Another one of the same value is declared, and no pattern tells the two apart.
+    // A declared entry has the same value, and no pattern distinguishes the two.
     expect(stderr).toContain(
       '"deny" "mixed.example" (type "domain", scope "graymail", comment "too"): can\'t be told from another entry of the same value\n',
     );
@@ -374,7 +374,7 @@ describe("email-security export --pulumi-import", () => {
     JSON.parse(readFileSync(file(), "utf8")).resources;
   const lines = () => resources().map(({ type, name, id }) => `${type.replace(/.*:/, "")} ${name} ${id}`);
 
-  /** What an import of the file brings into a stack: each id is asked for as the plugin is asked. */
+  /** Returns the inputs that an import of the file adds to a stack. Each ID is looked up as the plugin does. */
   async function imported({ sandbox }: SandboxTenant): Promise<Record<string, unknown>[]> {
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
     const context: LifecycleContext = {
@@ -553,7 +553,7 @@ const entry = (id: string, list: string, value: string, more: Row = {}): Row => 
   ...more,
 });
 
-/** What a service may hold that has other ideas of its lists than its reference tells. */
+/** Entries of a service whose lists deviate from its reference. */
 const ODD_ENTRIES: readonly Row[] = [
   entry("1", "deny", "192.0.2.0/24", { entry_type: "ip" }),
   entry("2", "deny", "*.evil.example"),

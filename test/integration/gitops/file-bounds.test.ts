@@ -6,13 +6,13 @@ import { LintedFolder } from "../../support/linted-folder";
 import { isRefused, MUCH } from "./much-to-a-parser";
 
 /*
- * What a repository names is read as long as it is a plain file of a bounded size, in that repository by its real path; else
- * it is told by its name, and nothing of what it holds is.
+ * Files that a repository refers to are read only if they are regular files of a limited size whose real path is within
+ * the repository. Otherwise the error contains only the file's name, and nothing of its content.
  */
 
 const SECRET = "version: 1\nowner:secret-of-another-project\n";
 
-/** A repository beside a file that nobody of it may see, with and without git. */
+/** Returns a repository next to a file that it must not be able to read, with or without Git. */
 function repository(files: Readonly<Record<string, string>>, hasGit = true): LintedFolder {
   const folder = new LintedFolder({ "outside/secret.yaml": SECRET, ...prefixed(files) });
   if (hasGit) mkdirSync(folder.path("repo/.git"));
@@ -23,7 +23,7 @@ function prefixed(files: Readonly<Record<string, string>>): Record<string, strin
   return Object.fromEntries(Object.entries(files).map(([file, text]) => [`repo/${file}`, text]));
 }
 
-/** Nothing is asked of it: the files come first. */
+/** No request is made, because the files are checked first. */
 const TENANT = { EMAIL_SECURITY_BASE_URL: "https://mail.example", EMAIL_SECURITY_API_KEY: "a-key" };
 
 const TENANTS = `version: 1
@@ -99,13 +99,13 @@ describe("a path that isn't a regular file", () => {
     const all = await emailSecurity(folder.path("repo"), ["lint"]);
     expect(all.code).toBe(2);
     expect(all.stdout).toMatch(/settings\/environ\.yaml:1:1 error: .* it is a link that leads out/);
-    expect(all.stdout).toMatch(/settings\/pipe\.yaml:1:1 error: .* it is no plain file/);
+    expect(all.stdout).toMatch(/settings\/pipe\.yaml:1:1 error: .* it isn't a regular file/);
     expect(all.stdout).toMatch(/settings\/zero\.yaml:1:1 error: .* it is a link that leads out/);
     execFileSync("mkfifo", [folder.path("repo/Pulumi.yaml")]);
     const doctor = await emailSecurity(folder.path("repo"), ["doctor"]);
     expect(doctor.code).toBe(1);
-    // The engine would wait for who writes into the pipe.
-    expect(doctor.stdout).toMatch(/^- +backend +Pulumi would read the project's file, which is no plain\n +file$/m);
+    // The engine would block until something writes to the pipe.
+    expect(doctor.stdout).toMatch(/^- +backend +Pulumi would read the project's file, which isn't a\n +regular file$/m);
   });
 });
 

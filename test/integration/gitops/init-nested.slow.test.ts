@@ -21,13 +21,13 @@ const APP = { "app.txt": "one\n" };
 const init = async (folder: string, ...args: string[]): Promise<CommandRun> =>
   await commandLine(folder, ENVIRONMENT)("init", ...args);
 
-/** The files that git doesn't have yet. */
+/** Returns the untracked files. */
 function untracked(repository: SettingsRepository): string[] {
   const files = repository.git("ls-files", "--others", "--exclude-standard", "-z").split("\0");
   return files.filter((file) => file !== "");
 }
 
-/** What the output tells to type, without its explanations. */
+/** Returns the printed command to type, without its explanation. */
 function stepOf({ stdout }: CommandRun, command: string): string {
   const [, step = ""] = new RegExp(`^ {2}(.*\\b${command}\\b.*?)(?: {2}#.*)?$`, "m").exec(stdout) ?? [];
   return step;
@@ -221,7 +221,9 @@ it("writes nothing if a workflow of that name exists", async () => {
 it("makes an ignored directory its own repository", async () => {
   using repository = settingsRepository({ ...APP, ".gitignore": "/mail/\n" });
   const run = await init(repository.path, "mail", "--name", "acme");
-  expect(run.stdout).toContain("\nThe git repository . ignores this folder, so it becomes a repository of its own.\n");
+  expect(run.stdout).toContain(
+    "\nThe git repository . ignores this directory, so it becomes a repository of its own.\n",
+  );
   expect(run.stdout).toContain("cd mail && git init ");
   expect(existsSync(repository.at("mail/.github/workflows/merge.yml"))).toBe(true);
   expect(repository.git("status", "--porcelain")).toBe("");

@@ -9,7 +9,7 @@ import { EmptyFolder } from "../../support/packed-package";
 import { GITOPS } from "../../support/pipeline-files";
 import { runEnvironment } from "../../support/run-environment";
 
-/** The command as it is built, with the template that the package carries. */
+/** The command as built, with the template in the package. */
 const cliIn = (folder: string, environment: Record<string, string> = {}) =>
   commandLine(folder, { ...runEnvironment(), NO_COLOR: "1", ...environment });
 
@@ -37,7 +37,7 @@ describe("email-security init", () => {
     expect(await readFile(join(folder.path, "initech/index.ts"), "utf8")).toContain(
       'new TenantSettings("initech", { file: "settings/initech.yaml" });',
     );
-    // A first try whole, in its order, in the README too.
+    // The complete quick start, in the right order, in the README too.
     const readme = await readFile(join(folder.path, "initech/README.md"), "utf8");
     const order =
       /npm install[\s\S]*email-security doctor[\s\S]*pulumi login --local[\s\S]*pulumi stack init try[\s\S]*plan settings\/initech\.yaml --stack try[\s\S]*apply settings\/initech\.yaml --stack try --yes/;
@@ -52,7 +52,7 @@ describe("email-security init", () => {
     expect(lint).toMatchObject({ code: 0, stdout: "Nothing found in 2 files.\n" });
     const { settings } = inspectSettings(join(folder.path, "settings/initech.yaml"));
     expect(settings).toMatchObject({ entries: [], vips: [], ownDomains: [] });
-    // The rules of the team are there; that what nobody declares is removed, is not.
+    // The template contains the team's rules, but doesn't remove undeclared entries.
     expect(settings?.policy.requireOwner).toEqual(["allow"]);
     expect(settings?.lists.entries?.mode).toBeUndefined();
   });
@@ -120,7 +120,7 @@ describe("email-security init", () => {
     const readme = await readFile(join(folder.path, "README.md"), "utf8");
     expect(readme.includes("### GitHub")).toBe(hasGitHub);
     expect(readme.includes("### GitLab")).toBe(hasGitLab);
-    expect(readme).toContain("## How what was reviewed becomes what is applied");
+    expect(readme).toContain("## How the pipeline finds the reviewed plan");
     const owners = await readFile(join(folder.path, "CODEOWNERS"), "utf8");
     expect(owners.includes("/.github/")).toBe(hasGitHub);
     expect(owners.includes("/.gitlab-ci.yml")).toBe(hasGitLab);
@@ -144,13 +144,13 @@ describe("email-security init", () => {
   it("keeps unrelated files in the directory", async () => {
     await using folder = await EmptyFolder.create();
     await writeFile(join(folder.path, "notes.txt"), "mine\n");
-    // Of a tenant that is configured, and was not asked: nobody would answer here.
+    // The note about a configured tenant that wasn't read; nothing listens at this address.
     const environment = { EMAIL_SECURITY_BASE_URL: "https://127.0.0.1:9", EMAIL_SECURITY_API_KEY: "k" };
     const { code, stderr } = await cliIn(folder.path, environment)("init", ".", "--name", "initech");
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
-        "note: a tenant is configured here, and was not asked. Where it has VIPs or entries already, begin with these: `init --from-tenant`, in another folder.\n",
+        "note: a tenant is configured here, and was not read. If it has VIPs or entries already, start with these: `init --from-tenant`, in another directory.\n",
     });
     expect(await readFile(join(folder.path, "notes.txt"), "utf8")).toBe("mine\n");
   });
@@ -181,7 +181,7 @@ describe("email-security init", () => {
     expect(lint, lint.output).toMatchObject({ code: 0 });
     const plan = await cli("plan", "settings/acme.yaml", "--no-evidence");
     expect(plan, plan.output).toMatchObject({ code: 0 });
-    // The baseline counts: what it says beside its rules, which are for later.
+    // The baseline applies, except for its policy rules, which are for later.
     const settings = readSettings(join(folder.path, "settings/acme.yaml"));
     expect(settings.lists).toMatchObject({
       entries: { adopt: true, maxRemovals: 9 },

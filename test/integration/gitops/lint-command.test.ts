@@ -46,7 +46,7 @@ describe("email-security lint", () => {
     });
     const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings/acme/allow.yaml"]);
     expect(code).toBe(2);
-    // What else that file says is not asked for.
+    // The file's other rules aren't required.
     expect(stdout).toMatch(/^settings\/acme\/allow\.yaml:2:9 error: .*\(allow-look-alike\)\n1 error in 3 files\.\n$/);
   });
 
@@ -77,14 +77,14 @@ describe("email-security lint", () => {
     });
     const lint = async (file: string) => (await emailSecurity(folder.folder, ["lint", file])).stdout;
     expect(await lint("slip.yaml")).toMatch(
-      /^slip\.yaml:7:13 error: no tenant matches .* did you mean canary\?.*\n1 error in 1 file\. More may be found once these are mended\.\n$/,
+      /^slip\.yaml:7:13 error: no tenant matches .* did you mean canary\?.*\n1 error in 1 file\. More may be found once these are fixed\.\n$/,
     );
     folder.write(
       "gone.yaml",
       tenants("canary").replace("b: {}", "bb: { settings: bb.yaml }\n  c: { settings: bb.yaml }"),
     );
     expect(await lint("gone.yaml")).toMatch(
-      /^gone\.yaml:5:3 error: .*\(wave-missing\)\ngone\.yaml:5:3 error: "bb\.yaml" can't be read: there is no such file; did you mean b\.yaml\?.*\na\.yaml:2:9 .*\n3 errors in 2 files\. More may be found once these are mended\.\n$/,
+      /^gone\.yaml:5:3 error: .*\(wave-missing\)\ngone\.yaml:5:3 error: "bb\.yaml" can't be read: there is no such file; did you mean b\.yaml\?.*\na\.yaml:2:9 .*\n3 errors in 2 files\. More may be found once these are fixed\.\n$/,
     );
     expect(await lint("tenants.yaml")).toMatch(
       /^tenants\.yaml:5:3 error: A tenant is in no wave.*\(wave-missing\)\na\.yaml:2:9 error: .*\(allow-free-mail\)\n2 errors in 3 files\.\n$/,
@@ -109,7 +109,7 @@ describe("email-security lint", () => {
     });
     const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings", "./settings/c.yaml"]);
     expect(stdout.match(/\(include-circle\)/g)).toHaveLength(1);
-    expect(stdout).toMatch(/\n1 error in 3 files\. More may be found once these are mended\.\n$/);
+    expect(stdout).toMatch(/\n1 error in 3 files\. More may be found once these are fixed\.\n$/);
     expect(code).toBe(2);
   });
 
@@ -156,7 +156,7 @@ describe("email-security lint", () => {
   });
 
   it.each([
-    [["lint"], /^error: There is no folder settings here, and no settings\.yaml\. .*\[ERR_NO_SETTINGS\]\n$/],
+    [["lint"], /^error: There is no directory settings here, and no settings\.yaml\. .*\[ERR_NO_SETTINGS\]\n$/],
     [["lint", "empty"], /^error: There is no settings file in "empty": .*\[ERR_NO_SETTINGS\]\n$/],
     [["lint", "--today", "2026-11-31"], /Give a date as 2026-11-21\.\n$/],
     [["lint", "--fail-on", "error"], /--fail-on <level>/],

@@ -6,9 +6,7 @@ import { type CommandRun, commandLine } from "../../support/command-line";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 
-/*
- * `email-security drift` through the real command, of a tenant whose drift is far longer than anybody reads.
- */
+/* `email-security drift` through the real command, for a tenant with far more drift than anybody would read. */
 
 const LONG = "c".repeat(200);
 const ADDED = Array.from({ length: 600 }, (_, at) => entry("deny", `added-${at}.example`, LONG));

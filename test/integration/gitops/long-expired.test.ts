@@ -5,7 +5,8 @@ import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant
 import { hasShell, Workshop } from "../engine-setup/workshop";
 
 /*
- * `email-security apply --only-expired` through the real command, where much has lapsed that is not this stack's to remove.
+ * `email-security apply --only-expired` through the real command, with many expired entries that this stack may not
+ * remove.
  */
 
 const LAPSED = "expires: 2026-10-31";
@@ -54,7 +55,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,
     })("apply", "settings/acme.yaml", "--stack", "acme", "--only-expired", "--no-evidence");
     expect(code, output).toBe(0);
-    // Continued lines are indented.
+    // Continuation lines are indented.
     const lines = stdout.replace(/\n +/g, " ").split("\n");
     const left = lines.filter((line) => /^Left, |^…/.test(line));
     expect(left).toHaveLength(21);

@@ -6,9 +6,7 @@ import { type CommandRun, commandLine } from "../../support/command-line";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 
-/*
- * `email-security plan` through the real command, of a plan that is far longer than anybody reads.
- */
+/* `email-security plan` through the real command, for a plan that is far longer than anybody would read. */
 
 const numbered = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 

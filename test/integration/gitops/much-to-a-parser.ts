@@ -4,7 +4,7 @@ import { LintedFolder } from "../../support/linted-folder";
 
 const MANY_BYTES = 5 * 1024 * 1024;
 
-/** What a file of 5 MiB is made of, and why it is refused. */
+/** The pieces of files of 5 MiB, and the reason why each is rejected. */
 export const MUCH: readonly (readonly [what: string, piece: string, told: string, head?: string])[] = [
   ["opens a list in a list", "[", "nested more than 32 deep"],
   ["opens a mapping in a mapping", "{", "nested more than 32 deep"],
@@ -15,7 +15,7 @@ export const MUCH: readonly (readonly [what: string, piece: string, told: string
   ["has a million plain entries", "- a\n", "holds more than 1,000,000 values", "deny:\n"],
 ];
 
-/** Lint refuses it within the memory of a small machine. */
+/** Asserts that lint rejects the file within the memory of a small machine. */
 export async function isRefused([, piece, told, head = ""]: (typeof MUCH)[number]): Promise<void> {
   using folder = new LintedFolder({
     "acme.yaml": head + piece.repeat(Math.floor(MANY_BYTES / piece.length)),

@@ -33,7 +33,10 @@ const scripts: [string, string][] = [
   ...Object.entries(gitLabJobs()).map(([job, { script }]): [string, string] => [`GitLab: ${job}`, script.join("\n")]),
 ];
 
-/** What each workflow and action of the examples, and of this repository, uses, by its file, with the comment behind it. */
+/**
+ * The `uses` lines of all workflows and actions in the examples and in this repository, by file, including their
+ * trailing comments.
+ */
 const ACTIONS: [file: string, uses: string][] = globSync(["examples/**/.github/**/*.yml", ".github/workflows/*.yml"], {
   exclude: ["**/node_modules/**"],
 }).flatMap((file) =>
@@ -43,7 +46,7 @@ const ACTIONS: [file: string, uses: string][] = globSync(["examples/**/.github/*
   ]),
 );
 
-/** Whether a job can reach the tenant's key. */
+/** Returns whether a job can access the tenant's key. */
 const hasKey = ({ steps: own }: Job): boolean => own.some(({ uses }) => uses === "./.github/actions/prepare");
 
 describe("the GitHub pipeline", () => {
@@ -103,10 +106,11 @@ describe("the GitHub pipeline", () => {
     expect(Object.keys(own)).toEqual(["approvals"]);
     expect(own["approvals"]).not.toHaveProperty("if");
     expect(own["approvals"]?.permissions).toEqual({ contents: "read", "pull-requests": "read" });
-    // What the pull request brings is run without the token.
+    // Code from the pull request runs without the token.
     const withToken = own["approvals"]?.steps.filter(({ env }) => env?.["GH_TOKEN"] !== undefined);
     expect(withToken?.map(({ run }) => run?.split(" ")[0])).toEqual(["gh"]);
-    // One to another branch, which holds what it brings already, passes for the same commit in one to main.
+    // The approvals are checked against the default branch. Otherwise a pull request to another branch that already
+    // contains the changes would pass, and its result would also count for the same commit in a pull request to main.
     expect(own["approvals"]?.steps.find(({ name }) => name === "Approvals")?.env).toEqual({
       AUTHOR: expect.stringContaining(" github.event.pull_request.user.login "),
       BASE: expect.stringContaining(" github.event.repository.default_branch "),
@@ -180,7 +184,7 @@ describe("the GitLab pipeline", () => {
     const seen = join(folder.path, "seen");
     await promisify(execFile)("bash", ["-c", install], {
       env: {
-        // Without a Pulumi.
+        // A PATH without Pulumi.
         PATH: `${commands}:/usr/bin:/bin`,
         SEEN: seen,
         ...Object.fromEntries(secrets.map((secret) => [secret, "s3cret"])),
@@ -198,7 +202,7 @@ describe("the GitLab pipeline", () => {
     ]);
     expect(job).not.toHaveProperty("extends");
     expect(script.join("\n")).toMatch(/ != "\$CI_MERGE_REQUEST_PROJECT_ID" \]; then\n.*\n {2}exit 1\n/);
-    // The target can be another one by then.
+    // The target branch may have changed by then.
     expect(script.join("\n")).toContain('\ngit fetch origin "$CI_DEFAULT_BRANCH"\n');
     expect(script.join("\n")).not.toContain("TARGET_BRANCH");
   });

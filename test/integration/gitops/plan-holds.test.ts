@@ -32,10 +32,12 @@ import { ProviderProcess } from "../../support/provider-process";
 import { sized, stories, timeLimit } from "../../support/scale";
 import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
 
-/** The same stories in every `npm test`, which must not fail one day for what it passed the day before. */
+/**
+ * A fixed seed, so that every `npm test` runs the same stories and doesn't fail one day after passing the day before.
+ */
 const SEED = { seed: 20_261_121 };
 
-/** One day after the other: what is declared until a day expires in between. */
+/** Successive dates, so that entries with an expiry date expire in between. */
 const DAYS = ["2026-11-21", "2026-11-28", "2026-12-05"];
 
 interface Chapter {
@@ -43,9 +45,9 @@ interface Chapter {
   readonly refreshes: boolean;
   readonly console: readonly ConsoleEdit[];
   readonly settings: readonly SettingsEdit[];
-  /** Whether the run is held to the plan. */
+  /** Whether the run enforces the plan. */
   readonly isHeld: boolean;
-  /** Which of the plan's changes is overtaken in the console, before a run that is held to it. */
+  /** The index of the planned change that the console makes stale before a run that enforces the plan. */
   readonly overtaken: number | undefined;
 }
 
@@ -78,9 +80,9 @@ const declare = (list: "allow" | "deny", scope: "global" | "graymail", comment =
   },
 });
 
-/** Stories that chance tells seldom. */
+/** Stories that random generation rarely produces. */
 const SELDOM: readonly (readonly Chapter[])[] = [
-  // What the state does not know comes between two scopes of a value that move to the other list.
+  // Two scopes of a value move to the other list, and an entry that the state doesn't know conflicts with them.
   [
     { ...QUIET, settings: [declare("deny", "global")] },
     {
@@ -89,7 +91,7 @@ const SELDOM: readonly (readonly Chapter[])[] = [
       settings: [declare("allow", "global"), declare("allow", "graymail")],
     },
   ],
-  // A refresh shows an exclusive list what is then declared with another comment.
+  // A refresh shows an exclusive list an entry that is then declared with another comment.
   [
     {
       ...QUIET,
@@ -112,7 +114,7 @@ const inItsOwn: Begin = async ({ url, apiKey }, environment) =>
     environment: { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: apiKey, ...environment },
   });
 
-/* A failure names its seed and path: given to fast-check as `seed` and `path`, they tell that one story again. */
+/* A failure prints its seed and path. Pass them to fast-check as `seed` and `path` to replay only that story. */
 
 it.each([
   {
@@ -139,7 +141,7 @@ it.each([
   async ({ begin, told, echoValue }) => {
     await using companies = new Companies({ echoValue });
     const property = fc.asyncProperty(fc.noBias(aStory), async (story) => {
-      // A process for each run is dear.
+      // Starting a process for each run is expensive.
       const isShort = begin === inItsOwn && sized("plan-processes", false, true);
       await play(isShort ? story.slice(0, 2) : story, await companies.next(), begin);
     });
@@ -166,12 +168,12 @@ async function play(story: readonly Chapter[], company: Company, begin: Begin): 
   }
 }
 
-/** Both lists, by the kind of thing that a plan says is on them. */
+/** The handlers of both lists, by the kind of a planned change. */
 const HANDLERS = { entry: "allowDenyList", vip: "vipList" } as const;
 type Kind = keyof typeof HANDLERS;
 const KINDS: readonly Kind[] = ["entry", "vip"];
 
-/** A stack with a `TenantSettings` and the company that it is for. */
+/** A stack with a `TenantSettings` and its company. */
 class Scene {
   readonly told: string[] = [];
   readonly #company: Company;
@@ -212,7 +214,7 @@ class Scene {
     if (isDone) await this.#compareNext(plan, read);
   }
 
-  /** The plan says exactly what was done, or why it was not. */
+  /** Asserts that the plan contains exactly the changes that were made, or the reasons why they weren't. */
   #compare({ changes, guards }: Plan, ups: Readonly<Record<Kind, Up>>, done: readonly string[]): void {
     const planned: string[] = [];
     for (const kind of KINDS) {
@@ -226,14 +228,14 @@ class Scene {
       if (outcome === "refused") continue;
       const lines = changes.filter((change) => change.kind === kind).map(changeLine);
       const exist = own.length - refusals.length;
-      // What waits for what is in the way is told too.
+      // Changes that wait for a conflicting entry are reported too.
       expect(/ERR_EXISTS/.test(said), `what is there already, of ${kind}: ${said}`).toBe(exist > 0);
       if (exist === 0) {
         expect(["created", "updated", "same"], `${kind}: ${said}`).toContain(outcome);
         planned.push(...lines);
         continue;
       }
-      // What is in the way is left, and so is what it would have taken the place of.
+      // Conflicting entries stay, and the changes that they block aren't made.
       const own_ = done.filter((line) => line.startsWith(`${kind} `));
       expect(lines).toEqual(expect.arrayContaining(own_));
       planned.push(...own_);
@@ -241,7 +243,7 @@ class Scene {
     expect(done).toEqual(planned.sort());
   }
 
-  /** What a plan says of what does not change. */
+  /** Compares the parts of a plan about unchanged entries. */
   #compareRest(
     { changes, unmanaged, counts }: Plan,
     { lists }: Settings,
@@ -272,7 +274,7 @@ class Scene {
     expect(counts).toMatchObject({ unmanaged: left.length });
   }
 
-  /** After a run, there is nothing more to do, but for what an exclusive list has seen only now. */
+  /** Asserts that nothing is left to do after a run, except for entries that an exclusive list has only just seen. */
   async #compareNext(plan: Plan, read: Settings): Promise<void> {
     const next = await this.#plan(read);
     const later = plan.findings
@@ -285,7 +287,10 @@ class Scene {
     expect(more.map(changeLine), "the next plan").toEqual([]);
   }
 
-  /** A change of the plan is overtaken in the console: the run that is held to the plan does nothing to that list. */
+  /**
+   * Makes a planned change stale in the console, and asserts that the run, which enforces the plan, writes nothing to
+   * that list.
+   */
   async #overtake(pick: number, read: Settings): Promise<void> {
     const plan = await this.#plan(read);
     const change = plan.changes[pick % Math.max(1, plan.changes.length)];
@@ -302,9 +307,9 @@ class Scene {
     const writes = this.#company
       .takeRequests()
       .filter((request) => request.method !== "GET" && request.path.includes(path));
-    if (!isRefused) expect([...Object.values(failures), ...reasons].join()).toContain("ERR_PLAN_MOVED");
+    if (!isRefused) expect([...Object.values(failures), ...reasons].join()).toContain("ERR_PLAN_STALE");
     if (change.why?.startsWith("gives way")) {
-      // It is met only when it is in the way of another, so by then others may be done.
+      // Such an entry is only detected when it blocks another one, so other changes may have been made by then.
       const row = this.#company.entries().find((one) => keyOfRow(one) === change.key);
       expect(row).toMatchObject({ list: change.before?.list, comment: expect.stringContaining("meantime") });
       return;
@@ -312,7 +317,9 @@ class Scene {
     expect(writes.map(({ method, path, body }) => [method, path, body])).toEqual([]);
   }
 
-  /** Makes of a thing that a plan changes something else than the plan has seen; answers whether that could be done. */
+  /**
+   * Changes an entry or VIP in the console so that it differs from the plan's view. Returns whether that was possible.
+   */
   async #changedInConsole({ kind, key, value, verdictScope, after }: PlanChange): Promise<boolean> {
     const comment = `in the meantime, ${this.told.length}`;
     const company = this.#company;
@@ -340,7 +347,7 @@ class Scene {
     });
   }
 
-  /** What the state holds, as it is read from an exported stack. */
+  /** Returns the lists in the state, as they would be read from an exported stack. */
   #known(): StackLists {
     const of = (kind: Kind, property: string): StackList => {
       const { properties, inputs } = this.#lists[kind];
@@ -355,7 +362,7 @@ class Scene {
     return { entries: of("entry", "entries"), vips: of("vip", "members") };
   }
 
-  /** `pulumi up --refresh`, with the plan in the environment where the run is held to one. */
+  /** Runs `pulumi up --refresh`. If a plan is given, it is enforced through the environment. */
   async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<Kind, Up>>> {
     const environment: Record<string, string> = {};
     if (plan !== undefined) {
@@ -387,7 +394,7 @@ class Scene {
     await Promise.all(known.map((list) => list.refresh()));
   }
 
-  /** All that the tenant holds, in words. */
+  /** Returns all entries and VIPs of the tenant, as text. */
   #holds(): ReadonlyMap<string, string> {
     const entries = this.#company.entries().map((row) => [`entry ${keyOfRow(row)}`, told("entry", row)] as const);
     const vips = this.#company.vips().flatMap(({ email, comment, source }) => {
@@ -413,7 +420,7 @@ function changeLine({ kind, key, before, after }: PlanChange): string {
 }
 
 function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
-  // Who is a VIP by detection and by hand is one all the same.
+  // A VIP who is both detected and added manually counts the same.
   const of = (holds: ReadonlyMap<string, string>, name: string) => holds.get(name)?.replace(" (auto)", "") ?? "nothing";
   return [...new Set([...before.keys(), ...after.keys()])]
     .filter((name) => of(before, name) !== of(after, name))
@@ -421,7 +428,7 @@ function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<str
     .sort();
 }
 
-/** The kinds of guards that a check names. */
+/** Returns the kinds of guards that failures of a check name. */
 function refusalsIn(failures: Readonly<Record<string, string>>): string[] {
   const kinds = Object.entries(failures)
     .flatMap(([property, reason]) => (property === "" ? reason.split("\n") : [`${property} ${reason}`]))

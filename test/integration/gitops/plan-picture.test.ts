@@ -22,7 +22,7 @@ deny:
   - { value: acme-login.example, comment: Look-alike of ours, ticket: INC-1042 }
 `;
 
-/** It is made anew by `npm test -- test/integration/gitops/plan-picture.test.ts -u`. */
+/** Update the picture with `npm test -- test/integration/gitops/plan-picture.test.ts -u`. */
 it("prints a plan that matches the README picture", async () => {
   await using sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });

@@ -20,7 +20,7 @@ import { settingsFolder } from "../../support/settings-folder";
 const TODAY = "2026-11-21";
 const NOTHING: StackLists = { entries: { content: {} }, vips: { content: {} } };
 
-/** A tenant of the sandbox, without mail, and what the files below it come to. */
+/** Starts a sandbox tenant without mail. Returns it with a function that plans a settings file for it. */
 async function tenant(rows: readonly object[] = [], vips: readonly string[] = []) {
   const sandbox = await startSandbox({ scenario: "empty" });
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
@@ -135,7 +135,7 @@ deny: [stays.example]
     ]);
     expect(plan.expired).toMatchObject([{ key: "expired.example", isThere: true, place: { line: 3 } }]);
     expect(plan.unmanaged.map(({ key }) => key)).toEqual(["console.example"]);
-    // Without the stack's state, nothing can be told of removals.
+    // Without the stack's state, removals are unknown.
     expect(brief(await acme.plan(text))).toEqual(["add today.example allow"]);
   });
 
@@ -320,7 +320,7 @@ describe("a plan digest", () => {
     const [one, other] = [await acme.plan(TEXT, NOTHING, "prod"), await acme.plan(TEXT, NOTHING, "prod")];
     expect(other.digest).toBe(one.digest);
     expect(findStaleReason(one.digest, other)).toBeUndefined();
-    // A colleague's other entries are none of it.
+    // A colleague's unrelated entry doesn't make the plan stale.
     await acme.console.allowDenyEntries.create(entry("deny", "three.example") as never);
     expect(findStaleReason(one.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
   });
@@ -400,10 +400,10 @@ describe("a plan digest", () => {
       "  lists.entries.maxRemovals: was not said, is 500",
     ]);
     expect(await movedBy(`${text()}deny: [{ value: late.example, expires: 2026-10-31 }]\n`)).toHaveLength(1);
-    // The digest says it without the plan, too.
+    // The digest detects the change even without the plan.
     const never = await acme.plan(text().replace("2026-12-31", "never"), known, "prod");
     expect(findStaleReason(reviewed.digest, never)?.part).toBe("desired");
-    // The same entry, made anew by somebody: to remove that was not reviewed.
+    // Somebody has recreated the same entry. Its removal wasn't reviewed.
     const [row] = acme.sandbox.allowDenyEntries("acme");
     await acme.console.allowDenyEntries.delete(row?.id ?? "");
     const other = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
@@ -430,7 +430,7 @@ describe("a plan digest", () => {
     expect(findStaleReason(reviewed.digest, now, reviewed)?.details).toEqual([
       '  deny one.example: may take the place of one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
     ]);
-    // What is declared itself, or goes, is nobody's to take over.
+    // An entry that is itself declared or removed can't be replaced.
     const both = `${text.replace("deny: [", "deny: [{ value: one.example, scope: graymail, comment: old }, ")}`;
     const changes = (await acme.plan(both, NOTHING, "prod")).changes;
     expect(changes.map(({ key, mayReplace }) => [key, mayReplace])).toContainEqual(["one.example", undefined]);
@@ -463,7 +463,7 @@ describe("a plan digest", () => {
 describe("a plan with mail evidence", () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
-    // What the mail of a month holds hangs on the hour: where a sender is missing that is wanted below, other mail is drawn.
+    // The mail of the last month depends on the current hour. If a required sender is missing, generate other mail.
     for (let seed = 1; ; seed += 1) {
       sandbox = await startSandbox({ scenario: "acme", threats: 3_000, seed });
       if (seed === 20 || ["malicious", "graymail"].every((verdict) => senderOf(verdict) !== undefined)) break;
@@ -472,7 +472,7 @@ describe("a plan with mail evidence", () => {
   });
   afterAll(async () => await sandbox.close());
 
-  /** A sender from outside, on no list, of whose mail of the last month all was found to be so. */
+  /** Returns an unlisted external sender whose mail in the last month all had this verdict. */
   function senderOf(verdict: string): string | undefined {
     const since = Date.now() - 29 * 86_400_000;
     const recent = sandbox.threats("acme").filter(({ detection_time }) => Date.parse(detection_time) > since);
@@ -497,7 +497,7 @@ describe("a plan with mail evidence", () => {
       const files = ["--output", "plan.json", "--output", "plan.md", "--output", "plan.html"];
       const run = await email("plan", "acme.yaml", "--fail-on", "risk", ...files);
       const { changes, guards } = JSON.parse(readFileSync(folder.at("plan.json"), "utf8")) as Plan;
-      // What a reviewer reads says that the plan is refused.
+      // The reviewer's files say that the plan is refused.
       for (const file of ["plan.md", "plan.html"]) {
         const isRefused = readFileSync(folder.at(file), "utf8").includes("refused by --fail-on risk");
         expect([file, isRefused]).toEqual([file, run.code === 3]);
@@ -506,7 +506,7 @@ describe("a plan with mail evidence", () => {
       return [run.code, changes.map(({ alarm }) => alarm), run.output];
     };
     const because = 'acceptRisk: "Their incident is over, CHG-7"';
-    // A sender that the service found malicious.
+    // A sender that the service has found malicious.
     expect(await plan(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
       3,
       ["danger"],
@@ -516,12 +516,13 @@ describe("a plan with mail evidence", () => {
     expect([code, alarms]).toEqual([2, ["accepted"]]);
     expect(output).toContain("RISK ACCEPTED  Of 1 change, 1 is an accepted risk.");
     expect(output).toContain("accepted   The risk, because: Their incident is over, CHG-7");
-    // What is risky by itself.
+    // An entry that is risky by itself.
     expect((await plan(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
-    // An allow for graymail is for graymail; one for everything lets it in, which is no danger.
+    // An allow with the scope graymail only affects graymail. A global one lets it in, which is a warning but not a
+    // danger.
     expect((await plan(`allow: [{ value: "${graymail}", scope: graymail }]`)).slice(0, 2)).toEqual([2, ["none"]]);
     expect((await plan(`allow: [{ value: "${graymail}" }]`)).slice(0, 2)).toEqual([2, ["warning"]]);
-    // The lint of what only the mail can tell is a note, so that the two agree.
+    // Lint reports risks that only the mail reveals as notes, so that lint and plan don't contradict each other.
     expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
     folder.write("acme.yaml", `version: 1\nallow: [{ value: "${malicious}", ${because} }]`);
     expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
@@ -594,7 +595,7 @@ describe("a plan with mail evidence", () => {
     const allow = plan.backtest?.allows.find(({ key }) => key === first?.key);
     expect(allow?.letThrough).toBeGreaterThanOrEqual(from.length);
     expect(sandbox.requests.every(({ method }) => method === "GET")).toBe(true);
-    // Once it stands, a plan of something else tells it all the same.
+    // Once the entry exists, a plan for other changes still reports it.
     const console_ = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-console" });
     await console_.allowDenyEntries.create({ list: "allow", entry_type: "email_address", value: sender });
     await console_.close();

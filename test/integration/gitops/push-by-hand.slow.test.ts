@@ -10,7 +10,7 @@ const ENVIRONMENT = { PATH: process.env["PATH"] };
 const ADD = ["add", "deny", "evil.example", "--ticket=INC-2", "--pr"];
 const BRANCH = "email-security/deny-evil.example-inc-2";
 
-/** A bare repository in a directory, as a remote of that name. */
+/** Adds a bare repository in a directory as a remote of this name. */
 function addRemote(repository: SettingsRepository, name: string): SettingsFolder {
   const remote = settingsFolder({});
   repository.git("init", "--quiet", "--bare", remote.path);
@@ -18,12 +18,12 @@ function addRemote(repository: SettingsRepository, name: string): SettingsFolder
   return remote;
 }
 
-/** The commands that a message shows. */
+/** Returns the commands that a message shows. */
 function commandsOf({ stderr }: CommandRun): string[] {
   return [...stderr.matchAll(/`([^`]*)`/g)].map(([, command = ""]) => command);
 }
 
-/** Runs a command as it is printed. */
+/** Runs a command exactly as printed. */
 function shell(folder: string, command = ""): void {
   execFileSync("sh", ["-c", command], { cwd: folder, stdio: "pipe" });
 }
@@ -98,7 +98,7 @@ it("pushes to the upstream remote of an oddly named branch", async () => {
   using fork = addRemote(repository, "fork");
   const odd = "it's-$(id);#1";
   repository.git("switch", "--quiet", "--create", odd);
-  // A tag of the same name makes the short name of the branch ambiguous.
+  // A tag of the same name makes the branch's short name ambiguous.
   repository.git("tag", odd);
   repository.git("push", "--quiet", "--set-upstream", "fork", `refs/heads/${odd}`);
   const run = await commandLine(repository.path, ENVIRONMENT)(...ADD);
@@ -129,7 +129,7 @@ it("shows how to rename a branch whose name the remote already has", async () =>
   using repository = settingsRepository({ "settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   repository.git("push", "--quiet", "origin", `main:${BRANCH}`, "main");
-  // Another clone makes its own branch of this name after the last fetch.
+  // After the last fetch, another clone creates its own branch of this name.
   using other = settingsFolder({});
   repository.git("clone", "--quiet", "--branch", BRANCH, remote.path, other.at("clone"));
   const commit = ["-c", "user.name=Lee", "-c", "user.email=lee@acme.example", "commit", "--quiet"];

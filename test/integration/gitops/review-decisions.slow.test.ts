@@ -123,10 +123,7 @@ it("writes nothing for an invalid decision", async () => {
       ["drop", "base.example", "--reason", "x"],
       "either `email-security review drop base.example --reason x --file base.yaml`, for all that include it; or write `remove: {deny: [base.example]}`",
     ],
-    [
-      ["keep", "nowhere.example", "--reason", "x"],
-      "nowhere.example is not in these files; what stands at the tenant alone is taken in by",
-    ],
+    [["keep", "nowhere.example", "--reason", "x"], "nowhere.example is not in these files; first run"],
     [["extend", "evil.example", "--reason", "x"], "Give --for, as 90d"],
     [["keep", "evil.example", "--reason", HOSTILE["a cleared screen"]], "--reason holds what a terminal"],
     [["keep", "evil.example", "--reason", "x", "--by", " "], "--by says nothing"],

@@ -5,9 +5,7 @@ import { startSandbox } from "../../../provider/sandbox";
 import { emailSecurity } from "../../support/command";
 import { settingsFolder } from "../../support/settings-folder";
 
-/*
- * `email-security review` through the real command, over the sandbox.
- */
+/* `email-security review` through the real command, against the sandbox. */
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const soon = new Date(Date.now() + 5 * DAY_MS).toISOString().slice(0, 10);

@@ -17,12 +17,15 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** The command's own clock runs on; what the service gives is the same whenever the test is run. */
+/** The sandbox's clock, so that its mail is always the same. The command uses the real time. */
 const NOW = new Date("2026-11-21T12:00:00.000Z");
 const DAY = 24 * 60 * 60 * 1_000;
 const soon = new Date(Date.now() + 10 * DAY).toISOString().slice(0, 10);
 
-/** A repository in which each file is odd in another way: its name, its line ends, its end, its place. */
+/**
+ * Returns a repository in which each file has a different peculiarity: its name, its line endings, its final newline or
+ * its location.
+ */
 function repository(): SettingsFolder {
   const folder = settingsFolder({
     "tenants/acme & söhne/settings.yaml": [
@@ -92,7 +95,7 @@ it("prints suggestions with a patch that git applies", async () => {
   ];
   expect(declared.sort()).toEqual(["bad.example", "evil.example", "ruth.castellan@acme.example", ...suggested].sort());
 
-  // What it wrote is not suggested again.
+  // Applied suggestions aren't suggested again.
   const again = await email("suggest");
   expect(again.stdout).not.toMatch(/ {2}- (Deny|Make|Remove) /);
 }, 300_000);

@@ -44,7 +44,7 @@ it("exits with 2 when the tenant can't be read", async () => {
   const alone = await email("why", "flood.example");
   expect(alone.code).toBe(2);
   expect(alone.stdout).toContain("Deny the");
-  expect(alone.stdout).toMatch(/Not known\n\n {2}- {2}The tenant was not asked: /);
+  expect(alone.stdout).toMatch(/Not known\n\n {2}- {2}The tenant was not read/);
 
   const nobody = await email("why", "not a value");
   expect(nobody).toMatchObject({ code: 1, stdout: "" });

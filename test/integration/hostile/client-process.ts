@@ -1,39 +1,39 @@
 import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
 
-/** What became of one call of the client. */
+/** The result of one call of the client. */
 export interface Outcome {
   readonly name: string;
   /** The error's code; undefined when the call succeeded. */
   readonly code?: string;
   readonly message?: string;
   readonly outcomeUnknown?: boolean;
-  /** How much the answer was, in characters of JSON. */
+  /** The length of the result, in characters of JSON. */
   readonly length?: number;
 }
 
 export interface ClientRun {
   readonly outcomes: readonly Outcome[];
-  /** By how much the process grew while it called, at its largest, in MiB. */
+  /** The peak growth of the process's memory during the calls, in MiB. */
   readonly grownMiB: number;
   readonly exitCode: number | null;
-  /** What went to standard error. */
+  /** The standard error output. */
   readonly complaints: string;
 }
 
 export interface ClientRunOptions {
   readonly baseUrl: string;
-  /** Calls by the names of the endpoints' table, or `entries.readAll` and the like: one after another. */
+  /** The calls, one after another: names from the table of endpoints, or others such as `entries.readAll`. */
   readonly calls: readonly string[];
-  /** Options of the client. */
+  /** The client's options. */
   readonly options?: Record<string, unknown>;
   readonly atOnce?: boolean;
 }
 
-/** The heap that the client has: a tenth of what Node.js would give it. */
+/** The client's heap size: a tenth of Node.js's default. */
 const HEAP_MIB = 256;
 
-/** Makes Node.js run the sources as they are: TypeScript, whose imports name no extension. */
+/** Makes Node.js run the TypeScript sources directly, although their imports have no file extension. */
 export const RUN_SOURCES = `
   import { registerHooks } from "node:module";
   registerHooks({
@@ -86,8 +86,8 @@ const PROGRAM = `
 `;
 
 /**
- * Calls a service by the client's sources, in a process of its own whose heap is small, and waits until that process has
- * ended by itself: nobody closes the client.
+ * Calls a service with the client's sources, in a separate process with a small heap. Waits until the process exits by
+ * itself, without closing the client.
  */
 export async function runClient({
   baseUrl,

@@ -4,7 +4,7 @@ import { failure, Service, TestClient } from "../client/service";
 
 const ENTRY = '"id": "e1", "list": "deny", "entry_type": "domain", "value": "evil.example"';
 
-/** Answers every request with this body, as it stands. */
+/** Starts a service that responds to every request with exactly this body. */
 async function answering(body: string | Buffer) {
   return await Service.start((_request, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(body);
@@ -126,7 +126,7 @@ describe("ids in paths", () => {
     );
     for (const [at, { url }] of service.received.entries()) {
       expect(decodeURIComponent(url.slice(before.length))).toBe(sent[at]);
-      // What any other reader of addresses makes of it.
+      // Any other URL parser reads the same path.
       expect(new URL(url, "http://x").pathname).toBe(url);
     }
     service.received.length = 0;

@@ -2,20 +2,20 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
 
-/** What a hostile service does with one request. */
+/** The behavior of a hostile service for each request. */
 export interface Attack {
   readonly name: string;
-  /** Answers over HTTP. */
+  /** Responds over HTTP. */
   readonly answer?: (response: ServerResponse) => Promise<void> | void;
-  /** Answers with bytes of its own. */
+  /** Responds with raw bytes. */
   readonly raw?: (socket: Socket) => Promise<void> | void;
 }
 
-/** A real server on loopback that does the same to every request, and counts what it could get rid of. */
+/** A real server on the loopback interface that treats every request the same and counts the bytes it could send. */
 export class HostileService implements AsyncDisposable {
-  /** The requests that came. */
+  /** The number of requests received. */
   requests = 0;
-  /** The bytes that were handed to the connections. */
+  /** The number of bytes written to connections. */
   bytes = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -63,7 +63,7 @@ export class HostileService implements AsyncDisposable {
   }
 }
 
-/** Writes a chunk again and again, as fast as it is read, until there are `bytes` of it or nobody reads any more. */
+/** Writes a chunk repeatedly, as fast as it is read, until `bytes` are written or the reader is gone. */
 export async function pour(
   to: Pick<Socket, "write" | "destroyed" | "once" | "off">,
   chunk: Buffer,
@@ -85,7 +85,7 @@ export async function pour(
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** Answers 200 with a body of JSON. */
+/** Returns an attack that responds with status 200 and a JSON body. */
 export function says(name: string, body: string | Buffer, headers: Record<string, string> = {}): Attack {
   return {
     name,

@@ -4,13 +4,13 @@ import { sized } from "../../support/scale";
 import { entry, json, type Received, Service } from "../client/service";
 import { runClient } from "./client-process";
 
-/** What reading a whole list may cost, however long the service makes it. */
+/** The limit on memory growth while reading a whole list, however long the service makes it. */
 export const MOST_GROWTH_MIB = 420;
 
 export const pageAsked = ({ url }: Pick<Received, "url">) =>
   Number(new URL(url, "http://x").searchParams.get("page") ?? 1);
 
-/** A page in the envelope of its endpoint. */
+/** Sends a page in the envelope of its endpoint. */
 export function answerPage(
   { url }: Received,
   response: ServerResponse,
@@ -22,7 +22,7 @@ export function answerPage(
   else json(response, 200, { results: { items }, pagination: numbers });
 }
 
-/** Items of whatever list is asked for, numbered. */
+/** Returns numbered items of the requested list. */
 export function itemsOf({ url }: Pick<Received, "url">, first: number, count: number, text = ""): unknown[] {
   const make = (at: number) => {
     if (url.includes("vip_employees")) return { email: `vip-${at}@company.example`, comment: text };

@@ -6,21 +6,21 @@ import type { Duplex } from "node:stream";
 import type { Certificate } from "../client/certificate";
 
 export interface ProxyOptions {
-  /** Where every tunnel leads, whatever was asked for: a port of loopback. */
+  /** The loopback port that every tunnel connects to, whatever the requested host. */
   readonly to: number;
-  /** The proxy's own certificate, when it is reached over TLS. */
+  /** The proxy's own certificate, if clients connect to it over TLS. */
   readonly certificate?: Certificate;
-  /** Refuses every tunnel with this status. */
+  /** The status with which it rejects every tunnel. Default: tunnels are accepted. */
   readonly refusal?: number;
-  /** "user:password" that a request must come with. */
+  /** The "user:password" that every request must contain. */
   readonly credentials?: string;
 }
 
-/** A real proxy on loopback, as companies have them, that writes down what it sees. */
+/** A real proxy on the loopback interface, like those in companies, that records what it sees. */
 export class CompanyProxy implements AsyncDisposable {
-  /** What was asked for: `CONNECT host:port`, or the line of a request that was forwarded. */
+  /** The requests: `CONNECT host:port`, or the request line of a forwarded request. */
   readonly asked: string[] = [];
-  /** Every byte that it could read, outside and inside of the tunnels. */
+  /** All bytes that it could read, both outside and inside of tunnels. */
   heard = "";
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
@@ -63,7 +63,7 @@ export class CompanyProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** Where it listens: `host:port`. */
+  /** The address that it listens on: `host:port`. */
   get host(): string {
     return `localhost:${(this.#server.address() as AddressInfo).port}`;
   }

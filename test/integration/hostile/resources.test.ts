@@ -22,7 +22,7 @@ interface Vip {
   added_by: string;
 }
 
-/** How a list is told: what is there, which page is asked for, and the answer to write to. */
+/** Writes the response to a list request, given the rows and the requested page. */
 type Telling = (rows: readonly unknown[], page: number, response: ServerResponse) => void;
 
 const tell = (response: ServerResponse, status: number, results: unknown): void => {
@@ -53,16 +53,16 @@ const asText =
     response.writeHead(200, { "content-type": "application/json" }).end(body);
   };
 
-/** A tenant that writes as it should, and tells its lists as it likes. */
+/** A tenant that handles writes correctly, but responds to list requests arbitrarily. */
 class HostileTenant implements AsyncDisposable {
   readonly entries: Row[] = [];
   readonly vips: Vip[] = [];
-  /** The requests that were no reads, as `DELETE /…`, with their paths as they came over the wire. */
+  /** The write requests, such as `DELETE /…`, with their paths as sent. */
   readonly writes: string[] = [];
   reads = 0;
   telling: Telling = honestly;
   nextId: () => string = () => `e-${this.entries.length + 1}`;
-  /** What an entry's creation is answered with, where that is not the new entry. */
+  /** Returns the response to an entry's creation. Default: the new entry. */
   created: (() => Row) | undefined;
   readonly provider: ProviderProcess;
   readonly #server;
@@ -154,7 +154,7 @@ const DECLARED = {
   vips: { members: { "ceo@company.example": "CEO", "cto@company.example": "" } },
 };
 
-/** A resource of every kind. */
+/** Returns one resource of every kind. */
 function resourcesOf(provider: ProviderProcess) {
   return {
     entry: provider.resource("allowDenyEntry"),
@@ -174,7 +174,7 @@ async function declareAll(provider: ProviderProcess) {
   };
 }
 
-/** Readings of which nothing can be believed. */
+/** List responses that can't be trusted. */
 const LIES: readonly [string, Telling, RegExp][] = [
   ["a total that is too high", withTotal(1_000), /could not be read consistently/],
   ["a total that is too low", withTotal(1), /could not be read consistently/],
@@ -257,7 +257,7 @@ describe("unreliable read of a list", () => {
       }
       expect(tenant.writes).toEqual([]);
       expect({ entries: tenant.entries, vips: tenant.vips }).toEqual(before);
-      // A reading makes five attempts, of two pages; of three lists.
+      // Reading a list takes up to five attempts with two pages each, for three lists.
       expect(tenant.reads).toBeLessThanOrEqual(attempts.length * 30);
     },
   );
@@ -269,7 +269,7 @@ describe("unreliable read of a list", () => {
     for (const [kind, resource] of Object.entries(resourcesOf(tenant.provider))) {
       const state = made[kind as keyof typeof made];
       const found = await resource.read(state.id, state.properties);
-      // Whose tenant it is could not be seen when they were made.
+      // The tenant's identity couldn't be read when the resources were created.
       expect(found?.properties, kind).toEqual({ ...state.properties, people: expect.any(String) });
     }
     await tenant.provider.nextRun();
@@ -360,7 +360,8 @@ describe("unusual ids from the service", () => {
       tenant.nextId = () => id;
       const value = `evil-${at}.example`;
       const created = await entry.declare({ list: "deny", value });
-      // Pulumi prints a resource's id as it is; the service's own, where that can't be printed, is beside it.
+      // Pulumi prints resource IDs as they are. If the service's own ID isn't printable, it is stored in `entryId`
+      // instead.
       expect(created.properties["entryId"] ?? created.id).toBe(id);
       const { inputs } = await entry.check({ list: "deny", value, comment: "changed" }, created.properties);
       const properties = await entry.update(created.id, created.properties, inputs);

@@ -2,7 +2,7 @@ import { describe, test } from "vitest";
 import { sized, timeLimit } from "../../support/scale";
 import { type Case, costsABoundedTimeAndMemory, GROUPS, isBrief } from "./sizes";
 
-/** All where the long form of the tests runs; else every other of those that sizes.test.ts does not have. */
+/** All cases in the long form of the tests; otherwise every other case that sizes.test.ts doesn't run. */
 const isTaken = (one: Case, index: number): boolean => sized("hostile-sizes", true, !isBrief(one) && index % 2 === 0);
 
 describe.each(GROUPS)("cost of a response %s", (_what, cases, endpoints) => {

@@ -8,27 +8,27 @@ import { type Attack, HostileService, pour, says } from "./hostile-service";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
-/** What one answer may cost, however it is made. */
+/** The limit on memory growth for one response of any kind. */
 const MOST_GROWTH_MIB = 220;
-/** What one answer may take from the service: the limit, and what lies in buffers on the way. */
+/** The limit on bytes taken from the service for one response: the client's limit, plus buffers on the way. */
 const MOST_TAKEN_BYTES = 24 * MIB;
 
 const EVERY_ENDPOINT = ENDPOINTS.map(({ name }) => name);
-/** A write: what it reads of an answer, all others read too. */
+/** By default a single write, because all other calls read responses in the same way. */
 const SAMPLE = sized("hostile-sizes", EVERY_ENDPOINT, ["vipEmployees.add"]);
 
 export interface Case {
   readonly attack: Attack;
   readonly code: string;
   readonly calls?: readonly string[];
-  /** How often a read is tried. Default: once. */
+  /** The number of attempts for a read. Default: 1. */
   readonly tries?: number;
   readonly timeoutMs?: number;
-  /** How many bytes go over the wire for one of the answer. Default: one. */
+  /** The number of bytes sent for one byte of the response. Default: 1. */
   readonly overhead?: number;
 }
 
-/** An answer of JSON that goes on for 1 GiB. */
+/** Returns an attack with a JSON response of 1 GiB. */
 function flood(name: string, headers: Record<string, string>, status = 200): Attack {
   return {
     name,
@@ -41,7 +41,7 @@ function flood(name: string, headers: Record<string, string>, status = 200): Att
   };
 }
 
-/** A head of HTTP that goes on for ever. */
+/** Returns an attack whose HTTP header never ends. */
 function endlessHead(name: string, begin: string, repeated: string): Attack {
   return {
     name,
@@ -52,12 +52,12 @@ function endlessHead(name: string, begin: string, repeated: string): Attack {
   };
 }
 
-/** 15 MiB of the same. */
+/** Repeats a text up to 15 MiB. */
 function filled(open: string, repeated: string, close: string): string {
   return open + repeated.repeat(Math.floor((15 * MIB) / Buffer.byteLength(repeated))) + close;
 }
 
-/** 1 GiB of one letter, compressed; members of gzip may follow each other. */
+/** Returns 1 GiB of one letter, compressed. A gzip file may consist of several members. */
 function gzipBomb(): Buffer {
   const member = gzipSync(Buffer.alloc(64 * MIB, "x"));
   return Buffer.concat(Array.from({ length: 16 }, () => member));
@@ -125,18 +125,18 @@ const MADE_BIG: readonly Case[] = [
   { attack: says("15 MiB of escapes", filled('{"error":"', "\\u0007", '"}')), code: "ERR_WRONG_ENVELOPE" },
   {
     attack: says("15 MiB of control characters", filled("", "\u0007", "")),
-    code: "ERR_BROKEN_BODY",
+    code: "ERR_TRUNCATED_BODY",
     tries: 4,
   },
   {
     attack: says("15 MiB of white space", filled("", " ", "")),
     code: "ERR_EMPTY_BODY",
-    // To a deletion, a success without a body is one.
+    // For a deletion, a success without a body is valid.
     calls: SAMPLE.filter((name) => !name.endsWith(".delete")),
   },
   {
     attack: says("15 MiB that is no UTF-8", Buffer.alloc(15 * MIB, 0xff)),
-    code: "ERR_BROKEN_BODY",
+    code: "ERR_TRUNCATED_BODY",
     tries: 4,
   },
   {
@@ -149,10 +149,10 @@ const MADE_BIG: readonly Case[] = [
   },
 ];
 
-/** What lists anything, be it five of the top or a whole list. */
+/** The endpoints that return lists, both top-five and complete ones. */
 const LISTING = ENDPOINTS.filter(({ envelope }) => envelope !== "object").map(({ name }) => name);
 
-/** Answers each of these endpoints with so many of its smallest rows, or as many as 15 MiB hold. */
+/** Responds to each of these endpoints with `count` of its smallest rows, or with as many as fit into 15 MiB. */
 function rows(count: number, names: readonly string[] = LISTING): Attack {
   return {
     name: `${count} small rows`,
@@ -169,7 +169,7 @@ function rows(count: number, names: readonly string[] = LISTING): Attack {
   };
 }
 
-/** Whether a path is that of a row of the reference's summary. */
+/** Returns whether a path belongs to a row of the reference's summary. */
 function isAt(row: string, path: string): boolean {
   const [method, at = ""] = row.split(" ");
   return method === "GET" && path.startsWith(at.replace(/\{.*/, "")) && at.includes("{") === (at !== path);
@@ -177,7 +177,7 @@ function isAt(row: string, path: string): boolean {
 
 const ROWS: readonly Case[] = [
   { attack: rows(490_000), code: "ERR_RESPONSE_TOO_LARGE", calls: LISTING },
-  // So many are read, so that a service may give a whole list at once.
+  // This many rows are accepted, so that a service can return a whole list at once.
   ...sized(
     "hostile-sizes",
     LISTING.filter((name) => endpointOf(name).envelope !== "items"),
@@ -229,7 +229,7 @@ const HEADS: readonly Case[] = [
       "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n",
       "x-more: 1\r\n",
     ),
-    code: "ERR_BROKEN_BODY",
+    code: "ERR_TRUNCATED_BODY",
     tries: 4,
   },
   {
@@ -272,7 +272,7 @@ const HEADS: readonly Case[] = [
   { attack: flood("1 GiB under 500", {}, 500), code: "ERR_SERVER", tries: 4 },
 ];
 
-/** All cases, and the endpoints that meet each but where it says so itself. */
+/** All cases, with the default endpoints of each group. */
 export const GROUPS: readonly (readonly [what: string, cases: readonly Case[], endpoints: readonly string[]])[] = [
   ["too large", TOO_LARGE, SAMPLE],
   ["made to take more than its size", MADE_BIG, SAMPLE],
@@ -280,7 +280,7 @@ export const GROUPS: readonly (readonly [what: string, cases: readonly Case[], e
   ["without an end", HEADS, SAMPLE],
 ];
 
-/** What `npm test` runs of each. */
+/** The cases that `npm test` runs. */
 const BRIEFLY = [
   "1 GiB, chunked",
   "half a million nested arrays in a field that nobody knows",

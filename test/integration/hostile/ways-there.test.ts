@@ -15,7 +15,7 @@ const KEY = "canary-7d21f0";
 const PASSWORD = "s3cret-pass";
 const HOST = "mail-security.example";
 
-/** A company: an authority of its own for the service, and one for its proxy. */
+/** A company with one certificate authority for the service and another one for its proxy. */
 const ofService = makeCertificate(HOST);
 const ofProxy = makeCertificate("localhost");
 const ofAddress = makeCertificate("0.0.0.0");
@@ -34,7 +34,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A file for NODE_EXTRA_CA_CERTS. */
+/** Writes a file for NODE_EXTRA_CA_CERTS. Returns its path. */
 async function authorities(...certificates: Certificate[]): Promise<string> {
   const file = join(folder, `${certificates.length}-${Math.random()}.pem`);
   await writeFile(file, certificates.map(({ cert }) => cert).join(""));
@@ -48,7 +48,7 @@ interface Setting {
   readonly trusted?: readonly Certificate[];
 }
 
-/** A service that has no VIPs and takes none, behind a company's proxy. */
+/** Starts a service that has no VIPs and accepts none, behind a company's proxy. */
 async function startCompany({ proxy: options, service: certificate = ofService, environment }: Setting) {
   const service = await Service.start(
     (request, response, index) =>
@@ -73,7 +73,7 @@ async function startCompany({ proxy: options, service: certificate = ofService, 
   };
 }
 
-/** What a provider process comes to that looks for a VIP and then adds one. */
+/** Looks up a VIP and then adds one in a provider process. Returns the observed requests and messages. */
 async function byProviderProcess(setting: Setting) {
   await using company = await startCompany(setting);
   const { trusted = [] } = setting;
@@ -89,7 +89,7 @@ async function byProviderProcess(setting: Setting) {
   return seenOf(company, { message, all: `${message}\n${(await provider.printedSoFar()).join("\n")}` });
 }
 
-/** The same by a client alone. */
+/** Adds a VIP with a client alone. Returns the same observations. */
 async function byClient(setting: Setting) {
   await using company = await startCompany(setting);
   for (const [name, value] of Object.entries(company.environment)) vi.stubEnv(name, value);
@@ -257,7 +257,7 @@ describe("company proxy and private certificate authority", () => {
     async ([_name, setting, asked, reasons]) => {
       const seen = await byClient(setting);
       expect(seen.received).toEqual([]);
-      // A failure before anything was sent may be tried again.
+      // A failure before the request was sent may be retried.
       expect([...new Set(seen.asked)]).toEqual(asked);
       for (const reason of reasons) expect(seen.message).toContain(reason);
     },
@@ -274,7 +274,7 @@ describe("company proxy and private certificate authority", () => {
   });
 });
 
-/** What looking for a VIP comes to in a provider process. */
+/** Returns the result of looking up a VIP in a provider process. */
 async function lookedFor(options: ProviderProcessOptions): Promise<string> {
   await using provider = await ProviderProcess.start(options);
   const read = provider.resource("vipEmployee").read("jane@company.example", { email: "jane@company.example" });
@@ -306,7 +306,7 @@ describe("plain HTTP to a remote host", () => {
     const allowed = { ...environment(proxy), EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true" };
     expect(await lookedFor({ environment: allowed })).toBe("no VIP");
     const reading = `GET http://${HOST}/api/v1/settings/vip_employees?page=1&page_size=200`;
-    // It is read until it is sure that the list doesn't only lag.
+    // The list is read repeatedly, to rule out that it only lags.
     expect(new Set(proxy.asked)).toEqual(new Set([reading]));
   });
 });

@@ -10,30 +10,30 @@ import { InProcessStack } from "../../support/model/in-process-stack";
 import type { Declaration } from "../../support/model/program";
 import { sized, timeLimit } from "../../support/scale";
 
-/** How many entries and VIPs are kept, and how often they change. */
+/** The number of entries and VIPs, and of the rounds that change them. */
 const {
   entries: ENTRIES,
   vips: VIPS,
   rounds: ROUNDS,
 } = sized("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 1_000, vips: 20, rounds: 15 });
 
-/** What a round changes: so many entries come, change and go each, and so many VIPs. */
+/** The number of entries that each round adds, changes and removes, and that of VIPs. */
 const ENTRIES_EACH = 20;
 const VIPS_EACH = 2;
 
-/** The service's page. */
+/** The service's page size. */
 const PAGE = 200;
 
-/** At full size a run takes minutes, in which a reading comes of age: how often, the machine would decide. */
+/** A frozen clock. At full size a run takes minutes, so snapshots would expire, depending on the machine's speed. */
 const noTimePasses = (): number => 0;
 
-/** Of the rounds before this one it is not asked that they leave nothing behind: code is compiled and caches fill. */
+/** The number of initial rounds that may leave memory behind, while code is compiled and caches fill up. */
 const WARM = 5;
 
 /**
- * The most that a round may leave behind on the heap, on average. One row of a reading that is kept takes some 500
- * bytes, so a leak of a single reading would be a megabyte a round, and 25 at full size. What is left in truth is the
- * compiler's, and less with each round.
+ * The limit on the memory that a round may leave on the heap, on average. One row of a retained snapshot takes about
+ * 500 bytes, so leaking a single snapshot would cost a megabyte per round, and 25 at full size. The actual growth comes
+ * from the compiler and decreases with each round.
  */
 const MOST_LEFT_BYTES = 128 * 1024;
 
@@ -58,9 +58,9 @@ it(`${ENTRIES} entries and ${VIPS} VIPs change ${ROUNDS} times: memory is flat, 
     };
 
     expect(await requestsOf(() => up(0, false))).toEqual({
-      // Both lists are empty, and so are the VIPs, who are read once more when they were added.
+      // One read for each of the three empty lists, and the VIPs once more after they were added.
       reads: 1 + 1 + 1 + pages(VIPS),
-      // VIPs who share a comment are added together.
+      // VIPs with the same comment are added in one request.
       writes: ENTRIES + 1,
     });
     for (let round = 1; round <= ROUNDS; round += 1) {
@@ -76,16 +76,16 @@ it(`${ENTRIES} entries and ${VIPS} VIPs change ${ROUNDS} times: memory is flat, 
       heap.push(heapUsed());
     }
     expect((await up(ROUNDS, true)).steps).toEqual([]);
-    // An idle connection that nobody closes ends by itself, but later than that.
+    // An idle connection that isn't closed would also end by itself, but only after this wait.
     const left = (): Record<string, number> => moreThan(handlesBefore, handles());
-    // Not by a poll of the test runner's, which has a timer of its own.
+    // Not `expect.poll`, because the test runner's timer would count as a handle.
     for (let waits = 0; waits < 100 && Object.keys(left()).length > 0; waits += 1) await sleep(100);
     expect(left()).toEqual({});
   }
   expect(slope(heap.slice(WARM))).toBeLessThan(MOST_LEFT_BYTES);
 });
 
-/** How many requests the service was asked so far, by a connection that is closed at once. */
+/** Returns the number of requests that the service has received. Uses a connection that is closed immediately. */
 async function askedOf({ url }: Service): Promise<{ reads: number; writes: number }> {
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     get(`${url}/sandbox/requests`, { agent: false }, resolve).once("error", reject);
@@ -93,7 +93,7 @@ async function askedOf({ url }: Service): Promise<{ reads: number; writes: numbe
   return (await json(await answer)) as { reads: number; writes: number };
 }
 
-/** Every fourth entry is allowed. */
+/** Every fourth entry is an allow. */
 const ALLOWED = ENTRIES / 4;
 const DENIED = ENTRIES - ALLOWED;
 
@@ -101,7 +101,10 @@ function pages(rows: number): number {
   return Math.max(1, Math.ceil(rows / PAGE));
 }
 
-/** What is declared in a round: each time some have gone, as many have come, and others have another comment. */
+/**
+ * Returns the declarations of a round. In each round some entries are removed, the same number is added, and others get
+ * a new comment.
+ */
 function programOf(round: number): Declaration[] {
   const firstEntry = round * ENTRIES_EACH;
   const entries = Object.fromEntries(
@@ -126,7 +129,10 @@ function programOf(round: number): Declaration[] {
   ];
 }
 
-/** Of which kinds there are more than before. What a file before this one left may have ended meanwhile. */
+/**
+ * Returns the kinds of handles that have become more. Those left by an earlier test file may have ended in the
+ * meantime.
+ */
 function moreThan(
   before: Readonly<Record<string, number>>,
   now: Readonly<Record<string, number>>,
@@ -142,7 +148,10 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** What keeps this process busy, by its kind, and its open sockets, of which one that only idles keeps no process busy. */
+/**
+ * Returns the number of handles that keep this process alive, by kind, and its open sockets. Idle sockets don't keep a
+ * process alive.
+ */
 function handles(): Record<string, number> {
   const kinds = process.getActiveResourcesInfo().filter((kind) => kind !== "Immediate" && kind !== "TCPSocketWrap");
   for (const descriptor of process.platform === "linux" ? readdirSync(DESCRIPTORS) : []) {
@@ -155,7 +164,7 @@ function handles(): Record<string, number> {
 
 const DESCRIPTORS = "/proc/self/fd";
 
-/** Empty for one that was closed meanwhile, as the one by which the folder was read. */
+/** Returns an empty string for a descriptor that has been closed, such as the one for reading the directory. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path);
@@ -164,7 +173,7 @@ function linkOf(path: string): string {
   }
 }
 
-/** How much a series grows a step, by least squares. */
+/** Returns the slope of a series per step, by least squares. */
 function slope(series: readonly number[]): number {
   const middle = (series.length - 1) / 2;
   const mean = series.reduce((sum, one) => sum + one, 0) / series.length;

@@ -41,7 +41,7 @@ it("ends a cancelled list as a partial failure that keeps completed entries", as
   const up = await running;
   expect(up.outcome).toBe("partial");
   expect(up.reasons.join("\n")).toMatch(/The run was cancelled, so .* was not sent.*\[ERR_CANCELLED\]/);
-  expect(up.reasons.join("\n")).not.toContain("ERR_NO_PERMIT");
+  expect(up.reasons.join("\n")).not.toContain("ERR_NO_TOKEN");
   expect(posts).toBe(sent);
   const rows = tenant.sandbox.allowDenyEntries("acme").map(({ value }) => [value, "deny: x"]);
   expect(rows).toHaveLength(sent);

@@ -214,8 +214,8 @@ describe("provider configuration", () => {
     expect(await instance.check(given)).toMatchObject({ failures: [] });
     const { failures } = await instance.check({ ...given, ownDomain: '["acme.example"]', tags: "x" });
     expect(failures).toEqual([
-      '"ownDomain" is no argument of a Provider; did you mean ownDomains?',
-      '"tags" is no argument of a Provider; there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains',
+      '"ownDomain" isn\'t an argument of a Provider; did you mean ownDomains?',
+      '"tags" isn\'t an argument of a Provider; there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains',
     ]);
   });
 

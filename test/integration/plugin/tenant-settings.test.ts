@@ -122,7 +122,7 @@ describe("TenantSettings in the native provider plugin", () => {
     expect(engine.completed).toEqual(["urn:of:acme"]);
     // The engine is not to be reached here, so that it is printed.
     expect(await process.printedSoFar()).toEqual([
-      'settings/acme.yaml:11:18 warning: "gone.example" is in no deny list of an included file, so there is nothing to remove; take the line away, or mend it (remove-nothing)',
+      'settings/acme.yaml:11:18 warning: "gone.example" is in no deny list of an included file, so there is nothing to remove; remove the line, or fix it (remove-nothing)',
       "1 has expired and is no longer declared; `email-security plan` shows what goes",
     ]);
     expect(sandbox.requests).toEqual([]);
@@ -148,7 +148,7 @@ describe("TenantSettings in the native provider plugin", () => {
       'TenantSettings "acme": file must be the path of a settings file in plain text, for the files are read in previews too; it is a value that comes later [ERR_INVALID_ARGUMENT]',
     );
     await expect(construct(process, { ...FILE, today: "tomorrow" })).rejects.toThrow('it is "tomorrow"');
-    await expect(construct(process, { ...FILE, fil: "x" })).rejects.toThrow('"fil" is no argument');
+    await expect(construct(process, { ...FILE, fil: "x" })).rejects.toThrow('"fil" isn\'t an argument');
     const elsewhere = await mkdtemp(join(tmpdir(), "email-security-"));
     await writeFile(join(elsewhere, "other.yaml"), "version: 1\n");
     await symlink(join(elsewhere, "other.yaml"), join(folder, "settings", "link.yaml"));

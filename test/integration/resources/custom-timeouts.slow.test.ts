@@ -63,7 +63,7 @@ it("keeps completed entries in state when a list times out", async () => {
   expect(up.outcome).toBe("partial");
   const reasons = up.reasons.join("\n");
   expect(reasons).toMatch(/deny bad-\d+\.example.*customTimeouts\.create of this AllowDenyList were over/);
-  expect(reasons).toContain("[ERR_NOT_TRIED]");
+  expect(reasons).toContain("[ERR_NOT_ATTEMPTED]");
   const kept = Object.keys(list.properties?.["entries"] as object);
   expect(kept).toHaveLength(40);
   const sent = posts;

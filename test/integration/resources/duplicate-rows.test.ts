@@ -24,7 +24,7 @@ describe("two resources of one value", () => {
     expect(tenant.service.entries).toHaveLength(1);
   });
 
-  it.each([0, 3])("create one row despite permitted duplicates in a list %i reads behind", async (readsBehind) => {
+  it.each([0, 3])("create one row despite allowed duplicates in a list %i reads behind", async (readsBehind) => {
     await using tenant = await literalTenant({ permitsDuplicates: true, readsBehind });
     const resources = ["one", "other", "third"].map(
       (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
@@ -234,7 +234,7 @@ describe("deny next to an allow of another scope", () => {
     const args = kind === "allowDenyEntry" ? deny : { entries: { "evil.example": "deny" } };
     const { outcome, printed } = await resource.up({ ...args, adopt: true });
     expect(outcome).toBe("created");
-    expect(printed).toContain("Took over");
+    expect(printed).toContain("Adopted");
     expect(tenant.service.entries).toMatchObject([{ list: "deny", verdict_scope: "global" }]);
   });
 

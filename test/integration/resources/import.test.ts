@@ -266,7 +266,7 @@ describe("entry import", () => {
     await using process = await processOn(answering(ODD, []));
     const reason = (name: string) => reasonOf(allowDenyEntryLifecycle.lookUp(name, process.context));
     const SEVERAL =
-      "and an import is of one. Nothing was imported. Write what stands first on the line of the one that is meant:";
+      "and an import is of one. Nothing was imported. Give the id at the start of the line of the intended one:";
     expect(await reason("evil.example")).toBe(
       `"evil.example" names 2 entries, ${SEVERAL}
   deny:evil.example (global)   evil.example on the deny list (id 1, scope "global", comment "first")
@@ -344,7 +344,7 @@ describe("list import", () => {
         'Left out of the import, and as before at the service: 4 entries that can\'t be declared: Twice.example on the deny list (id 7, scope "global", comment "two"): is declared already by another of the same value and scope',
         '*.evil.example on the deny list (id 12, scope "global", no comment): "*.evil.example" is a pattern; the service\'s list holds plain domains; write "evil.example"',
         'both.example on the allow list (id 4, scope "global", comment "Goes?"): is on the deny list too, which is declared; a value can\'t be declared on both, so decide which is meant',
-        'elsewhere.example on the blocked list (id 13, scope "global", no comment): is on a list called "blocked", which is none of allow and deny',
+        'elsewhere.example on the blocked list (id 13, scope "global", no comment): is on a list called "blocked", which isn\'t one of allow and deny',
       ].join(" | "),
     ]);
   });

@@ -443,6 +443,6 @@ it("reports that one of two equal concurrent resources adopted a row", async () 
   await using tenant = await permitting();
   const resources = ["one", "other"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
   const printed = await printedDuring(tenant, () => Promise.all(resources.map((one) => one.up(deny))));
-  expect(printed.split("\n").filter((line) => line.includes("Took over"))).toHaveLength(1);
+  expect(printed.split("\n").filter((line) => line.includes("Adopted"))).toHaveLength(1);
   expect(tenant.service.held()).toEqual(["deny evil.example"]);
 });

@@ -96,7 +96,7 @@ describe("lifecycle of a VIP list", () => {
       [`members["${person(4)}"]`]: "ADD",
     });
     expect(up.printed).toContain("excludes the mailbox for good");
-    expect(up.printed).toContain(`${person(2)}, ${person(3)} are no VIPs any more, and stay excluded`);
+    expect(up.printed).toContain(`${person(2)}, ${person(3)} aren't VIPs any more, and stay excluded`);
     expect(counted(tenant.writes()).sort()).toEqual([
       'PATCH /vip_employees 1 "Chair" 200',
       'POST /vip_employees 1 "Board" 200',
@@ -177,8 +177,8 @@ describe("mailbox outside the organization", () => {
       expect(up.outcome).toBe("partial");
       expect(up.reasons).toHaveLength(3);
       expect(up.reasons[0]).toContain("2 of 1502 VIPs could not be brought to what is declared");
-      expect(up.reasons[1]).toMatch(/^typo@big.example: typo@big.example is no mailbox of the organization/);
-      expect(up.reasons[2]).toMatch(/^zz@other.example: zz@other.example is no mailbox of the organization/);
+      expect(up.reasons[1]).toMatch(/^typo@big.example: typo@big.example isn't a mailbox of the organization/);
+      expect(up.reasons[2]).toMatch(/^zz@other.example: zz@other.example isn't a mailbox of the organization/);
       expect(tenant.writes()).toHaveLength(3);
       expect(list.properties?.["members"]).toEqual(many(1_500));
       expect(await vips(tenant)).toEqual(many(1_500));

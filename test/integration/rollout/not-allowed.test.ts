@@ -89,7 +89,7 @@ it("runs, reads and sends nothing that the run doesn't allow", async () => {
   the environment variable AWS_SECRET_ACCESS_KEY, for "globex" (tenants.yaml:6)
   the file "keys/globex", for "initech" (tenants.yaml:7)
   the command '["touch","${join(folder, "health-was-run")}"]', for the health of the wave "all"
-Whoever changes that file must not decide it. If all of this is meant, set where the run is started:
+A change of that file must not decide this. If all of this is intended, set it where the run starts:
   EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}
   EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY
   EMAIL_SECURITY_KEY_FILES=${join(folder, "keys/globex")}
@@ -105,7 +105,7 @@ Whoever changes that file must not decide it. If all of this is meant, set where
 it("accepts the settings that its error message suggests", async () => {
   targets(`  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`);
   const refused = await rollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
-  const [, lines = ""] = refused.output.split("is started:\n");
+  const [, lines = ""] = refused.output.split("run starts:\n");
   // As a person would: the lines are pasted before the command.
   const script = `${lines.replaceAll(/^ {2}(?=EMAIL_SECURITY_)/gm, "export ")}exec "$0" "$1" rollout`;
   const { output } = await run("sh", ["-c", script, process.execPath, COMMAND], environment());

@@ -68,8 +68,8 @@ describe("a PostgreSQL journal", () => {
     const { port } = new URL(postgres.url);
     const secret = encodeURIComponent(POSTGRES_PASSWORD);
     const wrong: Readonly<Record<string, RegExp>> = {
-      "mysql://root:s3cr3t@db/x": /no URL of PostgreSQL.*postgres:\/\//,
-      "postgres://u:s3cr3t@[bad/x": /no URL of PostgreSQL/,
+      "mysql://root:s3cr3t@db/x": /Invalid PostgreSQL URL.*postgres:\/\//,
+      "postgres://u:s3cr3t@[bad/x": /Invalid PostgreSQL URL/,
       [`postgres://postgres:s3cr3t@127.0.0.1:${port}/postgres`]: /password authentication failed.*user and password/,
       [`postgres://postgres:${secret}@127.0.0.1:${port}/nowhere`]: /"nowhere" does not exist.*createdb/,
       [`postgres://postgres:${secret}@127.0.0.1:1/postgres`]: /127\.0\.0\.1:1.*ECONNREFUSED.*can be reached/,

@@ -101,7 +101,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   const events = await journal.database.query("SELECT happening FROM rollout_events WHERE rollout = $1", [id]);
   expect(events.filter(({ happening }) => String(happening).includes('"tenant-'))).toEqual([]);
   const plan = (await journal.readPlan(id, "acme")) ?? "";
-  expect(() => parsePlan(plan, "acme")).toThrow("is no plan");
+  expect(() => parsePlan(plan, "acme")).toThrow("isn't a plan");
   const { rollouts: past } = await readRolloutHistory(journal, { limit: 9 }, async () => false);
   expect(past.map(({ prunedAt }) => prunedAt)).toEqual([undefined, new Date(nowMs).toISOString()]);
 

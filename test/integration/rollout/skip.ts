@@ -112,7 +112,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(ofB.map(({ kind }) => kind)).toEqual(["tenant-started", "tenant-finished", "tenant-skipped"]);
     });
 
-    it("is not taken over from a dead process", async () => {
+    it("is not continued for a dead process", async () => {
       await using fleet = await SkippingFleet.on(await open());
       const id = await fleet.plan({ canary: ["a"] });
       const { journal } = fleet;

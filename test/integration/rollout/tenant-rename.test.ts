@@ -68,7 +68,7 @@ it.each([
   ["a name that is taken", "t0", "t1", /has both tenants, "t0" and "t1"/],
   ["a tenant that isn't there", "tt0", "acme", /has neither the tenant "tt0" nor "acme".*did you mean t0/],
   ["a stack of another tenant", "shared", "t1", /The stack "shared" belongs to the tenant "t0"/],
-  ["an invalid name", "t0", "a b", /is no name that a Pulumi stack can have/],
+  ["an invalid name", "t0", "a b", /isn't a valid name of a Pulumi stack/],
 ])("rejects %s without changing the file", async (_case, from, to, message) => {
   const tenants = "tenants:\n  t0: { stack: shared }\n  t1: {}\n";
   const outcome = await rename(tenants, from, to);

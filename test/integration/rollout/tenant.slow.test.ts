@@ -88,7 +88,7 @@ it("commits an added and a removed tenant on separate branches", async () => {
   ]);
   expect(added.stdout).toContain("A first rollout, if there is no stack yet, writes nothing: all is as declared.");
   expect(folder.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
-    "Take in the tenant hooli\n\nA\tsettings/hooli.yaml\nM\ttenants.yaml\n",
+    "Add the tenant hooli\n\nA\tsettings/hooli.yaml\nM\ttenants.yaml\n",
   );
   expect(folder.git("status", "--porcelain")).toBe(" M notes.md\n");
 
@@ -253,7 +253,7 @@ it("removes a tenant from the file that declares it", async () => {
   const top = readFileSync(folder.at("tenants.yaml"), "utf8");
   const four = await run("remove", "four");
   expect([four.code, four.stderr]).toEqual([0, "Wrote more/eu.yaml.\nRemoved settings/four.yaml.\n"]);
-  expect(four.stdout).toContain("and no tenant reads it any more:\n  settings/four/own.yaml.");
+  expect(four.stdout).toContain("and no tenant reads them any more:\n  settings/four/own.yaml.");
   expect(readFileSync(folder.at("more/eu.yaml"), "utf8")).toBe(
     "version: 1\ntenants:\n  five: { settings: ../settings/two.yaml }\n",
   );

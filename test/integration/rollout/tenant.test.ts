@@ -90,7 +90,7 @@ it("declares only what the baseline lacks when adding a tenant", async () => {
   const added = await tenant("add", "hooli", "--wave", "canary");
   expect(added.stdout).toBe(
     `settings/hooli.yaml declares what hooli holds: 4 allow/deny entries and 1 VIP,
-  beside 1 as settings/baseline.yaml declares them. Its wave is canary.
+  in addition to 1 as settings/baseline.yaml declares them. Its wave is canary.
 Its own domains seem to be hooli.example: look at them, a key of another
   tenant is told by them.
 1 of them is risky, and declared as to be reviewed: look for acceptRisk.

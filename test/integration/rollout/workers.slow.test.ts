@@ -49,7 +49,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
     await worker.heard("began");
     await postgres.stop();
     expect(await worker.heard("lost")).toMatchObject({
-      why: expect.stringContaining("not heard of in time"),
+      why: expect.stringContaining("not respond in time"),
     });
     await postgres.start();
     // Its own late result, as nobody else has begun it.
@@ -85,7 +85,7 @@ describe.concurrent("a host cut off from the database", () => {
     const heldAt = Date.now();
     const began = await near.heard("began");
     const holdLost = await far.heard("hold lost");
-    expect(holdLost).toMatchObject({ why: expect.stringContaining("not heard of for ten seconds") });
+    expect(holdLost).toMatchObject({ why: expect.stringContaining("not respond for ten seconds") });
     expect(holdLost.at).toBeLessThanOrEqual(heldAt);
     expect((await far.heard("lost")).at).toBeLessThanOrEqual(began.at);
     // Eleven seconds, and what a busy machine adds.

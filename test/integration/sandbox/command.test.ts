@@ -50,7 +50,7 @@ test("reports an invalid option in one line and exits 1", async () => {
     [["--port", "65536"], /'65536' is invalid/],
     [["--port", new URL(other.sandbox.url).port], /port \d+: it is in use/],
     [["--threats", "many"], /'many' is invalid.*whole number/],
-    [["--threats", "1000001"], /1000001 is no number of threats/],
+    [["--threats", "1000001"], /1000001 isn't a valid number of threats/],
     [["--rate-limit", "10"], /'10' is invalid.*"10\/s", "90\/m"/],
     [["--rate-limit", "0/s"], /'0\/s' is invalid/],
     [["--retry-after", "soon"], /'soon' is invalid.*seconds, date, none/],

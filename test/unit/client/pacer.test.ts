@@ -491,7 +491,7 @@ describe("a rate-limit token", () => {
     for (let at = 0; at < 30; at += 1) {
       await expect(limit.write(marked(async () => "sent"))).rejects.toMatchObject({
         name: "PermitRefusedError",
-        code: "ERR_NO_PERMIT",
+        code: "ERR_NO_TOKEN",
         message: "POST /api/v1/x was not sent: the tenant is another's.",
         outcomeUnknown: false,
         isTransient: false,
@@ -506,7 +506,7 @@ describe("a rate-limit token", () => {
   it("leaves the first attempt's outcome unknown when refused for the second", async () => {
     const { limit } = withPermits((asked) => (asked === 2 ? no() : Promise.resolve()));
     await expect(limit.patch(failing(1, () => reset(calls.patch)).call)).rejects.toMatchObject({
-      code: "ERR_NO_PERMIT",
+      code: "ERR_NO_TOKEN",
       message: "PATCH /api/v1/x was not sent again: the tenant is another's. Before: reset.",
       outcomeUnknown: true,
       tries: 1,
@@ -562,8 +562,8 @@ describe("the retry budget", () => {
     expect(made).toBe(5 + 10);
     expect([...failures]).toEqual([
       "reset. Tried 4 times.",
-      "reset. Tried 2 times. Not tried again: too many requests failed, and the retries are used up. Running again is safe: it does what is left.",
-      "reset. Not tried again: too many requests failed, and the retries are used up. Running again is safe: it does what is left.",
+      "reset. Tried 2 times. Not retried: too many requests failed, and the retry budget is used up. Running again is safe: it does what is left.",
+      "reset. Not retried: too many requests failed, and the retry budget is used up. Running again is safe: it does what is left.",
     ]);
     expect(limit.consumeRetryBudget()).toBe(false);
   });
@@ -670,7 +670,7 @@ it("stops retrying once the caller's deadline expires", async () => {
     throw down;
   });
   await expect(failing).rejects.toMatchObject({
-    code: "ERR_NO_PERMIT",
+    code: "ERR_NO_TOKEN",
     message: expect.stringContaining("was not sent again: the time of what asked for it is over"),
   });
   expect(told).toEqual(["PATCH /api/v1/x", "PATCH /api/v1/x"]);

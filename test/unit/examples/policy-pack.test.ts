@@ -135,7 +135,7 @@ describe("invalid policy", () => {
   it.each<[object, string]>([
     [{ policy: { requireComments: ["allow"] } }, "policy: requireComments is not an argument; write requireComment"],
     [{ policy: { requireComment: ["alow"] } }, "policy: requireComment[0] "],
-    [{ policy: { ticketPattern: "(" } }, "policy: ticketPattern is no regular expression"],
+    [{ policy: { ticketPattern: "(" } }, "policy: ticketPattern isn't a valid regular expression"],
     [{ ownDomain: ["acme.example"] }, "The team's rules have ownDomain, which nobody reads."],
     [{ neverAccepted: ["allow-own-domains"] }, "have allow-own-domains, which nobody reads."],
   ])("rejects %j", (wrong, message) => {

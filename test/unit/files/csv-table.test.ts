@@ -147,10 +147,10 @@ describe("CSV mistakes", () => {
       '3 List: is "perhaps"; write allow, deny or vip',
       '4 Valid until: is "3/4/2027"; write a date as 2027-03-31, or never',
       expect.stringMatching(/^5 Owner: holds what a terminal/),
-      "6 -: has no value, and yet something beside it",
+      "6 -: has no value, but its other cells are not empty",
       "7 -: does not say which list it is for; write allow, deny or vip, or give --list",
       '8 VIP: is "maybe"; write yes or no',
-      '9 -: has more cells than the header ("b.example"); a cell that holds what stands between cells needs quotes around it',
+      '9 -: has more cells than the header ("b.example"); a cell that contains the separator needs quotes around it',
       "10 -: is said to be for deny and for vips; keep one",
     ]);
   });
@@ -181,7 +181,7 @@ describe("CSV mistakes", () => {
       "domain,email,list\nevil.example,a@b.example,deny\n",
       '2 email: is "a@b.example", and "domain" is "evil.example"; a row holds one value',
     ],
-    ["value,list,type\nevil.example,deny,ip\n", '2 type: is "ip", and "evil.example" is none; leave it out'],
+    ["value,list,type\nevil.example,deny,ip\n", '2 type: is "ip", and "evil.example" isn\'t one; leave it out'],
     ["value,list,type\nevil.example,deny,host\n", expect.stringMatching(/^2 type: must be one of/)],
     ["email,list,scope\nceo@acme.example,vip,graymail\n", '2 scope: is "graymail", and a VIP has none'],
     [

@@ -93,7 +93,7 @@ describe("an expiry date", () => {
     expect(messages[0]).toContain(words);
   });
 
-  it.each(["2026-12-22", "never"])("of %s is no finding", (expires) => {
+  it.each(["2026-12-22", "never"])("of %s causes no finding", (expires) => {
     expect(lint(`deny:\n  - { value: evil.example, expires: ${expires} }\n`).spots).toEqual([]);
   });
 });

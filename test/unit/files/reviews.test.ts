@@ -109,7 +109,7 @@ describe("review findings", () => {
   it("report overdue decisions and the number of unreviewed entries", () => {
     expect(found(file("policy: { reviewEvery: 90d }\n"))).toEqual([
       expect.stringMatching(/^4 note never-reviewed: 1 entry and 1 VIP of this file say nothing of a review/),
-      '5 warning review-overdue: "b.example" was reviewed on 2026-05-01 by "Dana", and is due again since 2026-07-30 (reviewEvery: 90d); look at it anew, and write when and who in its `reviewed`, or take it away',
+      '5 warning review-overdue: "b.example" was reviewed on 2026-05-01 by "Dana", and is due again since 2026-07-30 (reviewEvery: 90d); review it again, and write when and who in its `reviewed`, or remove it',
     ]);
   });
 

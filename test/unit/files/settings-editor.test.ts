@@ -180,13 +180,13 @@ describe("editSettings", () => {
       "a file that is a list",
       "- a\n",
       { action: "add", section: "deny", element: { value: "x.example" } },
-      /no mapping/,
+      /isn't a mapping/,
     ],
     [
-      "a section that is no list",
+      "a section that isn't a list",
       "deny: x\n",
       { action: "add", section: "deny", element: { value: "x.example" } },
-      /its deny is no list/,
+      /its deny isn't a list/,
     ],
     [
       "keys of another style",

@@ -101,12 +101,12 @@ describe("unsupported YAML", () => {
       "deny:\n  - !!str evil.example\n",
       '3:11 yaml-tag: has the tag "tag:yaml.org,2002:str"; take it away, and write a text in quotes',
     ],
-    ["deny:\n  - !evil evil.example\n", "3:5 yaml-syntax: is no valid YAML: Unresolved tag: !evil"],
+    ["deny:\n  - !evil evil.example\n", "3:5 yaml-syntax: isn't valid YAML: Unresolved tag: !evil"],
     [
       "deny:\n  - evil.example\n---\nversion: 1\n",
       "4:1 yaml-documents: holds more than one document (`---`); write one file for each",
     ],
-    ["? [a, b]\n: c\n", "2:3 yaml-syntax: is no simple key; write a word and a colon"],
+    ["? [a, b]\n: c\n", "2:3 yaml-syntax: isn't a simple key; write a word and a colon"],
     ["deny:\n\t- evil.example\n", "3:1 yaml-tab: is indented with a tab, which YAML doesn't allow; indent with spaces"],
     [
       "deny:\n  - value: a.example\n\t  comment: b\n",
@@ -114,7 +114,7 @@ describe("unsupported YAML", () => {
     ],
     [
       "deny: [a.example\n",
-      "3:1 yaml-syntax: is no valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]",
+      "3:1 yaml-syntax: isn't valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]",
     ],
     [
       "deny:\n  - value: a.example\n    scope:graymail\n",
@@ -128,9 +128,9 @@ describe("unsupported YAML", () => {
     ["deny:\n  - value:a.example\n", '3:5 invalid-value: has no space after the colon; write "value: a.example"'],
     [
       "deny:\n  - value: a.example\n    https://a.example\n    comment: b\n",
-      "4:5 yaml-syntax: is no valid YAML: Implicit keys need to be on a single line",
+      "4:5 yaml-syntax: isn't valid YAML: Implicit keys need to be on a single line",
     ],
-    ['deny: ["a.example]\n', '3:1 yaml-syntax: is no valid YAML: Missing closing "quote'],
+    ['deny: ["a.example]\n', "3:1 yaml-syntax: isn't valid YAML: Missing closing \"quote"],
   ])("is reported in %j", (content, message) => {
     const [first, ...rest] = below(content);
     expect(first).toBe(message);
@@ -138,12 +138,15 @@ describe("unsupported YAML", () => {
   });
 
   it.each([
-    ["vaule: a.example", '3:5 unknown-key: "vaule" is no key here; did you mean value?'],
-    ["{ value: a.example, coment: b }", '3:25 unknown-key: "coment" is no key here; did you mean comment?'],
-    ["{ value: a.example, expiry: never }", '3:25 unknown-key: "expiry" is no key here; did you mean expires?'],
+    ["vaule: a.example", '3:5 unknown-key: "vaule" isn\'t a valid key here; did you mean value?'],
+    ["{ value: a.example, coment: b }", '3:25 unknown-key: "coment" isn\'t a valid key here; did you mean comment?'],
+    [
+      "{ value: a.example, expiry: never }",
+      '3:25 unknown-key: "expiry" isn\'t a valid key here; did you mean expires?',
+    ],
     [
       "{ value: a.example, colour: red }",
-      '3:25 unknown-key: "colour" is no key here; there are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed',
+      '3:25 unknown-key: "colour" isn\'t a valid key here; there are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed',
     ],
   ])("is reported once for a misspelled key: %s", (element, message) => {
     expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);
@@ -151,7 +154,7 @@ describe("unsupported YAML", () => {
 
   it("is reported once for a tenants file", () => {
     expect(below("defaults: { baseUrl: https://a.example }\ntenants: { acme: {} }\nwaves: [{ name: all }]\n")).toEqual([
-      "3:1 unknown-key: says who the tenants are, as tenants.yaml does, and is no tenant's settings file; name a tenant's own, or see how all stand by `email-security fleet status`",
+      "3:1 unknown-key: describes the tenants, as tenants.yaml does, and isn't a tenant's settings file; name a tenant's own, or see the status of all by `email-security fleet status`",
     ]);
   });
 

@@ -232,10 +232,10 @@ describe("the sent-notices file", () => {
   });
 
   it.each([
-    ["settings", "version: 1\n", /does not keep what was told: it is no JSON/],
+    ["settings", "version: 1\n", /isn't a file of sent notices: it isn't valid JSON/],
     ["a status", JSON.stringify(statusOf([])), /it is not what this release writes/],
     ["of a later release", JSON.stringify({ format: 2, drift: {}, ends: [] }), /not what this release/],
-    ["an empty file", "", /it is no JSON/],
+    ["an empty file", "", /it isn't valid JSON/],
   ])("is left unchanged when it holds something else: %s", (_what, text, message) => {
     writeFileSync(file, text);
     expect(() => new FleetNotices(undefined, {}, file)).toThrow(message);
@@ -257,7 +257,7 @@ describe("the sent-notices file", () => {
 
   it("is rejected before sending when it can't be written", () => {
     file = join(folder.folder, "nowhere", "told.json");
-    expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^What was told can't be kept in ".*": ENOENT/);
+    expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^The sent notices can't be kept in ".*": ENOENT/);
   });
 
   it("causes notices to be resent when it can't be saved", async () => {
@@ -270,7 +270,7 @@ describe("the sent-notices file", () => {
     rmSync(own, { recursive: true });
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
     expect(await first.send(status)).toEqual({
-      problem: expect.stringMatching(/^What was told can't be kept in ".*": ENOENT.* again the next time\.$/),
+      problem: expect.stringMatching(/^The sent notices can't be kept in ".*": ENOENT.* again the next time\.$/),
       notes: [],
     });
     mkdirSync(own);

@@ -150,7 +150,7 @@ it("never writes or deletes outside the site directory", () => {
   rmSync(join(folder, "tenants"), { recursive: true });
   mkdirSync(join(top, "elsewhere"));
   symlinkSync(join(top, "elsewhere"), join(folder, "tenants"));
-  expect(() => write([page("index.html", "3")])).toThrow(/tenants" is no folder, or a link to one/);
+  expect(() => write([page("index.html", "3")])).toThrow(/tenants" isn't a directory, or a link to one/);
   expect(readdirSync(join(top, "elsewhere"))).toEqual([]);
 });
 
@@ -158,7 +158,7 @@ it("rejects a directory with foreign files or an invalid marker", () => {
   mkdirSync(folder);
   writeFileSync(join(folder, "index.html"), "somebody's");
   expect(() => openSite(folder)).toThrow(
-    /"index\.html" is there, and by \.email-security-site\.json no run of this command has written it/,
+    /"index\.html" is there, and according to \.email-security-site\.json no run of this command has written it/,
   );
   rmSync(join(folder, "index.html"));
   mkdirSync(join(folder, "tenants"));

@@ -151,7 +151,7 @@ it("summarizes progress and commits of each part and its failures", () => {
         .slice(1, -1),
     ),
   ).toEqual([
-    ["part", "a case is", "cases", "seed", "commit", "date", "time", "failures"],
+    ["part", "one case", "cases", "seed", "commit", "date", "time", "failures"],
     expect.any(Array),
     ["kills", "a kill", "3 of 5", "1", "`abc` 2, `def+` 2", "2026-11-21, 2026-11-22", "1.5 h", "1"],
     ["kills", "a kill", "2 of 5", "2", "`abc`", "2026-11-21", "60 s", ""],
@@ -160,7 +160,7 @@ it("summarizes progress and commits of each part and its failures", () => {
   expect(rest).toEqual([
     "## Failures",
     "### the kill",
-    "At `def+`; again by `EMAIL_SECURITY_TEST_SEED=1 npm run test:long -- kills:3`:",
+    "At `def+`; to repeat it, run `EMAIL_SECURITY_TEST_SEED=1 npm run test:long -- kills:3`:",
     "    expected\n    more\n",
   ]);
 });

@@ -37,5 +37,5 @@ it("rejects a program that reads other content than the plan's file", () => {
   );
   // What moved is told as that.
   folder.write("acme.yaml", "version: 1\ndeny: [c.example]\n");
-  expect(() => read("acme.yaml")).toThrow("it changed since, something in it has expired");
+  expect(() => read("acme.yaml")).toThrow("it changed since, an entry in it has expired");
 });

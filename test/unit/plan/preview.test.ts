@@ -159,7 +159,7 @@ describe("preview", () => {
 
   it.each([
     ["is a stream of events", '{"sequence":0}\n{"sequence":1}', "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"],
-    ["is no JSON", "error: no stack", "is no JSON"],
+    ["is no JSON", "error: no stack", "isn't valid JSON"],
     ["is another document", "[]", "has another form than is known"],
   ])("throws when it %s", (_what, text, message) => {
     expect(() => readPreview(text, [])).toThrow(message);

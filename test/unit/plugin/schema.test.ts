@@ -163,12 +163,12 @@ it.each<[what: string, words: () => DocIndex, message: string]>([
   [
     "words of what no check knows",
     () => changed("AllowDenyListArgs", (members) => Object.assign(members, { color: { text: "A color.", type: "" } })),
-    "AllowDenyListArgs tells of color, which the schema that checks it does not have.",
+    "AllowDenyListArgs documents color, which the schema that checks it does not have.",
   ],
   [
     "a function without words",
     () => ({ ...words, getThreats: { text: "", members: {} } }),
-    "getThreats has no JSDoc, which the schema would say of it.",
+    "getThreats has no JSDoc, which the schema needs for its description.",
   ],
 ])("fails the build for %s", (_what, told, message) => {
   expect(() => buildPackageSchema(told(), manifest, examples)).toThrow(message);

@@ -62,8 +62,8 @@ describe("pattern", () => {
       '" x.example" has white space around it; write a value, a value with *, or a range such as 192.0.2.0/24',
     ],
     ["allow:", '"allow:" names no value; write "allow:*"'],
-    ["192.0.2.0/33", '"192.0.2.0/33" is no range of IP addresses; write it as 192.0.2.0/24'],
-    ["/evil/", '"/evil/" is no range of IP addresses; write it as 192.0.2.0/24'],
+    ["192.0.2.0/33", '"192.0.2.0/33" isn\'t a range of IP addresses; write it as 192.0.2.0/24'],
+    ["/evil/", '"/evil/" isn\'t a range of IP addresses; write it as 192.0.2.0/24'],
   ])("rejects %j", (text, reason) => {
     expect(parseListPattern(text)).toEqual({ ok: false, reason });
   });

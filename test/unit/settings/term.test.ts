@@ -17,13 +17,13 @@ it.each([
 
 it.each([
   ["2026-11-22", "is past"],
-  ["2027-02-29", "is no term"],
-  ["0d", "is no term"],
-  ["30", "is no term"],
-  ["1 month", "is no term"],
-  ["-3d", "is no term"],
+  ["2027-02-29", "isn't a valid term"],
+  ["0d", "isn't a valid term"],
+  ["30", "isn't a valid term"],
+  ["1 month", "isn't a valid term"],
+  ["-3d", "isn't a valid term"],
   ["9999w", "more than ten years"],
-  ["", "is no term"],
+  ["", "isn't a valid term"],
 ])("rejects %s", (text, reason) => {
   expect(parseTerm(text, TODAY)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
 });

@@ -4,7 +4,7 @@ import { excerpt } from "../../../settings/text";
 
 /** The evidence from one tenant's mail about its entries, by entry number. */
 export interface EntryMailEvidence {
-  /** How many days back the search for evidence went. */
+  /** The number of days searched for evidence. */
   readonly days: number;
   readonly threats: number;
   readonly reports: number;

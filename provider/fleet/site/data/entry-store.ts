@@ -37,9 +37,9 @@ export const ENTRY_DETAIL_LABELS: readonly (readonly [field: string, label: stri
 export type EntryRow = readonly string[];
 
 /**
- * How a tenant differs from its declarations. `undeclared`, `leaving`: the tenant holds the entry, but no file declares it. `ignored`: the
- * same, but the files leave it alone. `changed`, `missing`: somebody changed it at the tenant. `to-change`, `to-add`: the files have
- * changed, and no rollout has applied them yet.
+ * The difference between a tenant and its declarations. `undeclared`, `leaving`: the tenant holds the entry, but no
+ * file declares it. `ignored`: the same, but the files leave it alone. `changed`, `missing`: somebody changed it at the
+ * tenant. `to-change`, `to-add`: the files have changed, and no rollout has applied them yet.
  */
 export type DeviationKind = "undeclared" | "ignored" | "leaving" | "changed" | "missing" | "to-change" | "to-add";
 
@@ -208,7 +208,7 @@ export class EntryStore {
     return getEntryIdentity(list, value, scope);
   }
 
-  /** The differences that the status reports as drift, behind or unattributed. */
+  /** Returns the differences that the status reports as drift, behind or unattributed. */
   #getReportedDeviations({
     name,
     standing,
@@ -304,7 +304,7 @@ function formatTime(time: string): string {
     .join("");
 }
 
-/** A row for an actual entry that no file declares in this form. */
+/** Builds a row for an actual entry that no file declares in this form. */
 function buildUndeclaredRow(list: string, value: string, scope: string | undefined, held: object = {}): EntryRow {
   return buildRow({ ...pickSentFields(held), list, value, scope });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type FleetStatus, SYNC_STATUSES } from "../../status/status-schema";
 
-/** The version of the format of {@link SiteRun}. */
+/** The version of the {@link SiteRun} format. */
 const RUN_FORMAT = 1;
 
 const count = z.int().min(0);
@@ -9,7 +9,7 @@ const count = z.int().min(0);
 const runSchema = z
   .strictObject({
     format: z.literal(RUN_FORMAT),
-    /** The beginning of the reading (ISO 8601, UTC). */
+    /** The start of the reading (ISO 8601, UTC). */
     at: z.iso.datetime(),
     tenants: count,
     standings: z.partialRecord(z.enum(SYNC_STATUSES), count).readonly(),
@@ -19,7 +19,7 @@ const runSchema = z
     ends: count,
     over: count,
     reviews: count,
-    /** The names of the tenants that were not in step, up to a limit. */
+    /** The names of the tenants that were not in sync, up to a limit. */
     off: z.partialRecord(z.enum(SYNC_STATUSES), z.array(z.string().max(100)).readonly()).readonly(),
   })
   .readonly();
@@ -62,9 +62,12 @@ export function parseSiteRun(text: string): SiteRun | undefined {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** For how many days all runs are kept. Before that, only the last run of each day. */
+/** The number of days for which all runs are kept. For earlier days, only the last run of each day is kept. */
 const FULL_HISTORY_DAYS = 7;
-/** For how many earlier days a run is kept. Counts the days instead of using their age, so that a wrong clock doesn't delete any. */
+/**
+ * The number of earlier days for which a run is kept. Counts the days instead of using their age, so that a wrong clock
+ * doesn't delete any.
+ */
 const MAX_DAILY_RUNS = 400;
 
 /**
@@ -79,12 +82,15 @@ export function selectRetainedRuns(runs: readonly SiteRun[], run: SiteRun): read
   return [...daily.slice(-MAX_DAILY_RUNS), ...byTime.filter(isRecent)];
 }
 
-/** The file name of a stored run: `2026-11-23T09-00-00-000Z.json`. */
+/** Returns the file name of a stored run: `2026-11-23T09-00-00-000Z.json`. */
 export function getRunFileName({ at }: SiteRun): string {
   return `${at.replaceAll(/[:.]/g, "-")}.json`;
 }
 
-/** Finds the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined if it was in step. */
+/**
+ * Returns the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined
+ * if it was in sync.
+ */
 export function findStatusStart(name: string, runs: readonly SiteRun[]): SiteRun | undefined {
   const getRunStatus = ({ off }: SiteRun) => SYNC_STATUSES.find((standing) => off[standing]?.includes(name) === true);
   const last = runs.at(-1);

@@ -139,7 +139,7 @@ function renderCharts({ runs, ages }: SiteData): Html | undefined {
   return html`<section><h2>Over time</h2><div class="charts">${lineCharts ?? html`<p class="source">This is the first run that is kept here. From the next one on, what drifted and what waits is drawn over time.</p>`}${ageTable}</div></section>`;
 }
 
-/** Renders all points that need attention, in the words of `fleet status`. */
+/** Renders all points that need attention, with the texts of `fleet status`. */
 export function renderAttentionPage(layout: PageLayout): string {
   const { sections } = buildStatusView(layout.status);
   return renderPage(layout, {

@@ -50,7 +50,7 @@ export function renderPage(
 <main>
 ${main}
 </main>
-<footer><p>Read ${formatMinute(status.at).join("")} by <code>email-security fleet site</code>. What stands here is as it was then.</p></footer>`,
+<footer><p>Read ${formatMinute(status.at).join("")} by <code>email-security fleet site</code>. The pages show the status of that time.</p></footer>`,
   });
 }
 
@@ -89,7 +89,7 @@ export function renderSection(
   );
 }
 
-/** With more tenants than this, a point that applies to all of them doesn't list their names. */
+/** The minimum number of tenants for which a point that applies to all of them doesn't list their names. */
 const MIN_ALL_TENANTS = 8;
 
 /** Renders a section on the page of its only tenant. */

@@ -56,7 +56,7 @@ export class PageLinks {
     })}`;
   }
 
-  /** Renders which rollout this one rolls back, and which rollouts roll this one back. */
+  /** Renders the rollout that this one rolls back, and the rollouts that roll this one back. */
   renderRollbacks({ id, rollsBack, rolledBackBy }: RolloutReport): Html {
     const otherRollouts = [...this.#rollouts.values()].filter((other) => other.rollsBack === id);
     const rollbackIds = new Set([
@@ -80,20 +80,20 @@ export function renderChange(change: RecordedChange, tenantsHtml: Html): Html {
 `;
 }
 
-/** Formats the time of a rollout's beginning, and the person who began it. */
+/** Formats the start time of a rollout, and the person who started it. */
 export function describeStart({ report, happened }: RolloutDetails): SafeText {
   const by = happened.find(({ kind }) => kind === "started")?.by;
   const at = formatMinute(report.startedAt ?? report.createdAt);
   return by === undefined ? at : safeText`${at} by ${untrusted(excerpt(by))}`;
 }
 
-/** The person who planned the rollout; undefined if the journal doesn't know. */
+/** Returns the person who planned the rollout; undefined if the journal doesn't know. */
 export function getPlanAuthor({ origin }: RolloutDetails): string | undefined {
   if (origin === undefined) return undefined;
   return excerpt(origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`);
 }
 
-/** The commit of the plan; undefined if the journal doesn't know. */
+/** Returns the commit of the plan; undefined if the journal doesn't know. */
 export function describeCommit({ origin }: RolloutDetails, length = 40): SafeText | undefined {
   if (origin?.revision === undefined) return undefined;
   const commit = untrusted(excerpt(origin.revision.slice(0, length)));

@@ -79,7 +79,7 @@ ${renderTimeline(report)}</article>
 `;
 }
 
-/** The failed tenants come first, and the unchanged ones last. */
+/** Ranks the failed tenants first, and the unchanged ones last. */
 function rankTenant({ state }: TenantReport): number {
   return state === "failed" ? 0 : state === "unchanged" ? 2 : 1;
 }

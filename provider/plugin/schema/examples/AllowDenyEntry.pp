@@ -1,4 +1,4 @@
-# A look-alike of the own domain is denied
+# Deny a look-alike domain
 resource "lookAlike" "email-security:index:AllowDenyEntry" {
   list    = "deny"
   value   = "acme-login.example"

@@ -1,4 +1,4 @@
-# What one team adds, beside what others do
+# Entries of one team in a shared list
 resource "blocklist" "email-security:index:AllowDenyList" {
   entries = {
     "trade-fair.example"    = "allow: Exhibitor portal, until the fair in May"

@@ -1,4 +1,4 @@
-# What a settings file declares
+# Declare a settings file
 resource "acme" "email-security:index:TenantSettings" {
   file = "settings/acme.yaml"
 }

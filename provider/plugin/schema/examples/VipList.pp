@@ -1,4 +1,4 @@
-# Those whom detection misses, each with a comment
+# VIPs that automatic detection misses
 resource "payments" "email-security:index:VipList" {
   members = {
     "marcus.bell@acme.example"  = "Approves supplier bank changes"

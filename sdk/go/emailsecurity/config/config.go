@@ -11,12 +11,12 @@ import (
 
 var _ = internal.GetEnvOrDefault
 
-// Accept plain `http://` for an address that is not loopback. Default: false.
+// Whether to allow plain `http://` for an address that isn't loopback. Default: false.
 func GetAllowInsecureHttp(ctx *pulumi.Context) bool {
 	return config.GetBool(ctx, "email-security:allowInsecureHttp")
 }
 
-// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+// The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
 func GetApiKey(ctx *pulumi.Context) string {
 	return config.Get(ctx, "email-security:apiKey")
 }
@@ -26,12 +26,12 @@ func GetBaseUrl(ctx *pulumi.Context) string {
 	return config.Get(ctx, "email-security:baseUrl")
 }
 
-// The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+// The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
 func GetOwnDomains(ctx *pulumi.Context) string {
 	return config.Get(ctx, "email-security:ownDomains")
 }
 
-// How long one request may take, in milliseconds. Default: 30,000.
+// The timeout of one request in milliseconds. Default: 30,000.
 func GetTimeoutMs(ctx *pulumi.Context) int {
 	return config.GetInt(ctx, "email-security:timeoutMs")
 }

@@ -8,7 +8,7 @@ export const EntityType = {
 } as const;
 
 /**
- * Whom threats are counted for: users or groups.
+ * The entities whose threats are counted: users or groups.
  */
 export type EntityType = (typeof EntityType)[keyof typeof EntityType];
 
@@ -29,7 +29,7 @@ export const EntryType = {
 } as const;
 
 /**
- * What an entry's value is.
+ * The type of an entry's value.
  */
 export type EntryType = (typeof EntryType)[keyof typeof EntryType];
 
@@ -40,7 +40,7 @@ export const ListMode = {
 } as const;
 
 /**
- * `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
+ * `"additive"`: adds declared entries and leaves all others alone. `"exclusive-allows"`: also removes undeclared allow entries, but no deny entries. `"exclusive"`: removes all undeclared entries.
  */
 export type ListMode = (typeof ListMode)[keyof typeof ListMode];
 
@@ -50,7 +50,7 @@ export const OnDelete = {
 } as const;
 
 /**
- * What deleting a VIP does: write the service's lasting exclusion, or only forget the resource.
+ * The effects of deleting a VIP: write the service's permanent exclusion, or only remove the resource from the state.
  */
 export type OnDelete = (typeof OnDelete)[keyof typeof OnDelete];
 
@@ -60,7 +60,7 @@ export const VerdictScope = {
 } as const;
 
 /**
- * A verdict scope: the known ones complete in an editor, any other is accepted.
+ * A verdict scope. Editors complete the known ones, and any other is accepted.
  */
 export type VerdictScope = (typeof VerdictScope)[keyof typeof VerdictScope];
 
@@ -70,6 +70,6 @@ export const VipListMode = {
 } as const;
 
 /**
- * `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+ * `"additive"`: adds declared VIPs and leaves all others alone. `"exclusive"`: removes all undeclared VIPs.
  */
 export type VipListMode = (typeof VipListMode)[keyof typeof VipListMode];

@@ -16,12 +16,12 @@ from .. import _utilities
 
 allowInsecureHttp: Optional[bool]
 """
-Accept plain `http://` for an address that is not loopback. Default: false.
+Whether to allow plain `http://` for an address that isn't loopback. Default: false.
 """
 
 apiKey: Optional[str]
 """
-The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
 """
 
 baseUrl: Optional[str]
@@ -31,11 +31,11 @@ The address of the settings service, such as `https://mail-security.example`.
 
 ownDomains: Optional[str]
 """
-The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
 """
 
 timeoutMs: Optional[int]
 """
-How long one request may take, in milliseconds. Default: 30,000.
+The timeout of one request in milliseconds. Default: 30,000.
 """
 

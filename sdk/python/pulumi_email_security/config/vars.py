@@ -23,14 +23,14 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def allow_insecure_http(self) -> Optional[bool]:
         """
-        Accept plain `http://` for an address that is not loopback. Default: false.
+        Whether to allow plain `http://` for an address that isn't loopback. Default: false.
         """
         return __config__.get_bool('allowInsecureHttp')
 
     @_builtins.property
     def api_key(self) -> Optional[str]:
         """
-        The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+        The tenant's API key. Kept as a secret: encrypted in the state, and used only for this tenant.
         """
         return __config__.get('apiKey')
 
@@ -44,14 +44,14 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def own_domains(self) -> Optional[str]:
         """
-        The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+        The tenant's own domains. An entry for one of them, or for a lookalike, is rejected as risky.
         """
         return __config__.get('ownDomains')
 
     @_builtins.property
     def timeout_ms(self) -> Optional[int]:
         """
-        How long one request may take, in milliseconds. Default: 30,000.
+        The timeout of one request in milliseconds. Default: 30,000.
         """
         return __config__.get_int('timeoutMs')
 

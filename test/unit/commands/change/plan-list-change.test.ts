@@ -197,7 +197,11 @@ it.each<[string, ListChange, RegExp]>([
     { do: "move", to: "allow", values: values("old.example"), metadata: {} },
     /^the deny of old\.example \(acme\.yaml:8, until 2026-01-01\) is past, .*; say by --for until when/,
   ],
-  ["no mailbox as a VIP", { do: "add", section: "vips", values: values("bad.example"), metadata: {} }, /is no mailbox/],
+  [
+    "no mailbox as a VIP",
+    { do: "add", section: "vips", values: values("bad.example"), metadata: {} },
+    /isn't a mailbox/,
+  ],
   [
     "what an included file declares",
     { do: "remove", values: values("base.example"), metadata: {} },

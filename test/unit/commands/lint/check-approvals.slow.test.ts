@@ -14,19 +14,19 @@ describe("an added entry", () => {
       "nobody approved",
       "Tomas Lindqvist",
       [],
-      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+      'and the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ],
     [
       "somebody else did",
       "Tomas Lindqvist",
       [{ login: "mei", commit: "head" }],
-      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+      'and the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ],
     [
       "they want changes",
       "Tomas Lindqvist",
       [{ login: "tomas-l", commit: "head", state: "CHANGES_REQUESTED" }],
-      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+      'and the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ],
     [
       "who made the change approved",
@@ -341,10 +341,10 @@ describe("an unavailable base revision", () => {
     [
       "of a revision that is not there",
       "no/such",
-      /^--base "no\/such" is no commit that is here\. Fetch it \(in a pipeline: `fetch-depth: 0`\)/,
+      /^--base "no\/such" isn't a commit of this repository\. Fetch it \(in a pipeline: `fetch-depth: 0`\)/,
     ],
-    ["of an option in its place", "--output=/tmp/x", /^--base "--output=\/tmp\/x" is no commit that is here/],
-    ["of nothing", "", /^--base "" is no commit that is here/],
+    ["of an option in its place", "--output=/tmp/x", /^--base "--output=\/tmp\/x" isn't a commit of this repository/],
+    ["of nothing", "", /^--base "" isn't a commit of this repository/],
   ])("is rejected: %s", async (_name, base, message) => {
     using made = change(by("Mei Chen"));
     await expect(check(made.history, [], { base })).rejects.toThrow(message);
@@ -371,7 +371,7 @@ describe("an unavailable base revision", () => {
     await expect(checkApprovals(linted, options)).rejects.toMatchObject({
       code: "ERR_GIT",
       message:
-        'What --base "origin/main" and this change have in common is not here, as in a shallow clone. Fetch the whole history: `git fetch --unshallow`.',
+        'The common ancestor of --base "origin/main" and this change is missing, as in a shallow clone. Fetch the whole history: `git fetch --unshallow`.',
     });
   });
 });

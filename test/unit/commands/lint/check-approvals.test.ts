@@ -29,7 +29,7 @@ describe("an added entry", () => {
   it("is unproven when only somebody else approved", async () => {
     using made = change(by("Tomas Lindqvist"));
     expect((await check(made.history, [{ login: "mei", commit: made.head }])).told).toEqual([
-      'settings/acme.yaml:5 error approval-unproven: "partner.example" says that "Tomas Lindqvist" approved it, and the last word of "tomas-l" on this change is no approval; let them approve it',
+      'settings/acme.yaml:5 error approval-unproven: "partner.example" says that "Tomas Lindqvist" approved it, and the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ]);
   });
 

@@ -93,8 +93,8 @@ describe("an invalid approvals file", () => {
   const how =
     "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
   it.each([
-    ["", '"answer.json" is no JSON, in its 0 characters.'],
-    ["\u001b[2J<html>", '"answer.json" is no JSON, in its 10 characters.'],
+    ["", '"answer.json" isn\'t valid JSON, in its 0 characters.'],
+    ["\u001b[2J<html>", '"answer.json" isn\'t valid JSON, in its 10 characters.'],
     [
       '{"message":"Not \u202e Found"}',
       expect.stringContaining('at "approved_by"; what came is an error, "Not \\u{202e} Found".'),
@@ -122,7 +122,7 @@ describe("an invalid approvals file", () => {
       /no\.json" can't be read: there is no such file\. The pipeline/,
     );
     execFileSync("mkfifo", [folder.at("pipe")]);
-    expect(() => readApprovals(folder.at("pipe"))).toThrow(/can't be read: it is no plain file\./);
+    expect(() => readApprovals(folder.at("pipe"))).toThrow(/can't be read: it isn't a regular file\./);
     truncateSync(folder.at("long.json"), 33 * 1024 * 1024);
     expect(() => readApprovals(folder.at("long.json"))).toThrow(/can't be read: it has more than 33554432 bytes\./);
   });

@@ -38,7 +38,7 @@ describe("plan as HTML", () => {
       "Needs a look 1\n",
       "deny → allow",
       "Too many → Marketing reads it",
-      "Nothing speaks against 5",
+      "No risks found 5",
       "What this rests on",
       dangerousPlan.digest,
     ].map((told) => page.indexOf(told));

@@ -36,7 +36,7 @@ describe("plan as Markdown", () => {
       "### Danger (1)\n\n#### `+` add allow `supplier-portal.test` (domain)\n\n- **Mail:** **37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.**\n",
       "### Needs a look (1)\n\n#### `~` change deny → allow `news.example.com` (domain, scope `graymail`)\n",
       "- **Comment:** `Too many` → `Marketing reads it`\n",
-      "### Nothing speaks against (5)\n",
+      "### No risks found (5)\n",
       "<details><summary>Left alone: at the tenant, and nobody declares it (2)</summary>",
       "<details><summary>What this rests on</summary>",
     ].map((told) => text.indexOf(told));
@@ -45,9 +45,7 @@ describe("plan as Markdown", () => {
   });
 
   test("summarizes plans without danger, changes or evidence", () => {
-    expect(renderPlanMarkdown(calmPlan)).toContain(
-      "> [!TIP]\n> **Looks fine.** 5 changes, and nothing speaks against them.",
-    );
+    expect(renderPlanMarkdown(calmPlan)).toContain("> [!TIP]\n> **Looks fine.** 5 changes, with no risks found.");
     expect(renderPlanMarkdown(emptyPlan)).toContain("> [!NOTE]\n> **Nothing to do.** `acme` holds what is declared.");
     expect(renderPlanMarkdown(blindPlan)).toContain(
       "- Missing: The key may not read threats `(403)`.".replace("`(403)`", "(403)"),

@@ -59,14 +59,14 @@ describe("plan as text", () => {
   });
 
   test("summarizes a plan without danger and an empty plan", () => {
-    expect(renderPlanText(calmPlan)).toContain("LOOKS FINE  5 changes, and nothing speaks against them.");
+    expect(renderPlanText(calmPlan)).toContain("LOOKS FINE  5 changes, with no risks found.");
     expect(renderPlanText(emptyPlan)).toContain("NOTHING TO DO  acme holds what is declared.");
   });
 
   test("does not claim that a plan is fine without evidence", () => {
     const text = read(renderPlanText(blindPlan));
     expect(text).toContain(
-      "NO FINDING 5 changes, with no finding; but what the tenant's mail says of it is not known in full.",
+      "NO FINDING 5 changes, with no finding; but the evidence from the tenant's mail is incomplete.",
     );
     expect(text).toContain("Missing: The key may not read threats (403).");
     expect(text).not.toMatch(/looks fine/i);

@@ -190,7 +190,7 @@ describe("an unusable database file", () => {
     writeFileSync(path, text);
     await expect(openSqlite(path)).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
-      message: expect.stringMatching(/notes\.txt.*no SQLite database; it was left as it is\. Give the name/),
+      message: expect.stringMatching(/notes\.txt.*isn't an SQLite database; it was left as it is\. Give the name/),
     });
     expect(readFileSync(path, "utf8")).toBe(text);
   });
@@ -201,7 +201,7 @@ describe("an unusable database file", () => {
     await expect(openSqlite(join(folder, "folder"))).rejects.toThrow(
       /folder" can't be used .*See whether it is a file/,
     );
-    await expect(openSqlite(join(folder, "plain", "journal.db"))).rejects.toThrow(/no folder\. Give another/);
+    await expect(openSqlite(join(folder, "plain", "journal.db"))).rejects.toThrow(/isn't a directory\. Give another/);
   });
 
   it("is reported on a full disk, keeping committed rows", async () => {
@@ -264,7 +264,7 @@ describe("a file that isn't a journal", () => {
     writeFileSync(`${path}-wal`, "the last of it");
     await refused(
       path,
-      /empty\.db" can't be used .*it is empty.*gates.*Bring back a copy.*-wal" beside it.*remove the empty/,
+      /empty\.db" can't be used .*it is empty.*gates.*Restore a copy.*-wal" next to it.*remove the empty/,
     );
     expect(readdirSync(folder).sort()).toEqual(["empty.db", "empty.db-wal"]);
     expect(readFileSync(`${path}-wal`, "utf8")).toBe("the last of it");
@@ -315,10 +315,10 @@ describe("a new journal file", () => {
 
 describe("an open journal file that is lost or replaced", () => {
   const CHANGES: Readonly<Record<string, [() => void, RegExp]>> = {
-    "it is deleted": [() => rmSync(file), /journal\.db" is gone: it, or its folder, was deleted or moved/],
+    "it is deleted": [() => rmSync(file), /journal\.db" is gone: it, or its directory, was deleted or moved/],
     "its folder is deleted": [() => rmSync(join(folder, "made"), { recursive: true }), /journal\.db" is gone/],
     "it is moved": [() => renameSync(file, `${file}.old`), /journal\.db" is gone/],
-    "what is beside it is deleted": [() => rmSync(`${file}-wal`), /journal\.db-wal" is gone/],
+    "the file next to it is deleted": [() => rmSync(`${file}-wal`), /journal\.db-wal" is gone/],
     "it is emptied": [() => truncateSync(file), /journal\.db" is empty: it was emptied while it was open/],
     "it is replaced": [
       () => {

@@ -71,7 +71,7 @@ describe("closed hours", () => {
     ["Fri 16:00-06:00", /are no hours/],
     ["Fri 25:00-Mon 06:00", /are no hours/],
     ["Fri 16:60-Mon 06:00", /are no hours/],
-    ["Fri 16:00–Mon 06:00 Europe/Zuerich", /name a time zone that is none/],
+    ["Fri 16:00–Mon 06:00 Europe/Zuerich", /name an unknown time zone/],
     ["Fri 16:00–Fri 16:00", /end when they begin/],
     ["00:00-24:00", /end when they begin/],
   ])("are rejected with an explanation when invalid: %s", (text, message) =>

@@ -21,13 +21,17 @@ it.each([
   [
     "that is not there",
     "nowhere",
-    /nowhere", can't be used: it, or its folder, is not there\. .*TMPDIR names another\./,
+    /nowhere", can't be used: it, or its directory, is missing\. .*TMPDIR names another\./,
   ],
-  ["that is no folder", "file", /file", can't be used: a part of its path is no folder\. .*TMPDIR names another\./],
+  [
+    "that is no folder",
+    "file",
+    /file", can't be used: a part of its path isn't a directory\. .*TMPDIR names another\./,
+  ],
 ])("reports a temporary directory %s with a remedy", (_, name, why) => {
   writeFileSync(join(folder, "file"), "");
   process.env["TMPDIR"] = join(folder, name);
   expect(() => extractBundle({ bundle: new Map(), folder: "." }, "project", undefined)).toThrow(
-    expect.objectContaining({ code: "ERR_TEMPORARY_FOLDER", message: expect.stringMatching(why) }),
+    expect.objectContaining({ code: "ERR_TEMPORARY_DIRECTORY", message: expect.stringMatching(why) }),
   );
 });

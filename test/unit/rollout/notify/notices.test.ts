@@ -199,9 +199,9 @@ describe("notice delivery", () => {
   });
 
   it.each([
-    ["EMAIL_SECURITY_NOTIFY_SLACK", "http://hooks.example/s3cret", /SLACK holds no address to send to/],
-    ["EMAIL_SECURITY_NOTIFY_MAIL", "s3cret", /MAIL holds no address to send to/],
-    ["EMAIL_SECURITY_NOTIFY_SECRET", "s3cret", /SECRET holds no secret/],
+    ["EMAIL_SECURITY_NOTIFY_SLACK", "http://hooks.example/s3cret", /SLACK holds an invalid address/],
+    ["EMAIL_SECURITY_NOTIFY_MAIL", "s3cret", /MAIL holds an invalid address/],
+    ["EMAIL_SECURITY_NOTIFY_SECRET", "s3cret", /SECRET holds an invalid secret/],
   ])("rejects an invalid address or secret without showing it: %s", (variable, value, message) => {
     const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: "https://hooks.example", [variable]: value };
     const read = () => getReceivers(undefined, environment);

@@ -59,7 +59,7 @@ it.each([...codes])("starts with the cause of %s and ends with a command", (code
   expect(applied).toMatchObject({ code, phase: "apply", message: cause });
   expect(applied.advice).toMatch(/`email-security rollout (resume 20261121-a|tenants\.yaml)`\.$/);
   const planned = buildTenantError(new EmailSecurityError(code, cause), "plan");
-  expect(planned.advice).toMatch(/; then plan the rollout anew\.$/);
+  expect(planned.advice).toMatch(/; then plan the rollout again\.$/);
   for (const { advice } of [applied, planned]) expect(advice).not.toMatch(PROGRAM);
 });
 
@@ -78,12 +78,12 @@ it("never suggests a command that needs a Pulumi program", () => {
 
 it("puts the cause of a list failure before its summary", () => {
   const told =
-    "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_TRIED]\nupdate failed";
+    "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_ATTEMPTED]\nupdate failed";
   const error = new EmailSecurityError("ERR_PULUMI", told);
   expect(buildTenantError(error, "apply", [], NEXT)).toEqual({
     code: "ERR_SERVER",
     message:
-      "POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER] This is of 2 alike (deny a.example, deny b.example).\nnot tried, after others had failed: down [ERR_NOT_TRIED] This is of deny 2001:db8::/32.\n3 of 9 entries could not be brought to what is declared. Everything else is as declared, and the stack's state holds what the service said is there.",
+      "POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER] This is of 2 alike (deny a.example, deny b.example).\nnot tried, after others had failed: down [ERR_NOT_ATTEMPTED] This is of deny 2001:db8::/32.\n3 of 9 entries could not be brought to what is declared. Everything else is as declared, and the stack's state holds what the service said is there.",
     advice: "See whether the service is well; then go on: `email-security rollout resume 20261121-a`.",
     phase: "apply",
   });
@@ -98,31 +98,31 @@ describe("a failed Pulumi run", () => {
     [
       "killed",
       cli("SIGKILL", "").message,
-      "The Pulumi CLI was killed by SIGKILL (out of memory?) in the middle of t003. What it had done is found again.",
+      "The Pulumi CLI was killed by SIGKILL (out of memory?) in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
     [
       "killed below a shell",
       cli(137, "Killed").message,
-      "The Pulumi CLI was killed by SIGKILL (out of memory?) in the middle of t003. What it had done is found again.",
+      "The Pulumi CLI was killed by SIGKILL (out of memory?) in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
     [
       "killed by another signal",
       cli("SIGSEGV", "").message,
-      "The Pulumi CLI was killed by SIGSEGV in the middle of t003. What it had done is found again.",
+      "The Pulumi CLI was killed by SIGSEGV in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
     [
       "out of memory",
       cli(2, "fatal error: runtime: out of memory\n\ngoroutine 1 [running]:").message,
-      "The Pulumi CLI crashed (fatal error: runtime: out of memory) in the middle of t003. What it had done is found again.",
+      "The Pulumi CLI crashed (fatal error: runtime: out of memory) in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
     [
       "the process around it",
       buildProcessExitFailure("t003", null, "SIGKILL").message,
-      "The process that runs Pulumi was killed by SIGKILL (out of memory?) in the middle of t003. What it had done is found again.",
+      "The process that runs Pulumi was killed by SIGKILL (out of memory?) in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
     [
@@ -134,13 +134,13 @@ describe("a failed Pulumi run", () => {
     [
       "nothing told",
       cli(7, "").message,
-      "The Pulumi CLI ended with 7 in the middle of t003, and told no error. What it had done is found again. It printed last:",
+      "The Pulumi CLI ended with 7 in the middle of t003, and told no error. The next run verifies which of its changes took effect. It printed last:",
       MEMORY,
     ],
     [
       "a provider killed",
       cli(1, "", ["error reading from server: EOF"]).message,
-      "The provider's process ended in the middle. What it had done is found again.",
+      "The provider's process ended too early. The next run verifies which of its changes took effect.",
       "See whether somebody killed it",
     ],
     [
@@ -167,8 +167,8 @@ describe("a failed Pulumi run", () => {
     [
       "a folder that is gone",
       'The state of the stack "t003" can\'t be read:\nerror: unable to open state directory "file:///tmp/nope": stat /tmp/nope: no such file or directory',
-      "The folder of the state backend is not there. Nothing of this tenant was changed.",
-      "Mount or bring back the folder",
+      "The directory of the state backend is missing. Nothing of this tenant was changed.",
+      "Mount or restore the directory",
     ],
     [
       "a database out of reach",
@@ -186,7 +186,7 @@ describe("a failed Pulumi run", () => {
       "a bucket that is not there",
       "error: could not list bucket: blob (code=NotFound): operation error S3: ListObjectsV2, https response error StatusCode: 404, RequestID: 2, NoSuchBucket: The specified bucket does not exist",
       "The bucket of the state backend is not there. Nothing of this tenant was changed.",
-      "Mend PULUMI_BACKEND_URL",
+      "Fix PULUMI_BACKEND_URL",
     ],
     [
       "a bucket's server that is down",

@@ -94,7 +94,7 @@ describe("changing tenants at an unresponsive address", () => {
 
 it("fails other tenants only for address-wide failures, with their code", async () => {
   const health = new AddressHealth({ probe: () => Promise.reject(timeout()), now: () => 0 });
-  health.recordOutcome(target("a"), new EmailSecurityError("ERR_PLAN_MOVED", "moved"));
+  health.recordOutcome(target("a"), new EmailSecurityError("ERR_PLAN_STALE", "moved"));
   await health.assertReachable(target("b"));
   health.recordOutcome(target("a"), new EmailSecurityError("ERR_SERVER", "GET x answered 500\nmore"));
   await expect(health.assertReachable(target("b"))).rejects.toMatchObject({

@@ -230,7 +230,7 @@ describe("denial of tokens", () => {
     isAllowed = false;
     await time.until(Promise.all([refused, kept]));
     expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
-      Array(2).fill("this run may not change the tenant any more, since it is over or another has taken over"),
+      Array(2).fill("this run may not change the tenant any more, since it is over or another run continues it"),
     );
     expect(time.atMs - START).toBe(1_000);
     await expect(lost.take()).rejects.toThrow("may not change the tenant");

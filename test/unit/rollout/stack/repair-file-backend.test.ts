@@ -95,7 +95,7 @@ it("explains how to restore a truncated state from its backup", () => {
   lay("t0.json", "{}");
   expect(describeTruncatedState(files)).toBeUndefined();
   lay("t0.json", '{"version":3,"che');
-  expect(describeTruncatedState(files)).toMatch(/There is none before it.*after `rm '.*it'\\''s-.*t0\.json'`$/);
+  expect(describeTruncatedState(files)).toMatch(/No earlier copy exists.*after `rm '.*it'\\''s-.*t0\.json'`$/);
   lay("t0.json.bak", "{}");
   expect(describeTruncatedState(files)).toMatch(
     /The state before it is whole: take it with `cp '.*t0\.json\.bak' '.*t0\.json'`$/,

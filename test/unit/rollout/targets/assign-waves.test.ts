@@ -112,7 +112,7 @@ it("throws a bounded list of tenants in no wave", () => {
   };
   const rules = [rule("canary", { match: { ring: ["canary"] } })];
   expect(refusal(rules, targets).split("\n")).toEqual([
-    "3 tenants are in no wave. Mend the labels, or end `waves` with one that has neither `match` nor `take`, which takes all that are left:",
+    "3 tenants are in no wave. Fix the labels, or end `waves` with one that has neither `match` nor `take`, which takes all that are left:",
     '  tenants.yaml:1: "b" (no labels)',
     '  tenants.yaml:1: "c" (ring: beta)',
     '  tenants.yaml:1: "d" (l0: v, l1: v, l2: v, l3: v, l4: v, …)',

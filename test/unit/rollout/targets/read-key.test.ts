@@ -78,7 +78,7 @@ describe("a key from a file", () => {
     expect(await told("none")).toBe(
       `… the file "${folder.path("none")}" does not exist. Put the tenant's API key there, where this user can read it, or name another source under \`key\`.`,
     );
-    expect(await told("folder")).toContain("is no plain file");
+    expect(await told("folder")).toContain("isn't a regular file");
     expect(await told("large")).toContain("has more than 65536 bytes");
     expect(await told("large/key")).toContain("can't be read (ENOTDIR)");
   });
@@ -88,7 +88,7 @@ describe("a key from a file", () => {
     execFileSync("mkfifo", [folder.path("pipe")]);
     symlinkSync("/dev/zero", folder.path("endless"));
     for (const name of ["pipe", "endless"]) {
-      expect(await refused({ from: "file", path: folder.path(name) })).toContain("is no plain file");
+      expect(await refused({ from: "file", path: folder.path(name) })).toContain("isn't a regular file");
     }
   });
 });

@@ -224,7 +224,7 @@ waves:
     const [message = "", ...others] = told(file);
     expect(others).toEqual([]);
     expect(message).toMatch(/^tenants\.yaml:10:\d+ no tenant matches the wave "first" /);
-    expect(message).toContain(`, so it would be left out, and with it ${lost}; mend its`);
+    expect(message).toContain(`, so it would be left out, and with it ${lost}; fix its`);
     expect(message.endsWith(`: ${why}`), message).toBe(true);
     // What waits for nothing loses nothing.
     expect(told(file.replace(`, ${asks}`, ""))).toEqual([]);
@@ -242,19 +242,19 @@ describe("a mistake in one place", () => {
   it.each<[text: string, ...mistakes: string[]]>([
     ["tenants: {}", "6:10 declares no tenant; write one under `tenants`"],
     ["tenants: [acme]", '6:10 tenants must be tenants by their names, not ["acme"]'],
-    ["tenant: { acme: {} }", '6:1 "tenant" is no key here; did you mean tenants?'],
+    ["tenant: { acme: {} }", '6:1 "tenant" isn\'t a valid key here; did you mean tenants?'],
     [
       "owner: me\ntenants: { acme: { colour: red } }",
-      '6:1 "owner" is no key here; there are version, project, include, defaults, tenants, services, notify, failureTolerance, waves',
-      '7:20 "colour" is no key here; there are baseUrl, key, settings, labels, front, allowInsecureHttp, stack, resource',
+      '6:1 "owner" isn\'t a valid key here; there are version, project, include, defaults, tenants, services, notify, failureTolerance, waves',
+      '7:20 "colour" isn\'t a valid key here; there are baseUrl, key, settings, labels, front, allowInsecureHttp, stack, resource',
     ],
     ["tenants: { acme: { front: both } }", '6:27 front must be dynamic or native, not "both"'],
-    ["tenants: { acme: { url: https://a.example } }", '6:20 "url" is no key here; did you mean baseUrl?'],
+    ["tenants: { acme: { url: https://a.example } }", '6:20 "url" isn\'t a valid key here; did you mean baseUrl?'],
     [
       "tenants: { a b: {} }",
-      '6:12 "a b" is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots',
+      '6:12 "a b" isn\'t a valid name of a Pulumi stack; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots',
     ],
-    ["tenants: { ..: {} }", '6:12 ".." is no name; take another'],
+    ["tenants: { ..: {} }", '6:12 ".." is a reserved name; take another'],
     ["tenants: { __proto__: {} }", '6:12 "__proto__" can\'t be used here'],
     ["tenants: { acme: { labels: { __proto__: x } } }", '6:30 "__proto__" can\'t be used here'],
     [
@@ -267,7 +267,7 @@ describe("a mistake in one place", () => {
     ],
     [
       "tenants: { acme: { labels: { ring=x: a } } }",
-      '6:30 "ring=x" is no label; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores, dots and slashes',
+      '6:30 "ring=x" isn\'t a valid label; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores, dots and slashes',
     ],
     [
       "tenants: { acme: { stack: org/acme } }",
@@ -292,7 +292,7 @@ describe("a mistake in one place", () => {
     ],
     [
       "tenants: { 3m: {} }",
-      '4:8 environment is no name of a variable once the name "3m" is put into it; give this tenant a key of its own, such as { environment: TENANT_{NAME}_API_KEY }',
+      '4:8 environment isn\'t a valid name of a variable once the name "3m" is put into it; give this tenant a key of its own, such as { environment: TENANT_{NAME}_API_KEY }',
     ],
     [
       "tenants: { acme: { key: { } } }",
@@ -305,7 +305,7 @@ describe("a mistake in one place", () => {
     ],
     [
       "tenants: { acme: { key: { env: B } } }",
-      "6:27 has a key that is none here; write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
+      "6:27 has an unknown key; write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
     ],
     [
       "tenants: { acme: }\nservices: { mail: {} }",
@@ -359,7 +359,10 @@ describe("a mistake in one place", () => {
       "8:24 health checks nothing; write `command` or `threats`",
     ],
     ["tenants: { acme: }\nwaves:\n  - { match: {} }", "8:5 name is missing; write a name"],
-    ["tenants: { acme: }\nwaves:\n  - { name: a, matches: {} }", '8:16 "matches" is no key here; did you mean match?'],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, matches: {} }",
+      '8:16 "matches" isn\'t a valid key here; did you mean match?',
+    ],
   ])("is reported: %j", (text, ...mistakes) => {
     expect(told(below(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
   });
@@ -435,7 +438,7 @@ describe("included files", () => {
     ["none.yaml", /^tenants\.yaml:6:11 "none\.yaml" can't be read: there is no such file$/],
     ["tenants.yaml", /^tenants\.yaml:6:11 "tenants\.yaml" is read already; take this line away$/],
     ["'*.csv'", /^tenants\.yaml:6:11 "\*\.csv" names no settings file/],
-    ["https://mail.example/a.yaml", /^tenants\.yaml:6:11 "https:.*" is no file/],
+    ["https://mail.example/a.yaml", /^tenants\.yaml:6:11 "https:.*" isn't a file/],
     ["/etc/a.yaml", /^tenants\.yaml:6:11 "\/etc\/a\.yaml" is an absolute path/],
   ])("are rejected for the path %s", (path, mistake) => {
     expect(told(including(path))).toEqual([expect.stringMatching(mistake)]);
@@ -443,7 +446,7 @@ describe("included files", () => {
 
   it("may hold only tenants and their defaults", () => {
     expect(told({ "tenants.yaml": including("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
-      'a.yaml:2:1 "waves" is no key here; there are version, defaults, tenants',
+      'a.yaml:2:1 "waves" isn\'t a valid key here; there are version, defaults, tenants',
     ]);
   });
 

@@ -128,7 +128,7 @@ describe("allowed commands", () => {
 
   it.each(["1", "vault read", "[]", "[vault, 1]", "[vault"])("are rejected when malformed: %s", (line) => {
     expect(() => new RunPermissions({ EMAIL_SECURITY_COMMANDS: line })).toThrow(
-      /EMAIL_SECURITY_COMMANDS holds a line that is no command/,
+      /EMAIL_SECURITY_COMMANDS holds a line that isn't a command/,
     );
   });
 });
@@ -161,7 +161,7 @@ describe("the permission error", () => {
   the file "/run/secrets/globex", for "globex" (tenants.yaml:1)
   the command '["vault","secret/initech"]', for "initech" (tenants.yaml:1)
   the command "[\\"./check.sh\\",\\"it's\\"]", for the health of the wave "canary"
-Whoever changes that file must not decide it. If all of this is meant, set where the run is started:
+A change of that file must not decide this. If all of this is intended, set it where the run starts:
   EMAIL_SECURITY_SERVICES=http://127.0.0.1:1,https://mail-security.example
   EMAIL_SECURITY_KEY_VARIABLES=OTHER_*,acme_KEY
   EMAIL_SECURITY_KEY_FILES=/run/secrets/globex
@@ -218,7 +218,7 @@ Whoever changes that file must not decide it. If all of this is meant, set where
 
 /** The variables that a refusal says to set, as a shell reads them. */
 function assignments(message: string): Record<string, string> {
-  const [, lines = ""] = message.split("is started:\n");
+  const [, lines = ""] = message.split("run starts:\n");
   const found = lines.matchAll(/^ {2}(EMAIL_SECURITY_\w+)=((?:'[^']*'|\\'|[^'\n])*)$/gm);
   return Object.fromEntries(
     [...found].map(([, variableName = "", value = ""]) => [

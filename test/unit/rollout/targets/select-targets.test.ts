@@ -43,11 +43,14 @@ describe("an invalid selection", () => {
     [{ labels: ["rng=canary"] }, 'No tenant has the label "rng"; did you mean "ring"?'],
     [{ labels: ["tier=1"] }, 'No tenant has the label "tier"; there are "ring", "region".'],
     [{ labels: ["!ring=canry"] }, 'No tenant has the label "ring" with "canry"; did you mean "canary"?'],
-    [{ labels: ["ring"] }, '"ring" is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.'],
-    [{ labels: ["ring="] }, '"ring=" is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.'],
+    [{ labels: ["ring"] }, '"ring" isn\'t a label to select by; write ring=canary, ring=canary,beta or !ring=canary.'],
+    [
+      { labels: ["ring="] },
+      '"ring=" isn\'t a label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
+    ],
     [
       { labels: ["ring=beta,"] },
-      '"ring=beta," is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
+      '"ring=beta," isn\'t a label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
     ],
     [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; there are "ring", "region".'],
     [{ only: ["acme"], labels: ["region=us"] }, 'No tenant is selected: none is "acme" and "region=us" at once.'],

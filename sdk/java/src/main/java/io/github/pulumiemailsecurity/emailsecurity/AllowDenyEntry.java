@@ -17,7 +17,7 @@ import javax.annotation.Nullable;
  * One entry of the tenant&#39;s allow/deny list (reference, section &#34;Allow/deny list&#34;).
  * 
  * ## Example Usage
- * ### A look-alike of the own domain is denied
+ * ### Deny a look-alike domain
  * <pre>
  * {@code
  * package generated_program;
@@ -56,56 +56,56 @@ import javax.annotation.Nullable;
 @ResourceType(type="email-security:index:AllowDenyEntry")
 public class AllowDenyEntry extends com.pulumi.resources.CustomResource {
     /**
-     * Why the risk of the entry is accepted; undefined when nobody accepted any.
+     * The reason for accepting the entry&#39;s risk; undefined if there is none.
      * 
      */
     @Export(name="acceptRisk", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> acceptRisk;
 
     /**
-     * @return Why the risk of the entry is accepted; undefined when nobody accepted any.
+     * @return The reason for accepting the entry&#39;s risk; undefined if there is none.
      * 
      */
     public Output<Optional<String>> acceptRisk() {
         return Codegen.optional(this.acceptRisk);
     }
     /**
-     * The comment as it stands; undefined when there is none.
+     * The actual comment; undefined if there is none.
      * 
      */
     @Export(name="comment", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> comment;
 
     /**
-     * @return The comment as it stands; undefined when there is none.
+     * @return The actual comment; undefined if there is none.
      * 
      */
     public Output<Optional<String>> comment() {
         return Codegen.optional(this.comment);
     }
     /**
-     * When the entry was made, as the service tells it.
+     * The creation time of the entry, as the service reports it.
      * 
      */
     @Export(name="createdAt", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> createdAt;
 
     /**
-     * @return When the entry was made, as the service tells it.
+     * @return The creation time of the entry, as the service reports it.
      * 
      */
     public Output<Optional<String>> createdAt() {
         return Codegen.optional(this.createdAt);
     }
     /**
-     * Who made the entry, as the service tells it.
+     * The creator of the entry, as the service reports it.
      * 
      */
     @Export(name="createdBy", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> createdBy;
 
     /**
-     * @return Who made the entry, as the service tells it.
+     * @return The creator of the entry, as the service reports it.
      * 
      */
     public Output<Optional<String>> createdBy() {
@@ -126,42 +126,42 @@ public class AllowDenyEntry extends com.pulumi.resources.CustomResource {
         return this.entryId;
     }
     /**
-     * What the value is.
+     * The type of the value.
      * 
      */
     @Export(name="entryType", refs={String.class}, tree="[0]")
     private Output<String> entryType;
 
     /**
-     * @return What the value is.
+     * @return The type of the value.
      * 
      */
     public Output<String> entryType() {
         return this.entryType;
     }
     /**
-     * The list as it stands.
+     * The actual list.
      * 
      */
     @Export(name="list", refs={String.class}, tree="[0]")
     private Output<String> list;
 
     /**
-     * @return The list as it stands.
+     * @return The actual list.
      * 
      */
     public Output<String> list() {
         return this.list;
     }
     /**
-     * Where it is: the service&#39;s host, and the explicit provider&#39;s name where there is one.
+     * The tenant: the service&#39;s host, and the name of the explicit provider, if any.
      * 
      */
     @Export(name="tenant", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> tenant;
 
     /**
-     * @return Where it is: the service&#39;s host, and the explicit provider&#39;s name where there is one.
+     * @return The tenant: the service&#39;s host, and the name of the explicit provider, if any.
      * 
      */
     public Output<Optional<String>> tenant() {
@@ -182,14 +182,14 @@ public class AllowDenyEntry extends com.pulumi.resources.CustomResource {
         return this.value;
     }
     /**
-     * The verdict scope as it stands.
+     * The actual verdict scope.
      * 
      */
     @Export(name="verdictScope", refs={String.class}, tree="[0]")
     private Output<String> verdictScope;
 
     /**
-     * @return The verdict scope as it stands.
+     * @return The actual verdict scope.
      * 
      */
     public Output<String> verdictScope() {

@@ -22,14 +22,14 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
     public static final AllowDenyEntryArgs Empty = new AllowDenyEntryArgs();
 
     /**
-     * Why an entry that is refused as risky is meant all the same: `&#34;the fair&#39;s mail comes from there; until May&#34;`. It shows in the preview and stands in the stack&#39;s state, and is never sent to the service.
+     * The reason to accept an entry that would be refused as risky: `&#34;the fair&#39;s mail comes from there; until May&#34;`. It appears in the preview and in the stack&#39;s state, and is never sent to the service.
      * 
      */
     @Import(name="acceptRisk")
     private @Nullable Output<String> acceptRisk;
 
     /**
-     * @return Why an entry that is refused as risky is meant all the same: `&#34;the fair&#39;s mail comes from there; until May&#34;`. It shows in the preview and stands in the stack&#39;s state, and is never sent to the service.
+     * @return The reason to accept an entry that would be refused as risky: `&#34;the fair&#39;s mail comes from there; until May&#34;`. It appears in the preview and in the stack&#39;s state, and is never sent to the service.
      * 
      */
     public Optional<Output<String>> acceptRisk() {
@@ -37,14 +37,14 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+     * Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
      * 
      */
     @Import(name="adopt")
     private @Nullable Output<Boolean> adopt;
 
     /**
-     * @return Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+     * @return Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
      * 
      */
     public Optional<Output<Boolean>> adopt() {
@@ -52,14 +52,14 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * Why the entry is here. An empty comment is the same as none.
+     * The reason for the entry. An empty comment is the same as none.
      * 
      */
     @Import(name="comment")
     private @Nullable Output<String> comment;
 
     /**
-     * @return Why the entry is here. An empty comment is the same as none.
+     * @return The reason for the entry. An empty comment is the same as none.
      * 
      */
     public Optional<Output<String>> comment() {
@@ -67,14 +67,14 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * What the value is. Inferred from it when left out.
+     * The type of the value. Default: inferred from the value.
      * 
      */
     @Import(name="entryType")
     private @Nullable Output<EntryType> entryType;
 
     /**
-     * @return What the value is. Inferred from it when left out.
+     * @return The type of the value. Default: inferred from the value.
      * 
      */
     public Optional<Output<EntryType>> entryType() {
@@ -82,14 +82,14 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * Which of the two lists. Changing it moves the entry in place.
+     * The list. Changing it moves the entry in place.
      * 
      */
     @Import(name="list", required=true)
     private Output<EntryList> list;
 
     /**
-     * @return Which of the two lists. Changing it moves the entry in place.
+     * @return The list. Changing it moves the entry in place.
      * 
      */
     public Output<EntryList> list() {
@@ -112,14 +112,14 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * Which verdicts the entry overrides. Default: `&#34;global&#34;`.
+     * The verdicts that the entry overrides. Default: `&#34;global&#34;`.
      * 
      */
     @Import(name="verdictScope")
     private @Nullable Output<Either<String,VerdictScope>> verdictScope;
 
     /**
-     * @return Which verdicts the entry overrides. Default: `&#34;global&#34;`.
+     * @return The verdicts that the entry overrides. Default: `&#34;global&#34;`.
      * 
      */
     public Optional<Output<Either<String,VerdictScope>>> verdictScope() {
@@ -157,7 +157,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param acceptRisk Why an entry that is refused as risky is meant all the same: `&#34;the fair&#39;s mail comes from there; until May&#34;`. It shows in the preview and stands in the stack&#39;s state, and is never sent to the service.
+         * @param acceptRisk The reason to accept an entry that would be refused as risky: `&#34;the fair&#39;s mail comes from there; until May&#34;`. It appears in the preview and in the stack&#39;s state, and is never sent to the service.
          * 
          * @return builder
          * 
@@ -168,7 +168,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param acceptRisk Why an entry that is refused as risky is meant all the same: `&#34;the fair&#39;s mail comes from there; until May&#34;`. It shows in the preview and stands in the stack&#39;s state, and is never sent to the service.
+         * @param acceptRisk The reason to accept an entry that would be refused as risky: `&#34;the fair&#39;s mail comes from there; until May&#34;`. It appears in the preview and in the stack&#39;s state, and is never sent to the service.
          * 
          * @return builder
          * 
@@ -178,7 +178,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param adopt Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+         * @param adopt Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
          * 
          * @return builder
          * 
@@ -189,7 +189,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param adopt Take over an entry of the same value that exists with other arguments, and change it to these. Default: false; such an entry is then an error that names it. One with the same arguments is taken over in any case.
+         * @param adopt Whether to adopt an existing entry of the same value with other arguments, and change it to these. Default: false; such an entry is then an error that names it. An entry with the same arguments is always adopted.
          * 
          * @return builder
          * 
@@ -199,7 +199,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param comment Why the entry is here. An empty comment is the same as none.
+         * @param comment The reason for the entry. An empty comment is the same as none.
          * 
          * @return builder
          * 
@@ -210,7 +210,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param comment Why the entry is here. An empty comment is the same as none.
+         * @param comment The reason for the entry. An empty comment is the same as none.
          * 
          * @return builder
          * 
@@ -220,7 +220,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param entryType What the value is. Inferred from it when left out.
+         * @param entryType The type of the value. Default: inferred from the value.
          * 
          * @return builder
          * 
@@ -231,7 +231,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param entryType What the value is. Inferred from it when left out.
+         * @param entryType The type of the value. Default: inferred from the value.
          * 
          * @return builder
          * 
@@ -241,7 +241,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param list Which of the two lists. Changing it moves the entry in place.
+         * @param list The list. Changing it moves the entry in place.
          * 
          * @return builder
          * 
@@ -252,7 +252,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param list Which of the two lists. Changing it moves the entry in place.
+         * @param list The list. Changing it moves the entry in place.
          * 
          * @return builder
          * 
@@ -283,7 +283,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param verdictScope Which verdicts the entry overrides. Default: `&#34;global&#34;`.
+         * @param verdictScope The verdicts that the entry overrides. Default: `&#34;global&#34;`.
          * 
          * @return builder
          * 
@@ -294,7 +294,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param verdictScope Which verdicts the entry overrides. Default: `&#34;global&#34;`.
+         * @param verdictScope The verdicts that the entry overrides. Default: `&#34;global&#34;`.
          * 
          * @return builder
          * 
@@ -304,7 +304,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param verdictScope Which verdicts the entry overrides. Default: `&#34;global&#34;`.
+         * @param verdictScope The verdicts that the entry overrides. Default: `&#34;global&#34;`.
          * 
          * @return builder
          * 
@@ -314,7 +314,7 @@ public final class AllowDenyEntryArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param verdictScope Which verdicts the entry overrides. Default: `&#34;global&#34;`.
+         * @param verdictScope The verdicts that the entry overrides. Default: `&#34;global&#34;`.
          * 
          * @return builder
          * 

@@ -15,10 +15,10 @@ import java.util.Optional;
 import javax.annotation.Nullable;
 
 /**
- * A whole allow/deny list, or one team&#39;s part of it, in one resource (reference, section &#34;Allow/deny list&#34;). Right for more than some tens of entries.
+ * A whole allow/deny list, or one team&#39;s part of it, in one resource (reference, section &#34;Allow/deny list&#34;). Use it for more than a few dozen entries.
  * 
  * ## Example Usage
- * ### What one team adds, beside what others do
+ * ### Entries of one team in a shared list
  * <pre>
  * {@code
  * package generated_program;
@@ -58,42 +58,42 @@ import javax.annotation.Nullable;
 @ResourceType(type="email-security:index:AllowDenyList")
 public class AllowDenyList extends com.pulumi.resources.CustomResource {
     /**
-     * The entries as they stand, by value: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34; }`. A scope that is not the default stands behind the value, `&#34;mail.example (graymail)&#34;`; what a refresh found undeclared says `(unmanaged)`.
+     * The actual entries by value: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34; }`. A scope other than the default follows the value, `&#34;mail.example (graymail)&#34;`. Undeclared entries that a refresh found are marked `(unmanaged)`.
      * 
      */
     @Export(name="entries", refs={Map.class,String.class}, tree="[0,1,1]")
     private Output<Map<String,String>> entries;
 
     /**
-     * @return The entries as they stand, by value: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34; }`. A scope that is not the default stands behind the value, `&#34;mail.example (graymail)&#34;`; what a refresh found undeclared says `(unmanaged)`.
+     * @return The actual entries by value: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34; }`. A scope other than the default follows the value, `&#34;mail.example (graymail)&#34;`. Undeclared entries that a refresh found are marked `(unmanaged)`.
      * 
      */
     public Output<Map<String,String>> entries() {
         return this.entries;
     }
     /**
-     * The mode as it stands.
+     * The mode of the last run.
      * 
      */
     @Export(name="mode", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> mode;
 
     /**
-     * @return The mode as it stands.
+     * @return The mode of the last run.
      * 
      */
     public Output<Optional<String>> mode() {
         return Codegen.optional(this.mode);
     }
     /**
-     * Where it is: the service&#39;s host, and the explicit provider&#39;s name where there is one.
+     * The tenant: the service&#39;s host, and the name of the explicit provider, if any.
      * 
      */
     @Export(name="tenant", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> tenant;
 
     /**
-     * @return Where it is: the service&#39;s host, and the explicit provider&#39;s name where there is one.
+     * @return The tenant: the service&#39;s host, and the name of the explicit provider, if any.
      * 
      */
     public Output<Optional<String>> tenant() {

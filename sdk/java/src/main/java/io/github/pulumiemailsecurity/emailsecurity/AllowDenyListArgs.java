@@ -23,14 +23,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     public static final AllowDenyListArgs Empty = new AllowDenyListArgs();
 
     /**
-     * Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
+     * Whether to adopt existing entries of the same values with other arguments, and change them to these. Default: false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
      * 
      */
     @Import(name="adopt")
     private @Nullable Output<Boolean> adopt;
 
     /**
-     * @return Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
+     * @return Whether to adopt existing entries of the same values with other arguments, and change them to these. Default: false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
      * 
      */
     public Optional<Output<Boolean>> adopt() {
@@ -38,14 +38,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+     * The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
      * 
      */
     @Import(name="confirmRemovals")
     private @Nullable Output<Integer> confirmRemovals;
 
     /**
-     * @return The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+     * @return The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
      * 
      */
     public Optional<Output<Integer>> confirmRemovals() {
@@ -53,14 +53,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The entries by value, in any order: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34;, &#34;partner.example&#34;: &#34;allow&#34; }`. A risk that is accepted stands behind the list, `{ &#34;gmail.com&#34;: &#34;allow (risk accepted: until the fair is over)&#34; }`, and a scope that is not the default behind the value, `{ &#34;mail.example (graymail)&#34;: &#34;deny&#34; }`.
+     * The entries by value, in any order: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34;, &#34;partner.example&#34;: &#34;allow&#34; }`. An accepted risk follows the list, `{ &#34;gmail.com&#34;: &#34;allow (risk accepted: until the fair is over)&#34; }`, and a scope other than the default follows the value, `{ &#34;mail.example (graymail)&#34;: &#34;deny&#34; }`.
      * 
      */
     @Import(name="entries", required=true)
     private Output<Map<String,String>> entries;
 
     /**
-     * @return The entries by value, in any order: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34;, &#34;partner.example&#34;: &#34;allow&#34; }`. A risk that is accepted stands behind the list, `{ &#34;gmail.com&#34;: &#34;allow (risk accepted: until the fair is over)&#34; }`, and a scope that is not the default behind the value, `{ &#34;mail.example (graymail)&#34;: &#34;deny&#34; }`.
+     * @return The entries by value, in any order: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34;, &#34;partner.example&#34;: &#34;allow&#34; }`. An accepted risk follows the list, `{ &#34;gmail.com&#34;: &#34;allow (risk accepted: until the fair is over)&#34; }`, and a scope other than the default follows the value, `{ &#34;mail.example (graymail)&#34;: &#34;deny&#34; }`.
      * 
      */
     public Output<Map<String,String>> entries() {
@@ -68,14 +68,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
      * 
      */
     @Import(name="ignore")
     private @Nullable Output<List<String>> ignore;
 
     /**
-     * @return Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * @return Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
      * 
      */
     public Optional<Output<List<String>>> ignore() {
@@ -83,14 +83,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+     * The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
      * 
      */
     @Import(name="maxRemovalFraction")
     private @Nullable Output<Double> maxRemovalFraction;
 
     /**
-     * @return The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+     * @return The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
      * 
      */
     public Optional<Output<Double>> maxRemovalFraction() {
@@ -98,14 +98,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The most that one run may remove. Where it is given, it holds instead of the defaults.
+     * The maximum number of removals in one run. Replaces the default limits.
      * 
      */
     @Import(name="maxRemovals")
     private @Nullable Output<Integer> maxRemovals;
 
     /**
-     * @return The most that one run may remove. Where it is given, it holds instead of the defaults.
+     * @return The maximum number of removals in one run. Replaces the default limits.
      * 
      */
     public Optional<Output<Integer>> maxRemovals() {
@@ -113,14 +113,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive-allows&#34;`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+     * `&#34;additive&#34;` (default): adds what is declared, removes what this list no longer declares, and leaves the rest alone. `&#34;exclusive-allows&#34;`: a refresh shows allow entries that nobody declares, and the next `up` removes them; undeclared deny entries are left alone. `&#34;exclusive&#34;`: a refresh shows all undeclared entries of the tenant, and the next `up` removes them.
      * 
      */
     @Import(name="mode")
     private @Nullable Output<ListMode> mode;
 
     /**
-     * @return `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive-allows&#34;`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+     * @return `&#34;additive&#34;` (default): adds what is declared, removes what this list no longer declares, and leaves the rest alone. `&#34;exclusive-allows&#34;`: a refresh shows allow entries that nobody declares, and the next `up` removes them; undeclared deny entries are left alone. `&#34;exclusive&#34;`: a refresh shows all undeclared entries of the tenant, and the next `up` removes them.
      * 
      */
     public Optional<Output<ListMode>> mode() {
@@ -128,14 +128,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+     * Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
      * 
      */
     @Import(name="protect")
     private @Nullable Output<List<String>> protect;
 
     /**
-     * @return Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+     * @return Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
      * 
      */
     public Optional<Output<List<String>>> protect() {
@@ -174,7 +174,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param adopt Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
+         * @param adopt Whether to adopt existing entries of the same values with other arguments, and change them to these. Default: false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
          * 
          * @return builder
          * 
@@ -185,7 +185,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param adopt Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
+         * @param adopt Whether to adopt existing entries of the same values with other arguments, and change them to these. Default: false; each such entry is then an error that names it. An entry with the same arguments is always adopted.
          * 
          * @return builder
          * 
@@ -195,7 +195,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param confirmRemovals The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+         * @param confirmRemovals The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
          * 
          * @return builder
          * 
@@ -206,7 +206,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param confirmRemovals The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
+         * @param confirmRemovals The exact number of removals that you reviewed and confirm. Allows one run to exceed the limits once.
          * 
          * @return builder
          * 
@@ -216,7 +216,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param entries The entries by value, in any order: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34;, &#34;partner.example&#34;: &#34;allow&#34; }`. A risk that is accepted stands behind the list, `{ &#34;gmail.com&#34;: &#34;allow (risk accepted: until the fair is over)&#34; }`, and a scope that is not the default behind the value, `{ &#34;mail.example (graymail)&#34;: &#34;deny&#34; }`.
+         * @param entries The entries by value, in any order: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34;, &#34;partner.example&#34;: &#34;allow&#34; }`. An accepted risk follows the list, `{ &#34;gmail.com&#34;: &#34;allow (risk accepted: until the fair is over)&#34; }`, and a scope other than the default follows the value, `{ &#34;mail.example (graymail)&#34;: &#34;deny&#34; }`.
          * 
          * @return builder
          * 
@@ -227,7 +227,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param entries The entries by value, in any order: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34;, &#34;partner.example&#34;: &#34;allow&#34; }`. A risk that is accepted stands behind the list, `{ &#34;gmail.com&#34;: &#34;allow (risk accepted: until the fair is over)&#34; }`, and a scope that is not the default behind the value, `{ &#34;mail.example (graymail)&#34;: &#34;deny&#34; }`.
+         * @param entries The entries by value, in any order: `{ &#34;evil.example&#34;: &#34;deny: INC-7&#34;, &#34;partner.example&#34;: &#34;allow&#34; }`. An accepted risk follows the list, `{ &#34;gmail.com&#34;: &#34;allow (risk accepted: until the fair is over)&#34; }`, and a scope other than the default follows the value, `{ &#34;mail.example (graymail)&#34;: &#34;deny&#34; }`.
          * 
          * @return builder
          * 
@@ -237,7 +237,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -248,7 +248,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -258,7 +258,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of entries that the list never changes unless it declares them, in any mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`. The allow/deny list also accepts `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -268,7 +268,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param maxRemovalFraction The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+         * @param maxRemovalFraction The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
          * 
          * @return builder
          * 
@@ -279,7 +279,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param maxRemovalFraction The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
+         * @param maxRemovalFraction The maximum fraction of the list that one run may remove, from 0 to 1. Default: 0.3, but removals of fewer than 10 entries are always allowed. Only 1 allows emptying the list.
          * 
          * @return builder
          * 
@@ -289,7 +289,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param maxRemovals The most that one run may remove. Where it is given, it holds instead of the defaults.
+         * @param maxRemovals The maximum number of removals in one run. Replaces the default limits.
          * 
          * @return builder
          * 
@@ -300,7 +300,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param maxRemovals The most that one run may remove. Where it is given, it holds instead of the defaults.
+         * @param maxRemovals The maximum number of removals in one run. Replaces the default limits.
          * 
          * @return builder
          * 
@@ -310,7 +310,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param mode `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive-allows&#34;`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+         * @param mode `&#34;additive&#34;` (default): adds what is declared, removes what this list no longer declares, and leaves the rest alone. `&#34;exclusive-allows&#34;`: a refresh shows allow entries that nobody declares, and the next `up` removes them; undeclared deny entries are left alone. `&#34;exclusive&#34;`: a refresh shows all undeclared entries of the tenant, and the next `up` removes them.
          * 
          * @return builder
          * 
@@ -321,7 +321,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param mode `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive-allows&#34;`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+         * @param mode `&#34;additive&#34;` (default): adds what is declared, removes what this list no longer declares, and leaves the rest alone. `&#34;exclusive-allows&#34;`: a refresh shows allow entries that nobody declares, and the next `up` removes them; undeclared deny entries are left alone. `&#34;exclusive&#34;`: a refresh shows all undeclared entries of the tenant, and the next `up` removes them.
          * 
          * @return builder
          * 
@@ -331,7 +331,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param protect Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+         * @param protect Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
          * 
          * @return builder
          * 
@@ -342,7 +342,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param protect Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+         * @param protect Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
          * 
          * @return builder
          * 
@@ -352,7 +352,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param protect Patterns of what must be declared: each by at least one, and none that they name is ever removed.
+         * @param protect Patterns of required entries. At least one declared entry must match each pattern, and a matching entry is never removed.
          * 
          * @return builder
          * 

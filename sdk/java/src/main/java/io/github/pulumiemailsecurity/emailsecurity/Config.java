@@ -15,14 +15,14 @@ public final class Config {
 
     private static final com.pulumi.Config config = com.pulumi.Config.of("email-security");
 /**
- * Accept plain `http://` for an address that is not loopback. Default: false.
+ * Whether to allow plain `http://` for an address that isn&#39;t loopback. Default: false.
  * 
  */
     public Optional<Boolean> allowInsecureHttp() {
         return Codegen.booleanProp("allowInsecureHttp").config(config).get();
     }
 /**
- * The tenant&#39;s API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+ * The tenant&#39;s API key. Kept as a secret: encrypted in the state, and used only for this tenant.
  * 
  */
     public Optional<String> apiKey() {
@@ -36,14 +36,14 @@ public final class Config {
         return Codegen.stringProp("baseUrl").config(config).get();
     }
 /**
- * The tenant&#39;s own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+ * The tenant&#39;s own domains. An entry for one of them, or for a lookalike, is rejected as risky.
  * 
  */
     public Optional<List<String>> ownDomains() {
         return Codegen.objectProp("ownDomains", TypeShape.<List<String>>builder(List.class).addParameter(String.class).build()).config(config).get();
     }
 /**
- * How long one request may take, in milliseconds. Default: 30,000.
+ * The timeout of one request in milliseconds. Default: 30,000.
  * 
  */
     public Optional<Integer> timeoutMs() {

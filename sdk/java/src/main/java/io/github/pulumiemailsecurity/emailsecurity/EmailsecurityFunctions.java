@@ -54,644 +54,644 @@ import java.util.concurrent.CompletableFuture;
 
 public final class EmailsecurityFunctions {
     /**
-     * The entries of the tenant&#39;s allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+     * Returns the entries of the tenant&#39;s allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
      * 
      */
     public static Output<GetAllowDenyEntriesResult> getAllowDenyEntries() {
         return getAllowDenyEntries(GetAllowDenyEntriesArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The entries of the tenant&#39;s allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+     * Returns the entries of the tenant&#39;s allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
      * 
      */
     public static CompletableFuture<GetAllowDenyEntriesResult> getAllowDenyEntriesPlain() {
         return getAllowDenyEntriesPlain(GetAllowDenyEntriesPlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The entries of the tenant&#39;s allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+     * Returns the entries of the tenant&#39;s allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
      * 
      */
     public static Output<GetAllowDenyEntriesResult> getAllowDenyEntries(GetAllowDenyEntriesArgs args) {
         return getAllowDenyEntries(args, InvokeOptions.Empty);
     }
     /**
-     * The entries of the tenant&#39;s allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+     * Returns the entries of the tenant&#39;s allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
      * 
      */
     public static CompletableFuture<GetAllowDenyEntriesResult> getAllowDenyEntriesPlain(GetAllowDenyEntriesPlainArgs args) {
         return getAllowDenyEntriesPlain(args, InvokeOptions.Empty);
     }
     /**
-     * The entries of the tenant&#39;s allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+     * Returns the entries of the tenant&#39;s allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
      * 
      */
     public static Output<GetAllowDenyEntriesResult> getAllowDenyEntries(GetAllowDenyEntriesArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getAllowDenyEntries", TypeShape.of(GetAllowDenyEntriesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The entries of the tenant&#39;s allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+     * Returns the entries of the tenant&#39;s allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
      * 
      */
     public static Output<GetAllowDenyEntriesResult> getAllowDenyEntries(GetAllowDenyEntriesArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getAllowDenyEntries", TypeShape.of(GetAllowDenyEntriesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The entries of the tenant&#39;s allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
+     * Returns the entries of the tenant&#39;s allow/deny list: `GET /api/v1/settings/allow_deny_entries`.
      * 
      */
     public static CompletableFuture<GetAllowDenyEntriesResult> getAllowDenyEntriesPlain(GetAllowDenyEntriesPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getAllowDenyEntries", TypeShape.of(GetAllowDenyEntriesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+     * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
      * 
      */
     public static Output<GetHighlightedThreatsResult> getHighlightedThreats() {
         return getHighlightedThreats(GetHighlightedThreatsArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+     * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
      * 
      */
     public static CompletableFuture<GetHighlightedThreatsResult> getHighlightedThreatsPlain() {
         return getHighlightedThreatsPlain(GetHighlightedThreatsPlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+     * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
      * 
      */
     public static Output<GetHighlightedThreatsResult> getHighlightedThreats(GetHighlightedThreatsArgs args) {
         return getHighlightedThreats(args, InvokeOptions.Empty);
     }
     /**
-     * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+     * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
      * 
      */
     public static CompletableFuture<GetHighlightedThreatsResult> getHighlightedThreatsPlain(GetHighlightedThreatsPlainArgs args) {
         return getHighlightedThreatsPlain(args, InvokeOptions.Empty);
     }
     /**
-     * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+     * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
      * 
      */
     public static Output<GetHighlightedThreatsResult> getHighlightedThreats(GetHighlightedThreatsArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getHighlightedThreats", TypeShape.of(GetHighlightedThreatsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+     * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
      * 
      */
     public static Output<GetHighlightedThreatsResult> getHighlightedThreats(GetHighlightedThreatsArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getHighlightedThreats", TypeShape.of(GetHighlightedThreatsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`.
+     * Returns threats that the service highlights: `GET /api/v1/metrics/highlighted_threats`.
      * 
      */
     public static CompletableFuture<GetHighlightedThreatsResult> getHighlightedThreatsPlain(GetHighlightedThreatsPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getHighlightedThreats", TypeShape.of(GetHighlightedThreatsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+     * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
      * 
      */
     public static Output<GetHoursSavedResult> getHoursSaved() {
         return getHoursSaved(GetHoursSavedArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+     * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
      * 
      */
     public static CompletableFuture<GetHoursSavedResult> getHoursSavedPlain() {
         return getHoursSavedPlain(GetHoursSavedPlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+     * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
      * 
      */
     public static Output<GetHoursSavedResult> getHoursSaved(GetHoursSavedArgs args) {
         return getHoursSaved(args, InvokeOptions.Empty);
     }
     /**
-     * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+     * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
      * 
      */
     public static CompletableFuture<GetHoursSavedResult> getHoursSavedPlain(GetHoursSavedPlainArgs args) {
         return getHoursSavedPlain(args, InvokeOptions.Empty);
     }
     /**
-     * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+     * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
      * 
      */
     public static Output<GetHoursSavedResult> getHoursSaved(GetHoursSavedArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getHoursSaved", TypeShape.of(GetHoursSavedResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+     * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
      * 
      */
     public static Output<GetHoursSavedResult> getHoursSaved(GetHoursSavedArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getHoursSaved", TypeShape.of(GetHoursSavedResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`.
+     * Returns the estimated hours saved from prevented threats: `GET /api/v1/metrics/hours_saved`.
      * 
      */
     public static CompletableFuture<GetHoursSavedResult> getHoursSavedPlain(GetHoursSavedPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getHoursSaved", TypeShape.of(GetHoursSavedResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+     * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
      * 
      */
     public static Output<GetMeanTimeToAnalyzeResult> getMeanTimeToAnalyze() {
         return getMeanTimeToAnalyze(GetMeanTimeToAnalyzeArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+     * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
      * 
      */
     public static CompletableFuture<GetMeanTimeToAnalyzeResult> getMeanTimeToAnalyzePlain() {
         return getMeanTimeToAnalyzePlain(GetMeanTimeToAnalyzePlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+     * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
      * 
      */
     public static Output<GetMeanTimeToAnalyzeResult> getMeanTimeToAnalyze(GetMeanTimeToAnalyzeArgs args) {
         return getMeanTimeToAnalyze(args, InvokeOptions.Empty);
     }
     /**
-     * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+     * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
      * 
      */
     public static CompletableFuture<GetMeanTimeToAnalyzeResult> getMeanTimeToAnalyzePlain(GetMeanTimeToAnalyzePlainArgs args) {
         return getMeanTimeToAnalyzePlain(args, InvokeOptions.Empty);
     }
     /**
-     * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+     * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
      * 
      */
     public static Output<GetMeanTimeToAnalyzeResult> getMeanTimeToAnalyze(GetMeanTimeToAnalyzeArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getMeanTimeToAnalyze", TypeShape.of(GetMeanTimeToAnalyzeResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+     * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
      * 
      */
     public static Output<GetMeanTimeToAnalyzeResult> getMeanTimeToAnalyze(GetMeanTimeToAnalyzeArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getMeanTimeToAnalyze", TypeShape.of(GetMeanTimeToAnalyzeResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
+     * Returns the mean time to analyze a phishing report: `GET /api/v1/sonar/phishing-reports/aggs/mttr`.
      * 
      */
     public static CompletableFuture<GetMeanTimeToAnalyzeResult> getMeanTimeToAnalyzePlain(GetMeanTimeToAnalyzePlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getMeanTimeToAnalyze", TypeShape.of(GetMeanTimeToAnalyzeResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+     * Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
      * 
      */
     public static Output<GetPhishingReportResult> getPhishingReport(GetPhishingReportArgs args) {
         return getPhishingReport(args, InvokeOptions.Empty);
     }
     /**
-     * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+     * Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
      * 
      */
     public static CompletableFuture<GetPhishingReportResult> getPhishingReportPlain(GetPhishingReportPlainArgs args) {
         return getPhishingReportPlain(args, InvokeOptions.Empty);
     }
     /**
-     * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+     * Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
      * 
      */
     public static Output<GetPhishingReportResult> getPhishingReport(GetPhishingReportArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getPhishingReport", TypeShape.of(GetPhishingReportResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+     * Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
      * 
      */
     public static Output<GetPhishingReportResult> getPhishingReport(GetPhishingReportArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getPhishingReport", TypeShape.of(GetPhishingReportResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * One phishing report with its recipients and content, by `GET /api/v1/sonar/phishing-reports/{id}`.
+     * Returns one phishing report with its recipients and content: `GET /api/v1/sonar/phishing-reports/{id}`.
      * 
      */
     public static CompletableFuture<GetPhishingReportResult> getPhishingReportPlain(GetPhishingReportPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getPhishingReport", TypeShape.of(GetPhishingReportResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+     * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
      * 
      */
     public static Output<GetPhishingReportsResult> getPhishingReports() {
         return getPhishingReports(GetPhishingReportsArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+     * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
      * 
      */
     public static CompletableFuture<GetPhishingReportsResult> getPhishingReportsPlain() {
         return getPhishingReportsPlain(GetPhishingReportsPlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+     * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
      * 
      */
     public static Output<GetPhishingReportsResult> getPhishingReports(GetPhishingReportsArgs args) {
         return getPhishingReports(args, InvokeOptions.Empty);
     }
     /**
-     * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+     * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
      * 
      */
     public static CompletableFuture<GetPhishingReportsResult> getPhishingReportsPlain(GetPhishingReportsPlainArgs args) {
         return getPhishingReportsPlain(args, InvokeOptions.Empty);
     }
     /**
-     * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+     * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
      * 
      */
     public static Output<GetPhishingReportsResult> getPhishingReports(GetPhishingReportsArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getPhishingReports", TypeShape.of(GetPhishingReportsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+     * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
      * 
      */
     public static Output<GetPhishingReportsResult> getPhishingReports(GetPhishingReportsArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getPhishingReports", TypeShape.of(GetPhishingReportsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`.
+     * Returns the messages that users reported as phishing, with the result of the analysis: `GET /api/v1/sonar/phishing-reports`.
      * 
      */
     public static CompletableFuture<GetPhishingReportsResult> getPhishingReportsPlain(GetPhishingReportsPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getPhishingReports", TypeShape.of(GetPhishingReportsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+     * Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
      * 
      */
     public static Output<GetPhishingReportsByReportInternetMessageIdResult> getPhishingReportsByReportInternetMessageId(GetPhishingReportsByReportInternetMessageIdArgs args) {
         return getPhishingReportsByReportInternetMessageId(args, InvokeOptions.Empty);
     }
     /**
-     * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+     * Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
      * 
      */
     public static CompletableFuture<GetPhishingReportsByReportInternetMessageIdResult> getPhishingReportsByReportInternetMessageIdPlain(GetPhishingReportsByReportInternetMessageIdPlainArgs args) {
         return getPhishingReportsByReportInternetMessageIdPlain(args, InvokeOptions.Empty);
     }
     /**
-     * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+     * Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
      * 
      */
     public static Output<GetPhishingReportsByReportInternetMessageIdResult> getPhishingReportsByReportInternetMessageId(GetPhishingReportsByReportInternetMessageIdArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getPhishingReportsByReportInternetMessageId", TypeShape.of(GetPhishingReportsByReportInternetMessageIdResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+     * Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
      * 
      */
     public static Output<GetPhishingReportsByReportInternetMessageIdResult> getPhishingReportsByReportInternetMessageId(GetPhishingReportsByReportInternetMessageIdArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getPhishingReportsByReportInternetMessageId", TypeShape.of(GetPhishingReportsByReportInternetMessageIdResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The reports that one mail of a reporting user made, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+     * Returns the reports made by one message of a reporting user: `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
      * 
      */
     public static CompletableFuture<GetPhishingReportsByReportInternetMessageIdResult> getPhishingReportsByReportInternetMessageIdPlain(GetPhishingReportsByReportInternetMessageIdPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getPhishingReportsByReportInternetMessageId", TypeShape.of(GetPhishingReportsByReportInternetMessageIdResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+     * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
      * 
      */
     public static Output<GetProtectedInboxesResult> getProtectedInboxes() {
         return getProtectedInboxes(GetProtectedInboxesArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+     * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
      * 
      */
     public static CompletableFuture<GetProtectedInboxesResult> getProtectedInboxesPlain() {
         return getProtectedInboxesPlain(GetProtectedInboxesPlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+     * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
      * 
      */
     public static Output<GetProtectedInboxesResult> getProtectedInboxes(GetProtectedInboxesArgs args) {
         return getProtectedInboxes(args, InvokeOptions.Empty);
     }
     /**
-     * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+     * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
      * 
      */
     public static CompletableFuture<GetProtectedInboxesResult> getProtectedInboxesPlain(GetProtectedInboxesPlainArgs args) {
         return getProtectedInboxesPlain(args, InvokeOptions.Empty);
     }
     /**
-     * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+     * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
      * 
      */
     public static Output<GetProtectedInboxesResult> getProtectedInboxes(GetProtectedInboxesArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getProtectedInboxes", TypeShape.of(GetProtectedInboxesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+     * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
      * 
      */
     public static Output<GetProtectedInboxesResult> getProtectedInboxes(GetProtectedInboxesArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getProtectedInboxes", TypeShape.of(GetProtectedInboxesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`.
+     * Returns the number of inboxes that received mail in the period: `GET /api/v1/metrics/protected_inboxes`.
      * 
      */
     public static CompletableFuture<GetProtectedInboxesResult> getProtectedInboxesPlain(GetProtectedInboxesPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getProtectedInboxes", TypeShape.of(GetProtectedInboxesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The tenant&#39;s detected threats of the last time, by `GET /api/v1/threats`.
+     * Returns the tenant&#39;s recently detected threats: `GET /api/v1/threats`.
      * 
      */
     public static Output<GetThreatsResult> getThreats() {
         return getThreats(GetThreatsArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The tenant&#39;s detected threats of the last time, by `GET /api/v1/threats`.
+     * Returns the tenant&#39;s recently detected threats: `GET /api/v1/threats`.
      * 
      */
     public static CompletableFuture<GetThreatsResult> getThreatsPlain() {
         return getThreatsPlain(GetThreatsPlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The tenant&#39;s detected threats of the last time, by `GET /api/v1/threats`.
+     * Returns the tenant&#39;s recently detected threats: `GET /api/v1/threats`.
      * 
      */
     public static Output<GetThreatsResult> getThreats(GetThreatsArgs args) {
         return getThreats(args, InvokeOptions.Empty);
     }
     /**
-     * The tenant&#39;s detected threats of the last time, by `GET /api/v1/threats`.
+     * Returns the tenant&#39;s recently detected threats: `GET /api/v1/threats`.
      * 
      */
     public static CompletableFuture<GetThreatsResult> getThreatsPlain(GetThreatsPlainArgs args) {
         return getThreatsPlain(args, InvokeOptions.Empty);
     }
     /**
-     * The tenant&#39;s detected threats of the last time, by `GET /api/v1/threats`.
+     * Returns the tenant&#39;s recently detected threats: `GET /api/v1/threats`.
      * 
      */
     public static Output<GetThreatsResult> getThreats(GetThreatsArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getThreats", TypeShape.of(GetThreatsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The tenant&#39;s detected threats of the last time, by `GET /api/v1/threats`.
+     * Returns the tenant&#39;s recently detected threats: `GET /api/v1/threats`.
      * 
      */
     public static Output<GetThreatsResult> getThreats(GetThreatsArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getThreats", TypeShape.of(GetThreatsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The tenant&#39;s detected threats of the last time, by `GET /api/v1/threats`.
+     * Returns the tenant&#39;s recently detected threats: `GET /api/v1/threats`.
      * 
      */
     public static CompletableFuture<GetThreatsResult> getThreatsPlain(GetThreatsPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getThreats", TypeShape.of(GetThreatsResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+     * Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
      * 
      */
     public static Output<GetThreatsByInternetMessageIdResult> getThreatsByInternetMessageId(GetThreatsByInternetMessageIdArgs args) {
         return getThreatsByInternetMessageId(args, InvokeOptions.Empty);
     }
     /**
-     * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+     * Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
      * 
      */
     public static CompletableFuture<GetThreatsByInternetMessageIdResult> getThreatsByInternetMessageIdPlain(GetThreatsByInternetMessageIdPlainArgs args) {
         return getThreatsByInternetMessageIdPlain(args, InvokeOptions.Empty);
     }
     /**
-     * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+     * Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
      * 
      */
     public static Output<GetThreatsByInternetMessageIdResult> getThreatsByInternetMessageId(GetThreatsByInternetMessageIdArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getThreatsByInternetMessageId", TypeShape.of(GetThreatsByInternetMessageIdResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+     * Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
      * 
      */
     public static Output<GetThreatsByInternetMessageIdResult> getThreatsByInternetMessageId(GetThreatsByInternetMessageIdArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getThreatsByInternetMessageId", TypeShape.of(GetThreatsByInternetMessageIdResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The threats that share an Internet Message ID, by `GET /api/v1/threats/by_internet_message_id/{id}`.
+     * Returns the threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
      * 
      */
     public static CompletableFuture<GetThreatsByInternetMessageIdResult> getThreatsByInternetMessageIdPlain(GetThreatsByInternetMessageIdPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getThreatsByInternetMessageId", TypeShape.of(GetThreatsByInternetMessageIdResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+     * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
      * 
      */
     public static Output<GetThreatsOverTimeResult> getThreatsOverTime() {
         return getThreatsOverTime(GetThreatsOverTimeArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+     * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
      * 
      */
     public static CompletableFuture<GetThreatsOverTimeResult> getThreatsOverTimePlain() {
         return getThreatsOverTimePlain(GetThreatsOverTimePlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+     * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
      * 
      */
     public static Output<GetThreatsOverTimeResult> getThreatsOverTime(GetThreatsOverTimeArgs args) {
         return getThreatsOverTime(args, InvokeOptions.Empty);
     }
     /**
-     * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+     * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
      * 
      */
     public static CompletableFuture<GetThreatsOverTimeResult> getThreatsOverTimePlain(GetThreatsOverTimePlainArgs args) {
         return getThreatsOverTimePlain(args, InvokeOptions.Empty);
     }
     /**
-     * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+     * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
      * 
      */
     public static Output<GetThreatsOverTimeResult> getThreatsOverTime(GetThreatsOverTimeArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getThreatsOverTime", TypeShape.of(GetThreatsOverTimeResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+     * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
      * 
      */
     public static Output<GetThreatsOverTimeResult> getThreatsOverTime(GetThreatsOverTimeArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getThreatsOverTime", TypeShape.of(GetThreatsOverTimeResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`.
+     * Returns the number of threats on each day of the period: `GET /api/v1/metrics/threats_over_time`.
      * 
      */
     public static CompletableFuture<GetThreatsOverTimeResult> getThreatsOverTimePlain(GetThreatsOverTimePlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getThreatsOverTime", TypeShape.of(GetThreatsOverTimeResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+     * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
      * 
      */
     public static Output<GetTopTargetedEntitiesResult> getTopTargetedEntities() {
         return getTopTargetedEntities(GetTopTargetedEntitiesArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+     * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
      * 
      */
     public static CompletableFuture<GetTopTargetedEntitiesResult> getTopTargetedEntitiesPlain() {
         return getTopTargetedEntitiesPlain(GetTopTargetedEntitiesPlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+     * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
      * 
      */
     public static Output<GetTopTargetedEntitiesResult> getTopTargetedEntities(GetTopTargetedEntitiesArgs args) {
         return getTopTargetedEntities(args, InvokeOptions.Empty);
     }
     /**
-     * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+     * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
      * 
      */
     public static CompletableFuture<GetTopTargetedEntitiesResult> getTopTargetedEntitiesPlain(GetTopTargetedEntitiesPlainArgs args) {
         return getTopTargetedEntitiesPlain(args, InvokeOptions.Empty);
     }
     /**
-     * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+     * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
      * 
      */
     public static Output<GetTopTargetedEntitiesResult> getTopTargetedEntities(GetTopTargetedEntitiesArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getTopTargetedEntities", TypeShape.of(GetTopTargetedEntitiesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+     * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
      * 
      */
     public static Output<GetTopTargetedEntitiesResult> getTopTargetedEntities(GetTopTargetedEntitiesArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getTopTargetedEntities", TypeShape.of(GetTopTargetedEntitiesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`.
+     * Returns the users or groups with the most threats: `GET /api/v1/metrics/top_targeted_entities`.
      * 
      */
     public static CompletableFuture<GetTopTargetedEntitiesResult> getTopTargetedEntitiesPlain(GetTopTargetedEntitiesPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getTopTargetedEntities", TypeShape.of(GetTopTargetedEntitiesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+     * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
      * 
      */
     public static Output<GetTopThreatTypesResult> getTopThreatTypes() {
         return getTopThreatTypes(GetTopThreatTypesArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+     * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
      * 
      */
     public static CompletableFuture<GetTopThreatTypesResult> getTopThreatTypesPlain() {
         return getTopThreatTypesPlain(GetTopThreatTypesPlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+     * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
      * 
      */
     public static Output<GetTopThreatTypesResult> getTopThreatTypes(GetTopThreatTypesArgs args) {
         return getTopThreatTypes(args, InvokeOptions.Empty);
     }
     /**
-     * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+     * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
      * 
      */
     public static CompletableFuture<GetTopThreatTypesResult> getTopThreatTypesPlain(GetTopThreatTypesPlainArgs args) {
         return getTopThreatTypesPlain(args, InvokeOptions.Empty);
     }
     /**
-     * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+     * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
      * 
      */
     public static Output<GetTopThreatTypesResult> getTopThreatTypes(GetTopThreatTypesArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getTopThreatTypes", TypeShape.of(GetTopThreatTypesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+     * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
      * 
      */
     public static Output<GetTopThreatTypesResult> getTopThreatTypes(GetTopThreatTypesArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getTopThreatTypes", TypeShape.of(GetTopThreatTypesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`.
+     * Returns the most frequent types of threats: `GET /api/v1/metrics/top_threat_types`.
      * 
      */
     public static CompletableFuture<GetTopThreatTypesResult> getTopThreatTypesPlain(GetTopThreatTypesPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("email-security:index:getTopThreatTypes", TypeShape.of(GetTopThreatTypesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The tenant&#39;s VIP employees, by `GET /api/v1/settings/vip_employees`.
+     * Returns the tenant&#39;s VIP employees: `GET /api/v1/settings/vip_employees`.
      * 
      */
     public static Output<GetVipEmployeesResult> getVipEmployees() {
         return getVipEmployees(InvokeArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The tenant&#39;s VIP employees, by `GET /api/v1/settings/vip_employees`.
+     * Returns the tenant&#39;s VIP employees: `GET /api/v1/settings/vip_employees`.
      * 
      */
     public static CompletableFuture<GetVipEmployeesResult> getVipEmployeesPlain() {
         return getVipEmployeesPlain(InvokeArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * The tenant&#39;s VIP employees, by `GET /api/v1/settings/vip_employees`.
+     * Returns the tenant&#39;s VIP employees: `GET /api/v1/settings/vip_employees`.
      * 
      */
     public static Output<GetVipEmployeesResult> getVipEmployees(InvokeArgs args) {
         return getVipEmployees(args, InvokeOptions.Empty);
     }
     /**
-     * The tenant&#39;s VIP employees, by `GET /api/v1/settings/vip_employees`.
+     * Returns the tenant&#39;s VIP employees: `GET /api/v1/settings/vip_employees`.
      * 
      */
     public static CompletableFuture<GetVipEmployeesResult> getVipEmployeesPlain(InvokeArgs args) {
         return getVipEmployeesPlain(args, InvokeOptions.Empty);
     }
     /**
-     * The tenant&#39;s VIP employees, by `GET /api/v1/settings/vip_employees`.
+     * Returns the tenant&#39;s VIP employees: `GET /api/v1/settings/vip_employees`.
      * 
      */
     public static Output<GetVipEmployeesResult> getVipEmployees(InvokeArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getVipEmployees", TypeShape.of(GetVipEmployeesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The tenant&#39;s VIP employees, by `GET /api/v1/settings/vip_employees`.
+     * Returns the tenant&#39;s VIP employees: `GET /api/v1/settings/vip_employees`.
      * 
      */
     public static Output<GetVipEmployeesResult> getVipEmployees(InvokeArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("email-security:index:getVipEmployees", TypeShape.of(GetVipEmployeesResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * The tenant&#39;s VIP employees, by `GET /api/v1/settings/vip_employees`.
+     * Returns the tenant&#39;s VIP employees: `GET /api/v1/settings/vip_employees`.
      * 
      */
     public static CompletableFuture<GetVipEmployeesResult> getVipEmployeesPlain(InvokeArgs args, InvokeOptions options) {

@@ -11,9 +11,9 @@ import io.github.pulumiemailsecurity.emailsecurity.Utilities;
 import javax.annotation.Nullable;
 
 /**
- * A tenant, given as the `provider` option of resources, so that one program can manage several.
+ * A tenant, passed as the `provider` option of resources, so that one program can manage several.
  * 
- * Its configuration is its own: neither the environment nor the stack&#39;s configuration reaches it.
+ * It uses only its own configuration, and ignores the environment and the stack&#39;s configuration.
  * 
  */
 @ResourceType(type="pulumi:providers:email-security")

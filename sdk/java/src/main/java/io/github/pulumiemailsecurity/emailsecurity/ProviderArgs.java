@@ -19,14 +19,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     public static final ProviderArgs Empty = new ProviderArgs();
 
     /**
-     * Accept plain `http://` for an address that is not loopback. Default: false.
+     * Whether to allow plain `http://` for an address that isn&#39;t loopback. Default: false.
      * 
      */
     @Import(name="allowInsecureHttp", json=true)
     private @Nullable Output<Boolean> allowInsecureHttp;
 
     /**
-     * @return Accept plain `http://` for an address that is not loopback. Default: false.
+     * @return Whether to allow plain `http://` for an address that isn&#39;t loopback. Default: false.
      * 
      */
     public Optional<Output<Boolean>> allowInsecureHttp() {
@@ -34,14 +34,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The tenant&#39;s API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+     * The tenant&#39;s API key. Kept as a secret: encrypted in the state, and used only for this tenant.
      * 
      */
     @Import(name="apiKey")
     private @Nullable Output<String> apiKey;
 
     /**
-     * @return The tenant&#39;s API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+     * @return The tenant&#39;s API key. Kept as a secret: encrypted in the state, and used only for this tenant.
      * 
      */
     public Optional<Output<String>> apiKey() {
@@ -64,14 +64,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The tenant&#39;s own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+     * The tenant&#39;s own domains. An entry for one of them, or for a lookalike, is rejected as risky.
      * 
      */
     @Import(name="ownDomains", json=true)
     private @Nullable Output<List<String>> ownDomains;
 
     /**
-     * @return The tenant&#39;s own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+     * @return The tenant&#39;s own domains. An entry for one of them, or for a lookalike, is rejected as risky.
      * 
      */
     public Optional<Output<List<String>>> ownDomains() {
@@ -79,14 +79,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * How long one request may take, in milliseconds. Default: 30,000.
+     * The timeout of one request in milliseconds. Default: 30,000.
      * 
      */
     @Import(name="timeoutMs", json=true)
     private @Nullable Output<Integer> timeoutMs;
 
     /**
-     * @return How long one request may take, in milliseconds. Default: 30,000.
+     * @return The timeout of one request in milliseconds. Default: 30,000.
      * 
      */
     public Optional<Output<Integer>> timeoutMs() {
@@ -122,7 +122,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param allowInsecureHttp Accept plain `http://` for an address that is not loopback. Default: false.
+         * @param allowInsecureHttp Whether to allow plain `http://` for an address that isn&#39;t loopback. Default: false.
          * 
          * @return builder
          * 
@@ -133,7 +133,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param allowInsecureHttp Accept plain `http://` for an address that is not loopback. Default: false.
+         * @param allowInsecureHttp Whether to allow plain `http://` for an address that isn&#39;t loopback. Default: false.
          * 
          * @return builder
          * 
@@ -143,7 +143,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param apiKey The tenant&#39;s API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+         * @param apiKey The tenant&#39;s API key. Kept as a secret: encrypted in the state, and used only for this tenant.
          * 
          * @return builder
          * 
@@ -154,7 +154,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param apiKey The tenant&#39;s API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+         * @param apiKey The tenant&#39;s API key. Kept as a secret: encrypted in the state, and used only for this tenant.
          * 
          * @return builder
          * 
@@ -185,7 +185,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ownDomains The tenant&#39;s own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+         * @param ownDomains The tenant&#39;s own domains. An entry for one of them, or for a lookalike, is rejected as risky.
          * 
          * @return builder
          * 
@@ -196,7 +196,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ownDomains The tenant&#39;s own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+         * @param ownDomains The tenant&#39;s own domains. An entry for one of them, or for a lookalike, is rejected as risky.
          * 
          * @return builder
          * 
@@ -206,7 +206,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ownDomains The tenant&#39;s own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
+         * @param ownDomains The tenant&#39;s own domains. An entry for one of them, or for a lookalike, is rejected as risky.
          * 
          * @return builder
          * 
@@ -216,7 +216,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param timeoutMs How long one request may take, in milliseconds. Default: 30,000.
+         * @param timeoutMs The timeout of one request in milliseconds. Default: 30,000.
          * 
          * @return builder
          * 
@@ -227,7 +227,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param timeoutMs How long one request may take, in milliseconds. Default: 30,000.
+         * @param timeoutMs The timeout of one request in milliseconds. Default: 30,000.
          * 
          * @return builder
          * 

@@ -11,10 +11,10 @@ import io.github.pulumiemailsecurity.emailsecurity.Utilities;
 import javax.annotation.Nullable;
 
 /**
- * All that a tenant&#39;s settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its file, line and column, in previews too, and then nothing is registered.
+ * All declarations of a tenant&#39;s settings files: an `AllowDenyList` and a `VipList`. A mistake in the files is reported with its file, line and column, in previews too, and nothing is registered.
  * 
  * ## Example Usage
- * ### What a settings file declares
+ * ### Declare a settings file
  * <pre>
  * {@code
  * package generated_program;

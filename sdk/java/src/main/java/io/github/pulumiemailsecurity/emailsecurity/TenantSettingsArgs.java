@@ -17,14 +17,14 @@ public final class TenantSettingsArgs extends com.pulumi.resources.ResourceArgs 
     public static final TenantSettingsArgs Empty = new TenantSettingsArgs();
 
     /**
-     * The tenant&#39;s settings file, relative to the program&#39;s folder. What it includes is relative to that file.
+     * The tenant&#39;s settings file, relative to the program&#39;s directory. Its includes are relative to the file itself.
      * 
      */
     @Import(name="file", required=true)
     private Output<String> file;
 
     /**
-     * @return The tenant&#39;s settings file, relative to the program&#39;s folder. What it includes is relative to that file.
+     * @return The tenant&#39;s settings file, relative to the program&#39;s directory. Its includes are relative to the file itself.
      * 
      */
     public Output<String> file() {
@@ -32,14 +32,14 @@ public final class TenantSettingsArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+     * The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
      * 
      */
     @Import(name="today")
     private @Nullable Output<String> today;
 
     /**
-     * @return The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+     * @return The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
      * 
      */
     public Optional<Output<String>> today() {
@@ -72,7 +72,7 @@ public final class TenantSettingsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param file The tenant&#39;s settings file, relative to the program&#39;s folder. What it includes is relative to that file.
+         * @param file The tenant&#39;s settings file, relative to the program&#39;s directory. Its includes are relative to the file itself.
          * 
          * @return builder
          * 
@@ -83,7 +83,7 @@ public final class TenantSettingsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param file The tenant&#39;s settings file, relative to the program&#39;s folder. What it includes is relative to that file.
+         * @param file The tenant&#39;s settings file, relative to the program&#39;s directory. Its includes are relative to the file itself.
          * 
          * @return builder
          * 
@@ -93,7 +93,7 @@ public final class TenantSettingsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param today The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+         * @param today The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
          * 
          * @return builder
          * 
@@ -104,7 +104,7 @@ public final class TenantSettingsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param today The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today.
+         * @param today The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today.
          * 
          * @return builder
          * 

@@ -17,7 +17,7 @@ import javax.annotation.Nullable;
  * One VIP employee of the tenant (reference, section &#34;VIP employees&#34;).
  * 
  * ## Example Usage
- * ### Who releases payments is a VIP
+ * ### Make a payment approver a VIP
  * <pre>
  * {@code
  * package generated_program;
@@ -54,42 +54,42 @@ import javax.annotation.Nullable;
 @ResourceType(type="email-security:index:VipEmployee")
 public class VipEmployee extends com.pulumi.resources.CustomResource {
     /**
-     * Who added it, as the service tells it.
+     * Who added the VIP, according to the service.
      * 
      */
     @Export(name="addedBy", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> addedBy;
 
     /**
-     * @return Who added it, as the service tells it.
+     * @return Who added the VIP, according to the service.
      * 
      */
     public Output<Optional<String>> addedBy() {
         return Codegen.optional(this.addedBy);
     }
     /**
-     * The comment as it stands; undefined when there is none.
+     * The actual comment. Undefined if there is none.
      * 
      */
     @Export(name="comment", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> comment;
 
     /**
-     * @return The comment as it stands; undefined when there is none.
+     * @return The actual comment. Undefined if there is none.
      * 
      */
     public Output<Optional<String>> comment() {
         return Codegen.optional(this.comment);
     }
     /**
-     * When it was added, as the service tells it.
+     * When the VIP was added, according to the service.
      * 
      */
     @Export(name="dateAdded", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> dateAdded;
 
     /**
-     * @return When it was added, as the service tells it.
+     * @return When the VIP was added, according to the service.
      * 
      */
     public Output<Optional<String>> dateAdded() {
@@ -166,14 +166,14 @@ public class VipEmployee extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.source);
     }
     /**
-     * Where it is: the service&#39;s host, and the explicit provider&#39;s name where there is one.
+     * The tenant: the service&#39;s host, and the name of the explicit provider if there is one.
      * 
      */
     @Export(name="tenant", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> tenant;
 
     /**
-     * @return Where it is: the service&#39;s host, and the explicit provider&#39;s name where there is one.
+     * @return The tenant: the service&#39;s host, and the name of the explicit provider if there is one.
      * 
      */
     public Output<Optional<String>> tenant() {

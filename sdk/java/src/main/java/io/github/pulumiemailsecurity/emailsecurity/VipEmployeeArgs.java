@@ -18,14 +18,14 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
     public static final VipEmployeeArgs Empty = new VipEmployeeArgs();
 
     /**
-     * Why this person is a VIP. An empty comment is the same as none.
+     * Why this person is a VIP. An empty comment counts as none.
      * 
      */
     @Import(name="comment")
     private @Nullable Output<String> comment;
 
     /**
-     * @return Why this person is a VIP. An empty comment is the same as none.
+     * @return Why this person is a VIP. An empty comment counts as none.
      * 
      */
     public Optional<Output<String>> comment() {
@@ -33,14 +33,14 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+     * The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
      * 
      */
     @Import(name="email", required=true)
     private Output<String> email;
 
     /**
-     * @return The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+     * @return The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
      * 
      */
     public Output<String> email() {
@@ -48,14 +48,14 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * What deleting does. `&#34;exclude&#34;` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `&#34;keep&#34;` leaves the VIP as it is and only forgets it.
+     * The effect of deleting the resource. `&#34;exclude&#34;` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `&#34;keep&#34;` keeps the VIP and only removes it from the state.
      * 
      */
     @Import(name="onDelete")
     private @Nullable Output<OnDelete> onDelete;
 
     /**
-     * @return What deleting does. `&#34;exclude&#34;` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `&#34;keep&#34;` leaves the VIP as it is and only forgets it.
+     * @return The effect of deleting the resource. `&#34;exclude&#34;` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `&#34;keep&#34;` keeps the VIP and only removes it from the state.
      * 
      */
     public Optional<Output<OnDelete>> onDelete() {
@@ -89,7 +89,7 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param comment Why this person is a VIP. An empty comment is the same as none.
+         * @param comment Why this person is a VIP. An empty comment counts as none.
          * 
          * @return builder
          * 
@@ -100,7 +100,7 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param comment Why this person is a VIP. An empty comment is the same as none.
+         * @param comment Why this person is a VIP. An empty comment counts as none.
          * 
          * @return builder
          * 
@@ -110,7 +110,7 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param email The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+         * @param email The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
          * 
          * @return builder
          * 
@@ -121,7 +121,7 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param email The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP.
+         * @param email The mailbox, compared case-insensitively. It must belong to the organization. Changing it replaces the VIP.
          * 
          * @return builder
          * 
@@ -131,7 +131,7 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param onDelete What deleting does. `&#34;exclude&#34;` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `&#34;keep&#34;` leaves the VIP as it is and only forgets it.
+         * @param onDelete The effect of deleting the resource. `&#34;exclude&#34;` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `&#34;keep&#34;` keeps the VIP and only removes it from the state.
          * 
          * @return builder
          * 
@@ -142,7 +142,7 @@ public final class VipEmployeeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param onDelete What deleting does. `&#34;exclude&#34;` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `&#34;keep&#34;` leaves the VIP as it is and only forgets it.
+         * @param onDelete The effect of deleting the resource. `&#34;exclude&#34;` (the default) removes the VIP, and the service then permanently excludes the mailbox from automatic detection. `&#34;keep&#34;` keeps the VIP and only removes it from the state.
          * 
          * @return builder
          * 

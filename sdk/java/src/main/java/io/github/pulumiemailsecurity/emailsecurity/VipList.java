@@ -18,7 +18,7 @@ import javax.annotation.Nullable;
  * A whole VIP list, or one team&#39;s part of it, in one resource (reference, section &#34;VIP employees&#34;).
  * 
  * ## Example Usage
- * ### Those whom detection misses, each with a comment
+ * ### VIPs that automatic detection misses
  * <pre>
  * {@code
  * package generated_program;
@@ -57,42 +57,42 @@ import javax.annotation.Nullable;
 @ResourceType(type="email-security:index:VipList")
 public class VipList extends com.pulumi.resources.CustomResource {
     /**
-     * The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`.
+     * The actual members, from mailbox to comment. Undeclared ones that a refresh found have `(unmanaged)`.
      * 
      */
     @Export(name="members", refs={Map.class,String.class}, tree="[0,1,1]")
     private Output<Map<String,String>> members;
 
     /**
-     * @return The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`.
+     * @return The actual members, from mailbox to comment. Undeclared ones that a refresh found have `(unmanaged)`.
      * 
      */
     public Output<Map<String,String>> members() {
         return this.members;
     }
     /**
-     * The mode as it stands.
+     * The mode in effect.
      * 
      */
     @Export(name="mode", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> mode;
 
     /**
-     * @return The mode as it stands.
+     * @return The mode in effect.
      * 
      */
     public Output<Optional<String>> mode() {
         return Codegen.optional(this.mode);
     }
     /**
-     * Where it is: the service&#39;s host, and the explicit provider&#39;s name where there is one.
+     * The tenant: the service&#39;s host, and the name of the explicit provider if there is one.
      * 
      */
     @Export(name="tenant", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> tenant;
 
     /**
-     * @return Where it is: the service&#39;s host, and the explicit provider&#39;s name where there is one.
+     * @return The tenant: the service&#39;s host, and the name of the explicit provider if there is one.
      * 
      */
     public Output<Optional<String>> tenant() {

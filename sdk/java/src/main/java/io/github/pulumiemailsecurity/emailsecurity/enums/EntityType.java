@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.StringJoiner;
 
     /**
-     * Whom threats are counted for: users or groups.
+     * The entities whose threats are counted: users or groups.
      * 
      */
     @EnumType

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.StringJoiner;
 
     /**
-     * What an entry&#39;s value is.
+     * The type of an entry&#39;s value.
      * 
      */
     @EnumType

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.StringJoiner;
 
     /**
-     * What deleting a VIP does: write the service&#39;s lasting exclusion, or only forget the resource.
+     * The effects of deleting a VIP: write the service&#39;s permanent exclusion, or only remove the resource from the state.
      * 
      */
     @EnumType

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.StringJoiner;
 
     /**
-     * A verdict scope: the known ones complete in an editor, any other is accepted.
+     * A verdict scope. Editors complete the known ones, and any other is accepted.
      * 
      */
     @EnumType

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.StringJoiner;
 
     /**
-     * `&#34;additive&#34;`: what is declared is there, the rest is left alone. `&#34;exclusive&#34;`: only what is declared is there.
+     * `&#34;additive&#34;`: adds declared VIPs and leaves all others alone. `&#34;exclusive&#34;`: removes all undeclared VIPs.
      * 
      */
     @EnumType

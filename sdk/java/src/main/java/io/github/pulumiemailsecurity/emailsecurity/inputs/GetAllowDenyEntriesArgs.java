@@ -16,14 +16,14 @@ public final class GetAllowDenyEntriesArgs extends com.pulumi.resources.InvokeAr
     public static final GetAllowDenyEntriesArgs Empty = new GetAllowDenyEntriesArgs();
 
     /**
-     * Which list, `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
+     * The list: `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
      * 
      */
     @Import(name="list")
     private @Nullable Output<EntryList> list;
 
     /**
-     * @return Which list, `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
+     * @return The list: `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
      * 
      */
     public Optional<Output<EntryList>> list() {
@@ -55,7 +55,7 @@ public final class GetAllowDenyEntriesArgs extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param list Which list, `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
+         * @param list The list: `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
          * 
          * @return builder
          * 
@@ -66,7 +66,7 @@ public final class GetAllowDenyEntriesArgs extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param list Which list, `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
+         * @param list The list: `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
          * 
          * @return builder
          * 

@@ -15,14 +15,14 @@ public final class GetAllowDenyEntriesPlainArgs extends com.pulumi.resources.Inv
     public static final GetAllowDenyEntriesPlainArgs Empty = new GetAllowDenyEntriesPlainArgs();
 
     /**
-     * Which list, `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
+     * The list: `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
      * 
      */
     @Import(name="list")
     private @Nullable EntryList list;
 
     /**
-     * @return Which list, `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
+     * @return The list: `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
      * 
      */
     public Optional<EntryList> list() {
@@ -54,7 +54,7 @@ public final class GetAllowDenyEntriesPlainArgs extends com.pulumi.resources.Inv
         }
 
         /**
-         * @param list Which list, `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
+         * @param list The list: `&#34;allow&#34;` or `&#34;deny&#34;`. Default: both, the allow list first.
          * 
          * @return builder
          * 

@@ -16,14 +16,14 @@ public final class GetPhishingReportsArgs extends com.pulumi.resources.InvokeArg
     public static final GetPhishingReportsArgs Empty = new GetPhishingReportsArgs();
 
     /**
-     * How many reports at most, the newest as the service orders them. Default: all of the window.
+     * The maximum number of reports, in the order of the service. Default: all in the window.
      * 
      */
     @Import(name="limit")
     private @Nullable Output<Integer> limit;
 
     /**
-     * @return How many reports at most, the newest as the service orders them. Default: all of the window.
+     * @return The maximum number of reports, in the order of the service. Default: all in the window.
      * 
      */
     public Optional<Output<Integer>> limit() {
@@ -31,14 +31,14 @@ public final class GetPhishingReportsArgs extends com.pulumi.resources.InvokeArg
     }
 
     /**
-     * How far to look back, in minutes. Default: thirty days.
+     * The look-back window in minutes. Default: thirty days.
      * 
      */
     @Import(name="minutesAgo")
     private @Nullable Output<Integer> minutesAgo;
 
     /**
-     * @return How far to look back, in minutes. Default: thirty days.
+     * @return The look-back window in minutes. Default: thirty days.
      * 
      */
     public Optional<Output<Integer>> minutesAgo() {
@@ -71,7 +71,7 @@ public final class GetPhishingReportsArgs extends com.pulumi.resources.InvokeArg
         }
 
         /**
-         * @param limit How many reports at most, the newest as the service orders them. Default: all of the window.
+         * @param limit The maximum number of reports, in the order of the service. Default: all in the window.
          * 
          * @return builder
          * 
@@ -82,7 +82,7 @@ public final class GetPhishingReportsArgs extends com.pulumi.resources.InvokeArg
         }
 
         /**
-         * @param limit How many reports at most, the newest as the service orders them. Default: all of the window.
+         * @param limit The maximum number of reports, in the order of the service. Default: all in the window.
          * 
          * @return builder
          * 
@@ -92,7 +92,7 @@ public final class GetPhishingReportsArgs extends com.pulumi.resources.InvokeArg
         }
 
         /**
-         * @param minutesAgo How far to look back, in minutes. Default: thirty days.
+         * @param minutesAgo The look-back window in minutes. Default: thirty days.
          * 
          * @return builder
          * 
@@ -103,7 +103,7 @@ public final class GetPhishingReportsArgs extends com.pulumi.resources.InvokeArg
         }
 
         /**
-         * @param minutesAgo How far to look back, in minutes. Default: thirty days.
+         * @param minutesAgo The look-back window in minutes. Default: thirty days.
          * 
          * @return builder
          * 

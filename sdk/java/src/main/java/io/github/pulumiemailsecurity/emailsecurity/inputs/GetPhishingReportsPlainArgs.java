@@ -15,14 +15,14 @@ public final class GetPhishingReportsPlainArgs extends com.pulumi.resources.Invo
     public static final GetPhishingReportsPlainArgs Empty = new GetPhishingReportsPlainArgs();
 
     /**
-     * How many reports at most, the newest as the service orders them. Default: all of the window.
+     * The maximum number of reports, in the order of the service. Default: all in the window.
      * 
      */
     @Import(name="limit")
     private @Nullable Integer limit;
 
     /**
-     * @return How many reports at most, the newest as the service orders them. Default: all of the window.
+     * @return The maximum number of reports, in the order of the service. Default: all in the window.
      * 
      */
     public Optional<Integer> limit() {
@@ -30,14 +30,14 @@ public final class GetPhishingReportsPlainArgs extends com.pulumi.resources.Invo
     }
 
     /**
-     * How far to look back, in minutes. Default: thirty days.
+     * The look-back window in minutes. Default: thirty days.
      * 
      */
     @Import(name="minutesAgo")
     private @Nullable Integer minutesAgo;
 
     /**
-     * @return How far to look back, in minutes. Default: thirty days.
+     * @return The look-back window in minutes. Default: thirty days.
      * 
      */
     public Optional<Integer> minutesAgo() {
@@ -70,7 +70,7 @@ public final class GetPhishingReportsPlainArgs extends com.pulumi.resources.Invo
         }
 
         /**
-         * @param limit How many reports at most, the newest as the service orders them. Default: all of the window.
+         * @param limit The maximum number of reports, in the order of the service. Default: all in the window.
          * 
          * @return builder
          * 
@@ -81,7 +81,7 @@ public final class GetPhishingReportsPlainArgs extends com.pulumi.resources.Invo
         }
 
         /**
-         * @param minutesAgo How far to look back, in minutes. Default: thirty days.
+         * @param minutesAgo The look-back window in minutes. Default: thirty days.
          * 
          * @return builder
          * 

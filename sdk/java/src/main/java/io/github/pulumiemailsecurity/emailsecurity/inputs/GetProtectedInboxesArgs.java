@@ -16,14 +16,14 @@ public final class GetProtectedInboxesArgs extends com.pulumi.resources.InvokeAr
     public static final GetProtectedInboxesArgs Empty = new GetProtectedInboxesArgs();
 
     /**
-     * The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      * 
      */
     @Import(name="days")
     private @Nullable Output<Integer> days;
 
     /**
-     * @return The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+     * @return The period, in days. Default of the service: 7 where its reference shows one.
      * 
      */
     public Optional<Output<Integer>> days() {
@@ -55,7 +55,7 @@ public final class GetProtectedInboxesArgs extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param days The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+         * @param days The period, in days. Default of the service: 7 where its reference shows one.
          * 
          * @return builder
          * 
@@ -66,7 +66,7 @@ public final class GetProtectedInboxesArgs extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param days The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+         * @param days The period, in days. Default of the service: 7 where its reference shows one.
          * 
          * @return builder
          * 

@@ -15,14 +15,14 @@ public final class GetProtectedInboxesPlainArgs extends com.pulumi.resources.Inv
     public static final GetProtectedInboxesPlainArgs Empty = new GetProtectedInboxesPlainArgs();
 
     /**
-     * The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      * 
      */
     @Import(name="days")
     private @Nullable Integer days;
 
     /**
-     * @return The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+     * @return The period, in days. Default of the service: 7 where its reference shows one.
      * 
      */
     public Optional<Integer> days() {
@@ -54,7 +54,7 @@ public final class GetProtectedInboxesPlainArgs extends com.pulumi.resources.Inv
         }
 
         /**
-         * @param days The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+         * @param days The period, in days. Default of the service: 7 where its reference shows one.
          * 
          * @return builder
          * 

@@ -16,14 +16,14 @@ public final class GetThreatsArgs extends com.pulumi.resources.InvokeArgs {
     public static final GetThreatsArgs Empty = new GetThreatsArgs();
 
     /**
-     * How many threats at most, the newest as the service orders them. Default: all of the window.
+     * The maximum number of threats, in the order of the service. Default: all in the window.
      * 
      */
     @Import(name="limit")
     private @Nullable Output<Integer> limit;
 
     /**
-     * @return How many threats at most, the newest as the service orders them. Default: all of the window.
+     * @return The maximum number of threats, in the order of the service. Default: all in the window.
      * 
      */
     public Optional<Output<Integer>> limit() {
@@ -31,14 +31,14 @@ public final class GetThreatsArgs extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * How far to look back, in minutes. Default: one week.
+     * The look-back window in minutes. Default: one week.
      * 
      */
     @Import(name="minutesAgo")
     private @Nullable Output<Integer> minutesAgo;
 
     /**
-     * @return How far to look back, in minutes. Default: one week.
+     * @return The look-back window in minutes. Default: one week.
      * 
      */
     public Optional<Output<Integer>> minutesAgo() {
@@ -71,7 +71,7 @@ public final class GetThreatsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param limit How many threats at most, the newest as the service orders them. Default: all of the window.
+         * @param limit The maximum number of threats, in the order of the service. Default: all in the window.
          * 
          * @return builder
          * 
@@ -82,7 +82,7 @@ public final class GetThreatsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param limit How many threats at most, the newest as the service orders them. Default: all of the window.
+         * @param limit The maximum number of threats, in the order of the service. Default: all in the window.
          * 
          * @return builder
          * 
@@ -92,7 +92,7 @@ public final class GetThreatsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param minutesAgo How far to look back, in minutes. Default: one week.
+         * @param minutesAgo The look-back window in minutes. Default: one week.
          * 
          * @return builder
          * 
@@ -103,7 +103,7 @@ public final class GetThreatsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param minutesAgo How far to look back, in minutes. Default: one week.
+         * @param minutesAgo The look-back window in minutes. Default: one week.
          * 
          * @return builder
          * 

@@ -15,14 +15,14 @@ public final class GetThreatsByInternetMessageIdArgs extends com.pulumi.resource
     public static final GetThreatsByInternetMessageIdArgs Empty = new GetThreatsByInternetMessageIdArgs();
 
     /**
-     * The Internet Message ID, as it stands in the mail: `&lt;…{@literal @}…&gt;`.
+     * The Internet Message ID as in the message: `&lt;…{@literal @}…&gt;`.
      * 
      */
     @Import(name="internetMessageId", required=true)
     private Output<String> internetMessageId;
 
     /**
-     * @return The Internet Message ID, as it stands in the mail: `&lt;…{@literal @}…&gt;`.
+     * @return The Internet Message ID as in the message: `&lt;…{@literal @}…&gt;`.
      * 
      */
     public Output<String> internetMessageId() {
@@ -54,7 +54,7 @@ public final class GetThreatsByInternetMessageIdArgs extends com.pulumi.resource
         }
 
         /**
-         * @param internetMessageId The Internet Message ID, as it stands in the mail: `&lt;…{@literal @}…&gt;`.
+         * @param internetMessageId The Internet Message ID as in the message: `&lt;…{@literal @}…&gt;`.
          * 
          * @return builder
          * 
@@ -65,7 +65,7 @@ public final class GetThreatsByInternetMessageIdArgs extends com.pulumi.resource
         }
 
         /**
-         * @param internetMessageId The Internet Message ID, as it stands in the mail: `&lt;…{@literal @}…&gt;`.
+         * @param internetMessageId The Internet Message ID as in the message: `&lt;…{@literal @}…&gt;`.
          * 
          * @return builder
          * 

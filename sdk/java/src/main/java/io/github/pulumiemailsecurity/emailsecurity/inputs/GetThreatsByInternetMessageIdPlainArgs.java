@@ -14,14 +14,14 @@ public final class GetThreatsByInternetMessageIdPlainArgs extends com.pulumi.res
     public static final GetThreatsByInternetMessageIdPlainArgs Empty = new GetThreatsByInternetMessageIdPlainArgs();
 
     /**
-     * The Internet Message ID, as it stands in the mail: `&lt;…{@literal @}…&gt;`.
+     * The Internet Message ID as in the message: `&lt;…{@literal @}…&gt;`.
      * 
      */
     @Import(name="internetMessageId", required=true)
     private String internetMessageId;
 
     /**
-     * @return The Internet Message ID, as it stands in the mail: `&lt;…{@literal @}…&gt;`.
+     * @return The Internet Message ID as in the message: `&lt;…{@literal @}…&gt;`.
      * 
      */
     public String internetMessageId() {
@@ -53,7 +53,7 @@ public final class GetThreatsByInternetMessageIdPlainArgs extends com.pulumi.res
         }
 
         /**
-         * @param internetMessageId The Internet Message ID, as it stands in the mail: `&lt;…{@literal @}…&gt;`.
+         * @param internetMessageId The Internet Message ID as in the message: `&lt;…{@literal @}…&gt;`.
          * 
          * @return builder
          * 

@@ -15,14 +15,14 @@ public final class GetThreatsPlainArgs extends com.pulumi.resources.InvokeArgs {
     public static final GetThreatsPlainArgs Empty = new GetThreatsPlainArgs();
 
     /**
-     * How many threats at most, the newest as the service orders them. Default: all of the window.
+     * The maximum number of threats, in the order of the service. Default: all in the window.
      * 
      */
     @Import(name="limit")
     private @Nullable Integer limit;
 
     /**
-     * @return How many threats at most, the newest as the service orders them. Default: all of the window.
+     * @return The maximum number of threats, in the order of the service. Default: all in the window.
      * 
      */
     public Optional<Integer> limit() {
@@ -30,14 +30,14 @@ public final class GetThreatsPlainArgs extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * How far to look back, in minutes. Default: one week.
+     * The look-back window in minutes. Default: one week.
      * 
      */
     @Import(name="minutesAgo")
     private @Nullable Integer minutesAgo;
 
     /**
-     * @return How far to look back, in minutes. Default: one week.
+     * @return The look-back window in minutes. Default: one week.
      * 
      */
     public Optional<Integer> minutesAgo() {
@@ -70,7 +70,7 @@ public final class GetThreatsPlainArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param limit How many threats at most, the newest as the service orders them. Default: all of the window.
+         * @param limit The maximum number of threats, in the order of the service. Default: all in the window.
          * 
          * @return builder
          * 
@@ -81,7 +81,7 @@ public final class GetThreatsPlainArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param minutesAgo How far to look back, in minutes. Default: one week.
+         * @param minutesAgo The look-back window in minutes. Default: one week.
          * 
          * @return builder
          * 

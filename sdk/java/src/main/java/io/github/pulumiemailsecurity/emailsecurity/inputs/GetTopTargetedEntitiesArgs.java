@@ -17,14 +17,14 @@ public final class GetTopTargetedEntitiesArgs extends com.pulumi.resources.Invok
     public static final GetTopTargetedEntitiesArgs Empty = new GetTopTargetedEntitiesArgs();
 
     /**
-     * The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      * 
      */
     @Import(name="days")
     private @Nullable Output<Integer> days;
 
     /**
-     * @return The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+     * @return The period, in days. Default of the service: 7 where its reference shows one.
      * 
      */
     public Optional<Output<Integer>> days() {
@@ -72,7 +72,7 @@ public final class GetTopTargetedEntitiesArgs extends com.pulumi.resources.Invok
         }
 
         /**
-         * @param days The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+         * @param days The period, in days. Default of the service: 7 where its reference shows one.
          * 
          * @return builder
          * 
@@ -83,7 +83,7 @@ public final class GetTopTargetedEntitiesArgs extends com.pulumi.resources.Invok
         }
 
         /**
-         * @param days The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+         * @param days The period, in days. Default of the service: 7 where its reference shows one.
          * 
          * @return builder
          * 

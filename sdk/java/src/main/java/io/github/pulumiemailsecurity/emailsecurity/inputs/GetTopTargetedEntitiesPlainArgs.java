@@ -16,14 +16,14 @@ public final class GetTopTargetedEntitiesPlainArgs extends com.pulumi.resources.
     public static final GetTopTargetedEntitiesPlainArgs Empty = new GetTopTargetedEntitiesPlainArgs();
 
     /**
-     * The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+     * The period, in days. Default of the service: 7 where its reference shows one.
      * 
      */
     @Import(name="days")
     private @Nullable Integer days;
 
     /**
-     * @return The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+     * @return The period, in days. Default of the service: 7 where its reference shows one.
      * 
      */
     public Optional<Integer> days() {
@@ -71,7 +71,7 @@ public final class GetTopTargetedEntitiesPlainArgs extends com.pulumi.resources.
         }
 
         /**
-         * @param days The period, in days. Default: the service&#39;s own, 7 where its reference shows one.
+         * @param days The period, in days. Default of the service: 7 where its reference shows one.
          * 
          * @return builder
          * 

@@ -16,7 +16,7 @@ public final class AllowDenyEntryRow {
     private @Nullable String createdAt;
     private @Nullable String createdBy;
     /**
-     * @return What the value is.
+     * @return The type of the value.
      * 
      */
     private String entryType;
@@ -48,7 +48,7 @@ public final class AllowDenyEntryRow {
         return Optional.ofNullable(this.createdBy);
     }
     /**
-     * @return What the value is.
+     * @return The type of the value.
      * 
      */
     public String entryType() {

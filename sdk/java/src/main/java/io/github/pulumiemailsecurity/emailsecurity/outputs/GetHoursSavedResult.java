@@ -11,14 +11,14 @@ import java.util.Objects;
 @CustomType
 public final class GetHoursSavedResult {
     /**
-     * @return The estimated hours that were saved in the period.
+     * @return The estimated hours saved in the period.
      * 
      */
     private Double hoursSaved;
 
     private GetHoursSavedResult() {}
     /**
-     * @return The estimated hours that were saved in the period.
+     * @return The estimated hours saved in the period.
      * 
      */
     public Double hoursSaved() {

@@ -12,14 +12,14 @@ import javax.annotation.Nullable;
 @CustomType
 public final class GetMeanTimeToAnalyzeResult {
     /**
-     * @return The mean time to analyze a report; undefined where the service says there is none.
+     * @return The mean time to analyze a report; undefined if the service reports none.
      * 
      */
     private @Nullable Double seconds;
 
     private GetMeanTimeToAnalyzeResult() {}
     /**
-     * @return The mean time to analyze a report; undefined where the service says there is none.
+     * @return The mean time to analyze a report; undefined if the service reports none.
      * 
      */
     public Optional<Double> seconds() {

@@ -11,14 +11,14 @@ import java.util.Objects;
 @CustomType
 public final class GetProtectedInboxesResult {
     /**
-     * @return How many inboxes received mail in the period.
+     * @return The number of inboxes that received mail in the period.
      * 
      */
     private Integer protectedInboxes;
 
     private GetProtectedInboxesResult() {}
     /**
-     * @return How many inboxes received mail in the period.
+     * @return The number of inboxes that received mail in the period.
      * 
      */
     public Integer protectedInboxes() {

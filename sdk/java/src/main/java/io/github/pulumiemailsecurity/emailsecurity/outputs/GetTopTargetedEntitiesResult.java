@@ -12,14 +12,14 @@ import java.util.Objects;
 @CustomType
 public final class GetTopTargetedEntitiesResult {
     /**
-     * @return At most 5, the most targeted first. The service names them, and gives no mailbox.
+     * @return At most 5, the most targeted first. The service returns names, but no mailboxes.
      * 
      */
     private List<TargetedEntity> entities;
 
     private GetTopTargetedEntitiesResult() {}
     /**
-     * @return At most 5, the most targeted first. The service names them, and gives no mailbox.
+     * @return At most 5, the most targeted first. The service returns names, but no mailboxes.
      * 
      */
     public List<TargetedEntity> entities() {

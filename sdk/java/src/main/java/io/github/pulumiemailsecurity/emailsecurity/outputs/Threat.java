@@ -15,7 +15,7 @@ import javax.annotation.Nullable;
 @CustomType
 public final class Threat {
     /**
-     * @return What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+     * @return The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
      * 
      */
     private @Nullable String actionTaken;
@@ -47,7 +47,7 @@ public final class Threat {
 
     private Threat() {}
     /**
-     * @return What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+     * @return The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
      * 
      */
     public Optional<String> actionTaken() {
