@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { deniedDomain, Service, tenantName } from "#bench/service";
+import { BenchService, deniedDomain, tenantName } from "#bench/service";
 import { table } from "#bench/table";
 import { UNLIMITED_PERMITS } from "../../provider/dist/client/permits.js";
 import { readEachTenant } from "../../provider/dist/fleet/read-each-tenant.js";
@@ -21,7 +21,7 @@ const RUNS = 3;
 const LIMIT = 1.2;
 
 /** A workload over a fleet. */
-export interface Measured {
+export interface FleetWorkload {
   /** Whether the workload reads the VIPs too, or only the entries. */
   readonly readsVips: boolean;
   /** Runs the workload and returns the number of tenants processed. */
@@ -39,11 +39,11 @@ export interface BenchFleet {
  * two.
  * @param name the name of the workload in the report
  */
-export async function besideReadings(name: string, { readsVips, work: measured }: Measured): Promise<string> {
-  await using service = await Service.start({ tenants: TENANTS, entries: ENTRIES });
-  const folder = mkdtempSync(join(tmpdir(), "email-security-bench-fleet-"));
+export async function compareWithReadings(name: string, { readsVips, work: measured }: FleetWorkload): Promise<string> {
+  await using service = await BenchService.start({ tenants: TENANTS, entries: ENTRIES });
+  const directory = mkdtempSync(join(tmpdir(), "email-security-bench-fleet-"));
   const before = process.cwd();
-  process.chdir(folder);
+  process.chdir(directory);
   try {
     const names = Array.from({ length: TENANTS }, (_, index) => tenantName(index));
     layOut(names, service.url);
@@ -85,7 +85,7 @@ export async function besideReadings(name: string, { readsVips, work: measured }
     return `${about}:\n${table(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
   } finally {
     process.chdir(before);
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 

@@ -1,10 +1,10 @@
 import type { MachineFacts } from "#bench/machine";
 import type { Observation } from "#bench/observation";
-import { type Row, rowsOf, sameOf } from "#bench/rows";
+import { type MeasurementRow, rowsOf, sameOf } from "#bench/rows";
 import { table, whole } from "#bench/table";
 
 /** The measurements of a bench, as `--save` writes them and `--compare` reads them. */
-export interface Kept {
+export interface SavedMeasurements {
   readonly facts: MachineFacts;
   readonly observations: readonly Observation[];
 }
@@ -30,7 +30,7 @@ const NOISE = { seconds: 0.1, peak: 0.15, start: 0.2 } as const;
  * there is one, because the machine itself may have become slower. The fastest run is relative to the floor's slowest,
  * because the floor has noise too. Requests must not increase at all, and bytes of state by at most 1 %.
  */
-export function compared(before: Kept, now: Kept, floorOf: FloorOf): Comparison {
+export function compared(before: SavedMeasurements, now: SavedMeasurements, floorOf: FloorOf): Comparison {
   const earlier = rowsOf(before.observations);
   const later = rowsOf(now.observations);
   const lines: string[][] = [];
@@ -65,22 +65,22 @@ type FloorOf = (peer: string) => string;
 
 interface Placed {
   readonly floorOf: FloorOf;
-  readonly row: Row;
-  readonly rows: readonly Row[];
+  readonly row: MeasurementRow;
+  readonly rows: readonly MeasurementRow[];
 }
 
 function* differences(old: Placed, now: Placed): Iterable<Difference> {
   const [was, is] = [timesOf(old), timesOf(now)];
   if (was !== undefined && is !== undefined) {
     const noise = now.row.operation === "start" ? NOISE.start : NOISE.seconds;
-    const isBesideFloor = was.floor !== undefined && is.floor !== undefined;
-    const besideFloor = ({ floor = NO_FLOOR, ...own }: Times): Seconds =>
-      isBesideFloor ? { min: own.min / floor.max, median: own.median / floor.median, max: own.max / floor.min } : own;
-    const [wasBeside, isBeside] = [besideFloor(was), besideFloor(is)];
-    const show = ({ median }: Times, beside: Seconds): string =>
-      `${median.toFixed(2)} s${isBesideFloor ? `, ${beside.median.toFixed(2)} ×` : ""}`;
-    const isWorse = isBeside.min > wasBeside.max && isBeside.median > wasBeside.median * (1 + noise);
-    yield { what: "time", was: show(was, wasBeside), is: show(is, isBeside), isWorse };
+    const hasFloors = was.floor !== undefined && is.floor !== undefined;
+    const divideByFloor = ({ floor = NO_FLOOR, ...own }: Times): Seconds =>
+      hasFloors ? { min: own.min / floor.max, median: own.median / floor.median, max: own.max / floor.min } : own;
+    const [oldRatio, newRatio] = [divideByFloor(was), divideByFloor(is)];
+    const show = ({ median }: Times, ratio: Seconds): string =>
+      `${median.toFixed(2)} s${hasFloors ? `, ${ratio.median.toFixed(2)} ×` : ""}`;
+    const isWorse = newRatio.min > oldRatio.max && newRatio.median > oldRatio.median * (1 + noise);
+    yield { what: "time", was: show(was, oldRatio), is: show(is, newRatio), isWorse };
   }
   const numbers = [
     ["reads", old.row.requests?.reads, now.row.requests?.reads, 0],
@@ -96,7 +96,7 @@ function* differences(old: Placed, now: Placed): Iterable<Difference> {
   }
 }
 
-type Seconds = NonNullable<Row["seconds"]>;
+type Seconds = NonNullable<MeasurementRow["seconds"]>;
 
 interface Times extends Seconds {
   /** The floor's times in the same bench. */
@@ -110,7 +110,7 @@ function timesOf({ row, rows, floorOf }: Placed): Times | undefined {
   return { ...row.seconds, floor: sameOf(floorOf(row.peer), row, rows)?.seconds };
 }
 
-function keyOf({ peer, operation, count, variant }: Row): string {
+function keyOf({ peer, operation, count, variant }: MeasurementRow): string {
   return JSON.stringify([peer, operation, count, variant]);
 }
 

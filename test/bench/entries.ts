@@ -1,5 +1,5 @@
 /** A deny-list entry, the same for every peer. */
-export interface Entry {
+export interface BenchEntry {
   readonly list: "deny";
   readonly value: string;
   readonly comment: string;
@@ -17,7 +17,7 @@ export function entriesSource(count: number, comments: Comments = "short"): stri
 }
 
 /** Returns the same entries as objects. */
-export function entries(count: number): Entry[] {
+export function entries(count: number): BenchEntry[] {
   return Array.from({ length: count }, (_, index) => ({
     list: "deny",
     value: `bad-${String(index + 1).padStart(5, "0")}.example`,

@@ -1,4 +1,4 @@
-import { besideReadings, CONCURRENCY } from "#bench/beside-readings";
+import { CONCURRENCY, compareWithReadings } from "#bench/beside-readings";
 import { deniedDomain } from "#bench/service";
 import { findInFleet } from "../../provider/dist/fleet/find-in-fleet.js";
 import { Matcher } from "../../provider/dist/gitops/find/matcher.js";
@@ -7,7 +7,7 @@ import { parseQueries } from "../../provider/dist/gitops/find/parse-queries.js";
 /** Compares `find` over a fleet with reading only the fleet's lists, in alternating turns. */
 export async function findReport(): Promise<string> {
   const matcher = new Matcher(parseQueries([deniedDomain(7)]));
-  return await besideReadings("find", {
+  return await compareWithReadings("find", {
     readsVips: false,
     work: async ({ targets, reach }) => {
       const found = await findInFleet(matcher, targets, { reach, concurrency: CONCURRENCY });

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { machineFacts } from "#bench/machine";
-import { deniedDomain, Service } from "#bench/service";
+import { BenchService, deniedDomain } from "#bench/service";
 import { decimal, table, whole } from "#bench/table";
 import { openSqlite } from "../../provider/dist/rollout/database/sqlite-database.js";
 import { pruneRollout } from "../../provider/dist/rollout/history/prune-rollout.js";
@@ -45,33 +45,33 @@ const KINDS = [
 export async function fleetScaleReport(sizes: readonly number[]): Promise<string> {
   const facts = await machineFacts(new Date().toISOString().slice(0, 10));
   const stand = ["fleet-stand-in.ts", JSON.stringify({ shared: SHARED, own: OWN })] as const;
-  await using service = await Service.startScript(...stand);
+  await using service = await BenchService.startScript(...stand);
   const readings: string[][] = [];
   const journals: string[][] = [];
   for (const tenants of sizes) {
-    const folder = mkdtempSync(join(tmpdir(), "email-security-bench-scale-"));
+    const directory = mkdtempSync(join(tmpdir(), "email-security-bench-scale-"));
     try {
-      const environment = layOut(folder, tenants, service.url);
-      const plan = await planOf(folder, environment);
+      const environment = layOut(directory, tenants, service.url);
+      const plan = await planOf(directory, environment);
       for (const kind of KINDS) {
-        journals.push(await journalRow(folder, tenants, plan, kind));
-        say(journals);
+        journals.push(await journalRow(directory, tenants, plan, kind));
+        printNewestRow(journals);
       }
       for (const args of [
         ["fleet", "status"],
         ["fleet", "site", "site"],
       ]) {
         const before = await service.requests();
-        const { seconds, processor, memory } = await measured(folder, environment, args);
+        const { seconds, processor, memory } = await measured(directory, environment, args);
         const requests = (await service.requests()).reads - before.reads;
         const atLimits = RATES.map((rate) => duration(requests / rate));
-        const written = args[1] === "site" ? megabytes(sizeOf(join(folder, "site"))) : "";
+        const written = args[1] === "site" ? megabytes(sizeOf(join(directory, "site"))) : "";
         const costs = [duration(seconds), duration(processor), megabytes(memory), written];
         readings.push([args.slice(0, 2).join(" "), whole(tenants), whole(requests), ...atLimits, ...costs]);
-        say(readings);
+        printNewestRow(readings);
       }
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(directory, { recursive: true, force: true });
     }
   }
   return [
@@ -100,7 +100,7 @@ export async function fleetScaleReport(sizes: readonly number[]): Promise<string
 }
 
 /** Prints the newest row as soon as it is measured, because the bench runs for a long time. */
-function say(rows: readonly (readonly string[])[]): void {
+function printNewestRow(rows: readonly (readonly string[])[]): void {
   console.error((rows.at(-1) ?? []).join(" | "));
 }
 
@@ -115,29 +115,29 @@ function nameOf(index: number): string {
 /**
  * Creates a fleet in a directory, with actual state that matches its files. Returns the environment for the commands.
  */
-function layOut(folder: string, tenants: number, url: string): NodeJS.ProcessEnv {
+function layOut(directory: string, tenants: number, url: string): NodeJS.ProcessEnv {
   const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
-  for (const made of ["settings", ".state", ".email-security"]) mkdirSync(join(folder, made));
-  writeFileSync(join(folder, "settings/baseline.yaml"), baseline());
-  for (const name of names) writeFileSync(join(folder, `settings/${name}.yaml`), settingsOf(name));
+  for (const made of ["settings", ".state", ".email-security"]) mkdirSync(join(directory, made));
+  writeFileSync(join(directory, "settings/baseline.yaml"), baseline());
+  for (const name of names) writeFileSync(join(directory, `settings/${name}.yaml`), settingsOf(name));
   const key = 'key: { environment: "{NAME}_KEY" }';
   const defaults = `defaults: { baseUrl: "${url}", settings: "settings/{name}.yaml", ${key} }`;
   const listed = names.map((name) => `  ${name}: {}\n`).join("");
   const text = `version: 1\nproject: bench\n${defaults}\ntenants:\n${listed}waves: [{ name: all }]\n`;
-  writeFileSync(join(folder, "tenants.yaml"), text);
+  writeFileSync(join(directory, "tenants.yaml"), text);
   const variables = names.map((name) => [`${name.toUpperCase()}_KEY`, `sandbox-${name}-ci`] as const);
   return {
     ...process.env,
     ...Object.fromEntries(variables),
     EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
-    ...backendOf(folder),
+    ...backendOf(directory),
     EMAIL_SECURITY_BASE_URL: url,
     EMAIL_SECURITY_API_KEY: `sandbox-${names[0]}-ci`,
   };
 }
 
-function backendOf(folder: string): NodeJS.ProcessEnv {
-  return { PULUMI_BACKEND_URL: `file://${join(folder, ".state")}` };
+function backendOf(directory: string): NodeJS.ProcessEnv {
+  return { PULUMI_BACKEND_URL: `file://${join(directory, ".state")}` };
 }
 
 function baseline(): string {
@@ -159,16 +159,16 @@ interface Cost {
 }
 
 /** Runs a command to completion and samples its cost while it runs, if there is a /proc. */
-async function measured(folder: string, env: NodeJS.ProcessEnv, args: readonly string[]): Promise<Cost> {
+async function measured(directory: string, env: NodeJS.ProcessEnv, args: readonly string[]): Promise<Cost> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [cli, ...args], {
-    cwd: folder,
+    cwd: directory,
     env,
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let [processor, memory, told] = [0, 0, ""];
+  let [processor, memory, output] = [0, 0, ""];
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    told += text;
+    output += text;
   });
   const look = (): void => {
     const [user = 0, system = 0] = (/\) (.*)$/s.exec(read(`/proc/${child.pid}/stat`))?.[1] ?? "")
@@ -184,27 +184,27 @@ async function measured(folder: string, env: NodeJS.ProcessEnv, args: readonly s
   clearInterval(timer);
   // A plan with changes exits with 2.
   if (code !== 0 && code !== 2)
-    throw new Error(`email-security ${args.join(" ")} ended with ${code}:\n${told.slice(0, 2_000)}`);
+    throw new Error(`email-security ${args.join(" ")} ended with ${code}:\n${output.slice(0, 2_000)}`);
   return { seconds: (performance.now() - startedAt) / 1_000, processor, memory };
 }
 
 /** Returns a plan that adds one deny entry at one tenant, as a rollout stores it. */
-async function planOf(folder: string, environment: NodeJS.ProcessEnv): Promise<string> {
-  const file = join(folder, `settings/${nameOf(0)}.yaml`);
+async function planOf(directory: string, environment: NodeJS.ProcessEnv): Promise<string> {
+  const file = join(directory, `settings/${nameOf(0)}.yaml`);
   writeFileSync(file, settingsOf(nameOf(0), "  - new.example\n"));
-  await measured(folder, environment, ["plan", file, "--no-evidence", "--output", "plan.json"]);
+  await measured(directory, environment, ["plan", file, "--no-evidence", "--output", "plan.json"]);
   writeFileSync(file, settingsOf(nameOf(0)));
-  return readFileSync(join(folder, "plan.json"), "utf8");
+  return readFileSync(join(directory, "plan.json"), "utf8");
 }
 
 /** Writes a rollout into a journal the way a real run does, then prunes it. */
 async function journalRow(
-  folder: string,
+  directory: string,
   tenants: number,
   plan: string,
   { what, share, count, young }: (typeof KINDS)[number],
 ): Promise<string[]> {
-  const file = join(folder, ".email-security/rollouts.db");
+  const file = join(directory, ".email-security/rollouts.db");
   for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
   const database = await openSqlite(file);
   const journal = await Journal.open(database);
@@ -219,12 +219,12 @@ async function journalRow(
   try {
     const empty = await bytes();
     const changing = Math.max(1, Math.round(tenants * share));
-    const id = await writeRollout(journal, tenants, { folder, plan, changing });
+    const id = await writeRollout(journal, tenants, { directory, plan, changing });
     const full = (await bytes()) - empty;
     if (!(await pruneRollout(database, id, Date.now()))) throw new Error("it was not pruned");
     const pruned = (await bytes()) - empty;
     // The lookup needs a rollout that isn't pruned, so write another one.
-    await writeRollout(journal, tenants, { folder, plan, changing: 1 });
+    await writeRollout(journal, tenants, { directory, plan, changing: 1 });
     const looking = await lookAtYears(database, journal, count);
     const fiveYears = [count * full, young * full + (count - young) * pruned];
     return [what, whole(tenants), ...[full, pruned, ...fiveYears].map(megabytes), duration(looking)];
@@ -272,9 +272,9 @@ async function lookAtYears(database: Database, journal: Journal, count: number):
 async function writeRollout(
   journal: Journal,
   tenants: number,
-  { folder, plan, changing }: { folder: string; plan: string; changing: number },
+  { directory, plan, changing }: { directory: string; plan: string; changing: number },
 ): Promise<string> {
-  const backend = resolveStateBackend(backendOf(folder), folder).fingerprint;
+  const backend = resolveStateBackend(backendOf(directory), directory).fingerprint;
   const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
   const wave = { name: "all", maxConcurrent: tenants, tolerated: 0, soakMs: 0, gate: false, tenants: names };
   const id = await journal.create(
@@ -331,8 +331,8 @@ function targetOf(name: string): Target {
   };
 }
 
-function sizeOf(folder: string): number {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+function sizeOf(directory: string): number {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
     .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
 }

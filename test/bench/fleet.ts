@@ -1,11 +1,11 @@
-import { besideReadings, CONCURRENCY } from "#bench/beside-readings";
+import { CONCURRENCY, compareWithReadings } from "#bench/beside-readings";
 import { readFleetStatus } from "../../provider/dist/fleet/status/read-fleet-status.js";
 
 const today = new Date().toISOString().slice(0, 10);
 
 /** Compares `fleet status` with reading only the lists that it reads, in alternating turns. */
 export async function fleetReport(): Promise<string> {
-  return await besideReadings("fleet status", {
+  return await compareWithReadings("fleet status", {
     readsVips: true,
     work: async ({ targets, reach }) => {
       const about = { file: "tenants.yaml", project: "bench", lastApplied: undefined, today, until: today };

@@ -1,8 +1,8 @@
 import { Agent, request } from "undici";
 import { entries } from "#bench/entries";
 import type { Operation, Peer } from "#bench/observation";
-import { PulumiProject } from "#bench/pulumi-project";
-import { API_KEY, Service } from "#bench/service";
+import { BenchProject } from "#bench/pulumi-project";
+import { API_KEY, BenchService } from "#bench/service";
 
 const CONCURRENCY = 16;
 const PAGE_SIZE = 200;
@@ -42,8 +42,8 @@ export const floor: Peer = {
   title: "the floor",
   isSlow: false,
   async measure(bench) {
-    bench.say("the engine with a resource that does nothing");
-    await using project = await PulumiProject.create(nothingProgram(1), {});
+    bench.log("the engine with a resource that does nothing");
+    await using project = await BenchProject.create(nothingProgram(1), {});
     const engine: Partial<Record<Operation, number>> = {
       "first up": (await project.up()).seconds,
       "no-op up": (await project.upWithNothingToDo()).seconds,
@@ -51,8 +51,8 @@ export const floor: Peer = {
       refresh: (await project.refresh()).seconds,
     };
     for (const count of new Set([bench.manyEntries, bench.singleEntries])) {
-      bench.say(`${count} entries by HTTP alone`);
-      await using service = await Service.start();
+      bench.log(`${count} entries by HTTP alone`);
+      await using service = await BenchService.start();
       await using agent = disposable(new Agent({ connections: CONCURRENCY }));
       const writing = await postAll(service, agent, count);
       const reading = await getAll(service, agent, count);
@@ -79,14 +79,14 @@ function pagesOf(count: number): number {
   return Math.ceil(count / PAGE_SIZE) + 1;
 }
 
-async function postAll(service: Service, agent: Agent, count: number): Promise<number> {
+async function postAll(service: BenchService, agent: Agent, count: number): Promise<number> {
   return await timed(entries(count), async (entry) => {
     const body = JSON.stringify({ ...entry, entry_type: "domain", verdict_scope: "global" });
     await ask(agent, service.url + PATH, "POST", body);
   });
 }
 
-async function getAll(service: Service, agent: Agent, count: number): Promise<number> {
+async function getAll(service: BenchService, agent: Agent, count: number): Promise<number> {
   const pages = Array.from({ length: pagesOf(count) - 1 }, (_, index) => `deny&page=${index + 1}`);
   return await timed([...pages, "allow&page=1"], async (page) => {
     await ask(agent, `${service.url}${PATH}?list=${page}&page_size=${PAGE_SIZE}`, "GET");

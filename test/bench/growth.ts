@@ -1,10 +1,10 @@
 import type { Finished } from "#bench/command";
-import type { Front } from "#bench/front";
+import type { BenchProviderKind } from "#bench/front";
 import { listProgram } from "#bench/list-resource";
 import type { Operation, Peer } from "#bench/observation";
 import { counted } from "#bench/operations";
-import { PulumiProject } from "#bench/pulumi-project";
-import { Service } from "#bench/service";
+import { BenchProject } from "#bench/pulumi-project";
+import { BenchService } from "#bench/service";
 
 /** Changes a comment, removes an entry and adds an entry. */
 const THREE_CHANGES = `
@@ -23,7 +23,7 @@ export const nativeGrowth: Peer = growthOf(
   "native",
 );
 
-function growthOf(name: string, title: string, front: Front): Peer {
+function growthOf(name: string, title: string, providerKind: BenchProviderKind): Peer {
   return {
     name,
     title,
@@ -31,8 +31,8 @@ function growthOf(name: string, title: string, front: Front): Peer {
     async measure(bench) {
       const memory = { memory: true };
       for (const count of bench.growth) {
-        await using service = await Service.start();
-        await using project = await PulumiProject.create(listProgram(count, { front }), service.environment);
+        await using service = await BenchService.start();
+        await using project = await BenchProject.create(listProgram(count, { providerKind }), service.environment);
         const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
           const { seconds, requests, peaks } = await counted(service, work);
           bench.record({ operation, count, seconds, requests, ...(peaks && { peakBytes: peaks.provider }) });
@@ -40,7 +40,7 @@ function growthOf(name: string, title: string, front: Front): Peer {
         await measure("first up", () => project.up(memory));
         await measure("no-op up", () => project.upWithNothingToDo(memory));
         await measure("refresh", () => project.refresh(memory));
-        await project.write(listProgram(count, { front, changes: THREE_CHANGES }));
+        await project.write(listProgram(count, { providerKind, changes: THREE_CHANGES }));
         await measure("three changes", () => project.up(memory));
       }
     },

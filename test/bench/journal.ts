@@ -12,7 +12,7 @@ interface Content {
 }
 
 /** The measurements so far, in a file in the user's cache directory, so that an interrupted bench can resume. */
-export class Journal {
+export class MeasurementJournal {
   readonly #file = join(cacheFolder(), "bench", "journal.json");
   readonly #content: Content;
 

@@ -1,25 +1,25 @@
 import { type Comments, entriesSource } from "#bench/entries";
-import { type Front, packageOf } from "#bench/front";
+import { type BenchProviderKind, packageOf } from "#bench/front";
 import type { Peer } from "#bench/observation";
 import { measureOperations, measureState } from "#bench/operations";
 
 export interface ListProgramOptions {
   /** Default: the dynamic provider. */
-  readonly front?: Front;
+  readonly providerKind?: BenchProviderKind;
   readonly comments?: Comments;
   /** Statements that change `entries` before the resource is declared. */
   readonly changes?: string;
 }
 
 export function listProgram(count: number, options: ListProgramOptions = {}): string {
-  const { front = "dynamic", comments = "short", changes = "" } = options;
+  const { providerKind = "dynamic", comments = "short", changes = "" } = options;
   // The native resource accepts only the keyed form.
   const declared =
-    front === "dynamic"
+    providerKind === "dynamic"
       ? "entries"
       : `entries: Object.fromEntries(entries.map(({ list, value, comment }) => [value, \`\${list}: \${comment}\`]))`;
   return `
-import { AllowDenyList } from "${packageOf(front)}";
+import { AllowDenyList } from "${packageOf(providerKind)}";
 
 const entries = ${entriesSource(count, comments)};
 ${changes}
@@ -47,7 +47,7 @@ export const nativeListResource: Peer = {
   title: "one `AllowDenyList`, native plugin",
   isSlow: false,
   async measure(bench) {
-    const program = (size: number): string => listProgram(size, { front: "native" });
+    const program = (size: number): string => listProgram(size, { providerKind: "native" });
     await measureOperations(bench, { count: bench.manyEntries, program });
   },
 };

@@ -29,11 +29,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { areCommandsStopped, stopCommands } from "#bench/command";
-import { type Comparison, compared, type Kept } from "#bench/compare";
-import { Journal } from "#bench/journal";
+import { type Comparison, compared, type SavedMeasurements } from "#bench/compare";
+import { MeasurementJournal } from "#bench/journal";
 import { machineFacts } from "#bench/machine";
-import type { Bench, Measured, Observation, Peer } from "#bench/observation";
-import { floorOf, frontPeers, peers, quickPeers } from "#bench/peers";
+import type { Bench, Measurement, Observation, Peer } from "#bench/observation";
+import { floorOf, peers, providerPeers, quickPeers } from "#bench/peers";
 import { frontsReport, reportOf, writeFrontsReport, writeReport } from "#bench/report";
 
 const { values, positionals } = parseArgs({
@@ -90,7 +90,7 @@ const sizes = {
   growth: (values.growth ?? "1000,10000,50000").split(",").map((size) => wholeNumber(size, 0)),
 };
 const before = values.compare === undefined ? undefined : keptIn(values.compare);
-const selected = part === "fronts" ? frontPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
+const selected = part === "fronts" ? providerPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
 // The tables are written only from a complete bench, or a complete part, with the default sizes.
 const isWhole =
   !values.quick &&
@@ -101,7 +101,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 const startedAt = performance.now();
 const minutes = (): number => (performance.now() - startedAt) / 60_000;
 const facts = await machineFacts(values.date);
-const journal = new Journal(
+const journal = new MeasurementJournal(
   JSON.stringify({ part, runs, sizes, commit: facts.commit, pulumi: facts.pulumi, cpu: facts.cpu }),
   values.resume,
 );
@@ -128,7 +128,7 @@ try {
     console.log(`\n${report.all}\nIt took ${minutes().toFixed(1)} minutes.`);
     if (isWhole && isOneCommit) await writeReport(report);
   }
-  const now: Kept = { facts, observations };
+  const now: SavedMeasurements = { facts, observations };
   if (values.save !== undefined) writeFileSync(values.save, `${JSON.stringify(now, null, 1)}\n`);
   if (before !== undefined) {
     const first = compared(before, now, floorOf);
@@ -170,18 +170,18 @@ async function measure(peer: Peer, run: number): Promise<void> {
   const step = `${peer.name} ${run}`;
   if (journal.isDone(step)) return;
   const head = peer.isSlow ? peer.name : `${peer.name}, ${run > runs ? "again" : `run ${run} of ${runs}`}`;
-  const say = (what: string): void => console.log(`${minutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
-  say("starts");
+  const log = (what: string): void => console.log(`${minutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
+  log("starts");
   const observed: Observation[] = [];
   const bench: Bench = {
     ...sizes,
     isStateKnown: journal.observations.some(
       (one) => one.peer === peer.name && "operation" in one && one.operation === "state",
     ),
-    say,
+    log,
     record(measurement) {
       observed.push({ ...measurement, peer: peer.name });
-      say(describe(measurement));
+      log(describe(measurement));
     },
   };
   try {
@@ -191,15 +191,15 @@ async function measure(peer: Peer, run: number): Promise<void> {
     process.exitCode = 1;
     const failure = error instanceof Error ? error.message : String(error);
     observed.push({ peer: peer.name, failure });
-    say(`FAILED: ${failure}`);
+    log(`FAILED: ${failure}`);
   }
   journal.keep(step, observed);
 }
 
 /** Reads an earlier bench. Called before any measurement, because a mistyped file name shouldn't cost half an hour. */
-function keptIn(file: string): Kept {
-  const kept = JSON.parse(readFileSync(file, "utf8")) as Partial<Kept>;
-  if (kept.facts !== undefined && kept.observations !== undefined) return kept as Kept;
+function keptIn(file: string): SavedMeasurements {
+  const kept = JSON.parse(readFileSync(file, "utf8")) as Partial<SavedMeasurements>;
+  if (kept.facts !== undefined && kept.observations !== undefined) return kept as SavedMeasurements;
   throw new Error(`${file} is not what --save writes.`);
 }
 
@@ -217,7 +217,7 @@ function wholeNumber(text: string | undefined, otherwise: number): number {
 }
 
 /** Formats one measurement as a progress line. */
-function describe({ operation, count, variant, seconds, requests, stateAnEntry, peakBytes }: Measured): string {
+function describe({ operation, count, variant, seconds, requests, stateAnEntry, peakBytes }: Measurement): string {
   const parts = [
     seconds !== undefined && `${seconds.toFixed(1)} s`,
     requests && `${requests.reads} reads, ${requests.writes} writes`,

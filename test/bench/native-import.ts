@@ -1,8 +1,8 @@
-import { type Entry, entries } from "#bench/entries";
+import { type BenchEntry, entries } from "#bench/entries";
 import type { Peer } from "#bench/observation";
 import { counted } from "#bench/operations";
-import { PulumiProject } from "#bench/pulumi-project";
-import { Service } from "#bench/service";
+import { BenchProject } from "#bench/pulumi-project";
+import { BenchService } from "#bench/service";
 import { entriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";
 
 /** Measures importing existing entries into a new stack, one resource per entry, all in one `pulumi import`. */
@@ -12,11 +12,11 @@ export const nativeImport: Peer = {
   isSlow: false,
   async measure(bench) {
     const count = bench.singleEntries;
-    await using service = await Service.start();
+    await using service = await BenchService.start();
     const program = entriesProgram(count, "native");
-    await using maker = await PulumiProject.create(program, service.environment);
+    await using maker = await BenchProject.create(program, service.environment);
     await maker.up({ environment: WITHOUT_CHECKPOINTS });
-    await using project = await PulumiProject.create(program, service.environment);
+    await using project = await BenchProject.create(program, service.environment);
     const file = { resources: entries(count).map(importOf) };
     const options = { environment: WITHOUT_CHECKPOINTS };
     const { seconds, requests } = await counted(service, () => project.importAll(file, options));
@@ -24,6 +24,6 @@ export const nativeImport: Peer = {
   },
 };
 
-function importOf({ value }: Entry): object {
+function importOf({ value }: BenchEntry): object {
   return { type: "email-security:index:AllowDenyEntry", name: value, id: `deny:${value}` };
 }

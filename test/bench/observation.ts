@@ -14,7 +14,7 @@ export type Operation =
   | "plan";
 
 /** One measurement. */
-export interface Measured {
+export interface Measurement {
   readonly operation: Operation;
   /** The number of entries or members. */
   readonly count: number;
@@ -28,7 +28,7 @@ export interface Measured {
 }
 
 /** A measurement of a peer, or the reason why it failed. */
-export type Observation = { readonly peer: string } & (Measured | { readonly failure: string });
+export type Observation = { readonly peer: string } & (Measurement | { readonly failure: string });
 
 /** The size of a state, in bytes. */
 export interface StateSize {
@@ -52,9 +52,9 @@ export interface Bench {
   /** Whether an earlier run has measured the state, which is the same in every run. */
   readonly isStateKnown: boolean;
   /** Stores a measurement and prints it. */
-  record(measured: Measured): void;
+  record(measured: Measurement): void;
   /** Prints the current step. */
-  say(what: string): void;
+  log(what: string): void;
 }
 
 /** One of the measured alternatives. Each is in its own file. */

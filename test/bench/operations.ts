@@ -1,7 +1,7 @@
 import type { Finished } from "#bench/command";
 import { type Bench, type Operation, type StateSize, stateAnEntry } from "#bench/observation";
-import { PulumiProject } from "#bench/pulumi-project";
-import { type Requests, Service } from "#bench/service";
+import { BenchProject } from "#bench/pulumi-project";
+import { BenchService, type Requests } from "#bench/service";
 
 export interface Subject {
   readonly count: number;
@@ -18,8 +18,8 @@ export interface Subject {
  */
 export async function measureOperations(bench: Bench, subject: Subject): Promise<void> {
   const { count, program, environment, variant } = subject;
-  await using service = await Service.start();
-  await using project = await PulumiProject.create(program(count), service.environment);
+  await using service = await BenchService.start();
+  await using project = await BenchProject.create(program(count), service.environment);
   const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
     const { seconds, requests } = await counted(service, work);
     bench.record({ operation, count, seconds, requests, ...(variant && { variant }) });
@@ -44,23 +44,23 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
 export async function measureState(bench: Bench, subject: Subject): Promise<void> {
   if (bench.isStateKnown) return;
   const { count, program, variant } = subject;
-  await using service = await Service.start();
-  await using project = await PulumiProject.create(program(count), service.environment);
+  await using service = await BenchService.start();
+  await using project = await BenchProject.create(program(count), service.environment);
   await project.up({ environment: subject.environment });
   const added = stateAnEntry(await project.stateSize(), count, await stateOfOne(subject));
   bench.record({ operation: "state", count, stateAnEntry: added, ...(variant && { variant }) });
 }
 
 async function stateOfOne({ program }: Subject): Promise<StateSize> {
-  await using service = await Service.start();
-  await using project = await PulumiProject.create(program(1), service.environment);
+  await using service = await BenchService.start();
+  await using project = await BenchProject.create(program(1), service.environment);
   await project.up();
   return await project.stateSize();
 }
 
 /** Runs an action and counts the requests to the service meanwhile. */
 export async function counted(
-  service: Service,
+  service: BenchService,
   work: () => Promise<Finished>,
 ): Promise<Finished & { requests: Requests }> {
   const before = await service.requests();

@@ -58,7 +58,7 @@ export const quickPeers: readonly Peer[] = [
 ];
 
 /** The peers that compare the dynamic provider with the native plugin. */
-export const frontPeers: readonly Peer[] = [
+export const providerPeers: readonly Peer[] = [
   floor,
   listResource,
   nativeListResource,

@@ -21,31 +21,31 @@ plugins:
 `;
 
 /** A Pulumi program in a temporary directory with a file backend and one stack, driven through the real CLI. */
-export class PulumiProject implements AsyncDisposable {
-  readonly #folder: string;
+export class BenchProject implements AsyncDisposable {
+  readonly #directory: string;
   readonly #command: string;
   readonly #environment: NodeJS.ProcessEnv;
 
-  private constructor(folder: string, command: string, environment: NodeJS.ProcessEnv) {
-    this.#folder = folder;
+  private constructor(directory: string, command: string, environment: NodeJS.ProcessEnv) {
+    this.#directory = directory;
     this.#command = command;
     this.#environment = environment;
   }
 
   /** @param program the source of its `index.ts` */
-  static async create(program: string, environment: Record<string, string>): Promise<PulumiProject> {
+  static async create(program: string, environment: Record<string, string>): Promise<BenchProject> {
     const engine = await requireEngine();
-    const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
-    await symlink(resolve("node_modules"), join(folder, "node_modules"));
-    await writeFile(join(folder, "Pulumi.yaml"), PROJECT);
-    await writeFile(join(folder, "package.json"), '{ "name": "settings", "private": true, "main": "index.ts" }');
-    const state = join(folder, ".state");
+    const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+    await symlink(resolve("node_modules"), join(directory, "node_modules"));
+    await writeFile(join(directory, "Pulumi.yaml"), PROJECT);
+    await writeFile(join(directory, "package.json"), '{ "name": "settings", "private": true, "main": "index.ts" }');
+    const state = join(directory, ".state");
     await mkdir(state);
-    const project = new PulumiProject(folder, engine.command, {
+    const project = new BenchProject(directory, engine.command, {
       ...plainEnvironment(engine),
       PULUMI_BACKEND_URL: `file://${state.replaceAll("\\", "/")}`,
       PULUMI_CONFIG_PASSPHRASE: "bench",
-      PULUMI_HOME: join(folder, ".home"),
+      PULUMI_HOME: join(directory, ".home"),
       ...environment,
     });
     await project.write(program);
@@ -54,7 +54,7 @@ export class PulumiProject implements AsyncDisposable {
   }
 
   async write(program: string): Promise<void> {
-    await writeFile(join(this.#folder, "index.ts"), program);
+    await writeFile(join(this.#directory, "index.ts"), program);
   }
 
   async up(options: RunOptions = {}): Promise<Finished> {
@@ -77,14 +77,14 @@ export class PulumiProject implements AsyncDisposable {
 
   /** @param file the content of the file for `pulumi import --file` */
   async importAll(file: object, options: RunOptions = {}): Promise<Finished> {
-    await writeFile(join(this.#folder, "import.json"), JSON.stringify(file));
+    await writeFile(join(this.#directory, "import.json"), JSON.stringify(file));
     const quiet = ["--generate-code=false", "--protect=false"];
     return await this.#run(["import", "--file", "import.json", "--yes", "--skip-preview", ...quiet], options);
   }
 
   async stateSize(): Promise<StateSize> {
     const { output } = await this.#run(["stack", "export"]);
-    const stacks = join(this.#folder, ".state", ".pulumi", "stacks");
+    const stacks = join(this.#directory, ".state", ".pulumi", "stacks");
     const file = (await readdir(stacks, { recursive: true })).find((name) => name.endsWith("dev.json"));
     if (file === undefined) throw new Error("the file backend holds no stack");
     const state: unknown = JSON.parse(output);
@@ -99,12 +99,12 @@ export class PulumiProject implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#directory, { recursive: true, force: true });
   }
 
   async #run(args: string[], { environment, memory = false }: RunOptions = {}): Promise<Finished> {
     return await run(this.#command, [...args, "--non-interactive", "--color", "never"], {
-      cwd: this.#folder,
+      cwd: this.#directory,
       env: { ...this.#environment, ...environment },
       memory,
     });

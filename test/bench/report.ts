@@ -4,9 +4,9 @@ import { type Point, writeGraph } from "#bench/graphs";
 import type { MachineFacts } from "#bench/machine";
 import type { Observation, Operation } from "#bench/observation";
 import { floorOf, peers } from "#bench/peers";
-import { grouped, type Row, ratioTo, rowsOf } from "#bench/rows";
+import { grouped, type MeasurementRow, ratioTo, rowsOf } from "#bench/rows";
 import { decimal, table, whole } from "#bench/table";
-import { type Verdict, verdictsOf } from "#bench/targets";
+import { type TargetResult, verdictsOf } from "#bench/targets";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
@@ -27,7 +27,7 @@ const BRIEF_PEERS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** The results, as Markdown. */
-export interface Report {
+export interface BenchReport {
   /** One row per peer, for the docs. */
   readonly main: string;
   /** The subset of rows that the README shows. */
@@ -37,9 +37,9 @@ export interface Report {
   readonly all: string;
 }
 
-export function reportOf(observations: readonly Observation[], facts: MachineFacts, runs: number): Report {
+export function reportOf(observations: readonly Observation[], facts: MachineFacts, runs: number): BenchReport {
   const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
-  const isGrowth = ({ peer }: Row): boolean => peer === "growth" || peer === "native-growth";
+  const isGrowth = ({ peer }: MeasurementRow): boolean => peer === "growth" || peer === "native-growth";
   const rest = rows.filter((row) => !isGrowth(row));
   const operations = rest.filter(({ operation }) => !APART.includes(operation));
   const main = `${mainTable(operations)}\n\n${factsLine(facts)}`;
@@ -77,7 +77,7 @@ turns. Operations that take minutes run once, as the tables show.`,
 /** Renders the comparison of the dynamic provider and the native plugin, for the docs. */
 export function frontsReport(observations: readonly Observation[], facts: MachineFacts, runs: number): string {
   const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
-  const seconds = (row: Row): string => row.seconds?.median.toFixed(2) ?? "";
+  const seconds = (row: MeasurementRow): string => row.seconds?.median.toFixed(2) ?? "";
   const alone = rows
     .filter(({ operation }) => APART.includes(operation))
     .map((row) => [
@@ -101,7 +101,7 @@ export async function writeFrontsReport(fronts: string): Promise<void> {
 /**
  * Writes results.md, the main table between the markers of the docs' page, its graph, and the README's subset of rows.
  */
-export async function writeReport({ main, brief, growth, all }: Report): Promise<void> {
+export async function writeReport({ main, brief, growth, all }: BenchReport): Promise<void> {
   await writeFile(RESULTS, all);
   await rewritePage(MARKED, main);
   await writeGraph("list-growth", growth, { x: "entries", y: "seconds", scale: "linear" });
@@ -116,14 +116,14 @@ async function rewritePage(marked: RegExp, text: string): Promise<void> {
   if (updated !== page) await writeFile(PAGE, updated);
 }
 
-function mainTable(rows: readonly Row[]): string {
+function mainTable(rows: readonly MeasurementRow[]): string {
   const programs = grouped(rows, ({ peer, count }) => JSON.stringify([count, peer]));
   const lines = programs.map((ofProgram) => {
-    const cell = (operation: Operation, show: (row: Row) => string): string => {
+    const cell = (operation: Operation, show: (row: MeasurementRow) => string): string => {
       const row = ofProgram.find((one) => one.operation === operation);
       return row ? show(row) : "";
     };
-    const time = (row: Row): string => (row.seconds ? `${decimal(row.seconds.median)} s` : "");
+    const time = (row: MeasurementRow): string => (row.seconds ? `${decimal(row.seconds.median)} s` : "");
     const [{ peer, count } = { peer: "", count: 0 }] = ofProgram;
     return {
       count,
@@ -152,7 +152,7 @@ function mainTable(rows: readonly Row[]): string {
   );
 }
 
-function rowTable(rows: readonly Row[]): string {
+function rowTable(rows: readonly MeasurementRow[]): string {
   const times = (ratio: number | undefined): string => (ratio === undefined ? "" : `${ratio.toFixed(2)} ×`);
   return table(
     [
@@ -189,7 +189,7 @@ function rowTable(rows: readonly Row[]): string {
   );
 }
 
-function growthPart(rows: readonly Row[]): string[] {
+function growthPart(rows: readonly MeasurementRow[]): string[] {
   if (rows.length === 0) return [];
   const operations: Operation[] = ["first up", "no-op up", "refresh", "three changes"];
   const lines = grouped(rows, ({ peer, count }) => JSON.stringify([peer, count])).map((ofSize) => {
@@ -212,7 +212,7 @@ const GROWTH: ReadonlyMap<Operation, string> = new Map([
   ["refresh", "refresh"],
 ]);
 
-function growthPoints(rows: readonly Row[]): Point[] {
+function growthPoints(rows: readonly MeasurementRow[]): Point[] {
   return rows.flatMap(({ peer, operation, count, seconds }) => {
     const what = GROWTH.get(operation);
     if (what === undefined || seconds === undefined) return [];
@@ -220,7 +220,7 @@ function growthPoints(rows: readonly Row[]): Point[] {
   });
 }
 
-function targetTable(verdicts: readonly Verdict[]): string {
+function targetTable(verdicts: readonly TargetResult[]): string {
   return table(
     ["target", "at most", "measured", ""],
     verdicts.map(({ what, limit, unit, measured }) => [

@@ -249,21 +249,21 @@ class World {
   }
 
   /** Changes a tenant: the engine works before and after its requests, then all lists are read again. */
-  change(tenant: VirtualTenant, attempt: number, through: (isWell: boolean) => void): void {
+  change(tenant: VirtualTenant, attempt: number, through: (isSuccessful: boolean) => void): void {
     const { writes, engineCpuMs, failurePercent } = this.#given;
     const pages = pagesOf(this.#given);
     const isAlive = (): boolean => tenant.attempt === attempt && this.#underWay.get(tenant) === attempt;
     this.attempts += 1;
     this.#underWay.set(tenant, attempt);
     this.mostUnderWay = Math.max(this.mostUnderWay, this.#underWay.size);
-    const isWell = this.#draw() * 100 >= failurePercent;
+    const isSuccessful = this.#draw() * 100 >= failurePercent;
     this.#cores.work(engineCpuMs / 2, () =>
       this.#ask(tenant.address, pages + writes, isAlive, () =>
         this.#cores.work(engineCpuMs / 2, () =>
           this.#ask(tenant.address, pages, isAlive, () => {
             if (!isAlive()) return;
             this.#underWay.delete(tenant);
-            through(isWell);
+            through(isSuccessful);
           }),
         ),
       ),

@@ -23,7 +23,7 @@ import { machineFacts } from "#bench/machine";
 import { watchTree } from "#bench/memory";
 import { plainEnvironment } from "#bench/pulumi-project";
 import { AT_ONCE, writeRolloutResults } from "#bench/rollout-results";
-import { type Requests, Service, tenantName } from "#bench/service";
+import { BenchService, type Requests, tenantName } from "#bench/service";
 
 const { values } = parseArgs({
   options: {
@@ -73,11 +73,11 @@ await writeRolloutResults(measurements, { facts, entries, isKept: values.write }
 
 /** @param changedAt the concurrencies at which each tenant is also changed */
 async function measureFleet(tenants: number, changedAt: readonly number[], loopsAt: readonly number[]): Promise<void> {
-  await using service = await Service.start({ tenants });
-  const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+  await using service = await BenchService.start({ tenants });
+  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
   try {
     const names = Array.from({ length: tenants }, (_, index) => tenantName(index));
-    const env = await layOut(folder, names, service.url);
+    const env = await layOut(directory, names, service.url);
     const measure = async (
       way: RolloutMeasurement["way"],
       what: RolloutMeasurement["what"],
@@ -87,7 +87,7 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
     ): Promise<void> => {
       const before = await service.requests();
       const watch = watchTree();
-      const { seconds } = await run(command, args, { cwd: folder, env });
+      const { seconds } = await run(command, args, { cwd: directory, env });
       const memory = watch?.stop();
       const after = await service.requests();
       const requests = { reads: after.reads - before.reads, writes: after.writes - before.writes };
@@ -117,14 +117,14 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
         await measure("loop", "nothing to do", concurrent, "sh", loop(concurrent));
       }
       if (!changedAt.includes(concurrent)) continue;
-      await writeBaseline(folder, ++denies);
+      await writeBaseline(directory, ++denies);
       await measure("rollout", "one new deny each", concurrent, process.execPath, rollout(concurrent));
       if (!loopsAt.includes(concurrent)) continue;
-      await writeBaseline(folder, ++denies);
+      await writeBaseline(directory, ++denies);
       await measure("loop", "one new deny each", concurrent, "sh", loop(concurrent));
     }
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 
@@ -132,14 +132,14 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
  * Writes a project that works both for `pulumi up` on each stack and for a rollout over all of them. Returns the
  * environment for the commands.
  */
-async function layOut(folder: string, names: readonly string[], url: string): Promise<NodeJS.ProcessEnv> {
-  await mkdir(join(folder, "settings"));
-  await mkdir(join(folder, ".state"));
-  await symlink(resolve("node_modules"), join(folder, "node_modules"));
-  await writeBaseline(folder, 0);
+async function layOut(directory: string, names: readonly string[], url: string): Promise<NodeJS.ProcessEnv> {
+  await mkdir(join(directory, "settings"));
+  await mkdir(join(directory, ".state"));
+  await symlink(resolve("node_modules"), join(directory, "node_modules"));
+  await writeBaseline(directory, 0);
   for (const name of names) {
     await writeFile(
-      join(folder, "settings", `${name}.yaml`),
+      join(directory, "settings", `${name}.yaml`),
       `version: 1\ninclude: [baseline.yaml]\ndeny:\n  - only-${name}.example\n`,
     );
   }
@@ -164,26 +164,26 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
       "",
     ].join("\n"),
   };
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
   return {
     ...plainEnvironment(engine),
     ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_KEY`, `sandbox-${name}-ci`])),
     EMAIL_SECURITY_KEY_VARIABLES: names.map((name) => `${name.toUpperCase()}_KEY`).join(","),
     EMAIL_SECURITY_BASE_URL: url,
-    PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
+    PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
     PULUMI_CONFIG_PASSPHRASE: "",
-    PULUMI_HOME: join(folder, ".home"),
+    PULUMI_HOME: join(directory, ".home"),
   };
 }
 
 /** Writes the list that all tenants include, with `more` new denies. */
-async function writeBaseline(folder: string, more: number): Promise<void> {
+async function writeBaseline(directory: string, more: number): Promise<void> {
   const values = [
     ...Array.from({ length: entries - 1 }, (_, index) => `evil-${index}.example`),
     ...Array.from({ length: more }, (_, index) => `new-${index}.example`),
   ];
   const text = `version: 1\ndeny:\n${values.map((value) => `  - ${value}\n`).join("")}`;
-  await writeFile(join(folder, "settings", "baseline.yaml"), text);
+  await writeFile(join(directory, "settings", "baseline.yaml"), text);
 }
 
 function numbers(text: string): number[] {

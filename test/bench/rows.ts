@@ -1,8 +1,8 @@
-import type { Measured, Observation, Operation, StateSize } from "#bench/observation";
+import type { Measurement, Observation, Operation, StateSize } from "#bench/observation";
 import type { Requests } from "#bench/service";
 
 /** All measurements of one peer, operation, count and variant. */
-export interface Row {
+export interface MeasurementRow {
   readonly peer: string;
   readonly operation: Operation;
   readonly count: number;
@@ -17,7 +17,7 @@ export interface Row {
   readonly peakBytes: number | undefined;
 }
 
-type MeasuredOfPeer = Measured & { readonly peer: string };
+type MeasuredOfPeer = Measurement & { readonly peer: string };
 
 /** Groups items by key. Groups are in the order of their first items. */
 export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[][] {
@@ -30,7 +30,7 @@ export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => str
 }
 
 /** Returns the rows in the order in which they were first measured. */
-export function rowsOf(observations: readonly Observation[]): Row[] {
+export function rowsOf(observations: readonly Observation[]): MeasurementRow[] {
   const measured = observations.filter((one): one is MeasuredOfPeer => "operation" in one);
   const groups = grouped(measured, ({ peer, operation, count, variant }) =>
     JSON.stringify([peer, operation, count, variant]),
@@ -54,7 +54,7 @@ export function rowsOf(observations: readonly Observation[]): Row[] {
   });
 }
 
-function spread(values: readonly number[]): Row["seconds"] {
+function spread(values: readonly number[]): MeasurementRow["seconds"] {
   const sorted = values.toSorted((a, b) => a - b);
   const [min, max] = [sorted[0], sorted.at(-1)];
   // With an even number of values, the median is the mean of the middle two.
@@ -64,14 +64,14 @@ function spread(values: readonly number[]): Row["seconds"] {
 }
 
 /** Returns the ratio of a row's median time to the other peer's. */
-export function ratioTo(peer: string, row: Row, rows: readonly Row[]): number | undefined {
+export function ratioTo(peer: string, row: MeasurementRow, rows: readonly MeasurementRow[]): number | undefined {
   const other = sameOf(peer, row, rows);
   if (!other?.seconds || !row.seconds) return undefined;
   return row.seconds.median / other.seconds.median;
 }
 
 /** Returns another peer's row for the same operation and count. */
-export function sameOf(peer: string, row: Row, rows: readonly Row[]): Row | undefined {
+export function sameOf(peer: string, row: MeasurementRow, rows: readonly MeasurementRow[]): MeasurementRow | undefined {
   const other = rows.find((one) => one.peer === peer && one.operation === row.operation && one.count === row.count);
   return other === row ? undefined : other;
 }

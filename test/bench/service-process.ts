@@ -11,9 +11,14 @@ import {
   type ServiceResponse,
   startSandbox,
 } from "pulumi-email-security/sandbox";
-import { deniedDomain, mailboxOf, type ServiceOptions, TENANT, tenantName } from "#bench/service";
+import { type BenchServiceOptions, deniedDomain, mailboxOf, TENANT, tenantName } from "#bench/service";
 
-const { employees = 0, readOne = false, tenants, entries = 0 } = JSON.parse(process.argv[2] ?? "{}") as ServiceOptions;
+const {
+  employees = 0,
+  readOne = false,
+  tenants,
+  entries = 0,
+} = JSON.parse(process.argv[2] ?? "{}") as BenchServiceOptions;
 
 const scenario: Scenario = {
   name: "bench",

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 export const TENANT = "acme";
 export const API_KEY = `sandbox-${TENANT}-ci`;
 
-export interface ServiceOptions {
+export interface BenchServiceOptions {
   /** The number of mailboxes in the tenant's directory. Default: 0. */
   readonly employees?: number;
   /** Whether an entry can be read by its ID, which the service's reference doesn't offer. Default: false. */
@@ -39,7 +39,7 @@ export function tenantName(index: number): string {
 }
 
 /** A sandbox of the service with empty lists, in its own process. */
-export class Service implements AsyncDisposable {
+export class BenchService implements AsyncDisposable {
   readonly url: string;
   readonly #process: ChildProcess;
 
@@ -48,15 +48,15 @@ export class Service implements AsyncDisposable {
     this.#process = process;
   }
 
-  static async start(options: ServiceOptions = {}): Promise<Service> {
-    return await Service.startScript("service-process.ts", JSON.stringify(options));
+  static async start(options: BenchServiceOptions = {}): Promise<BenchService> {
+    return await BenchService.startScript("service-process.ts", JSON.stringify(options));
   }
 
   /**
    * Starts a server other than the sandbox.
    * @param script a file in this directory that prints the server's address
    */
-  static async startScript(script: string, options: string): Promise<Service> {
+  static async startScript(script: string, options: string): Promise<BenchService> {
     const path = fileURLToPath(new URL(script, import.meta.url));
     const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", path, options], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -65,7 +65,7 @@ export class Service implements AsyncDisposable {
       createInterface({ input: child.stdout }).once("line", resolve);
       child.once("exit", (code) => reject(new Error(`the sandbox ended with ${code}`)));
     });
-    return new Service(url, child);
+    return new BenchService(url, child);
   }
 
   /** The environment variables that a program needs to reach the service. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Finished, run } from "#bench/command";
 import type { Bench, Peer } from "#bench/observation";
-import { deniedDomain, Service } from "#bench/service";
+import { BenchService, deniedDomain } from "#bench/service";
 
 const COMMAND = resolve("provider/dist/commands/main.js");
 const FILE = "settings.yaml";
@@ -15,8 +15,8 @@ export const lintOfMany: Peer = {
   isSlow: false,
   async measure(bench) {
     const count = Math.max(...bench.growth);
-    await inFolderOf(count, async (folder) => {
-      record(bench, "lint", count, await email(folder, ["lint", FILE], {}));
+    await runInDirectory(count, async (directory) => {
+      record(bench, "lint", count, await email(directory, ["lint", FILE], {}));
     });
   },
 };
@@ -28,9 +28,9 @@ export const planOfMany: Peer = {
   isSlow: false,
   async measure(bench) {
     const count = Math.max(...bench.growth);
-    await using service = await Service.start({ entries: count });
-    await inFolderOf(count, async (folder) => {
-      record(bench, "plan", count, await email(folder, ["plan", FILE], service.environment));
+    await using service = await BenchService.start({ entries: count });
+    await runInDirectory(count, async (directory) => {
+      record(bench, "plan", count, await email(directory, ["plan", FILE], service.environment));
     });
   },
 };
@@ -39,18 +39,18 @@ function record(bench: Bench, operation: "lint" | "plan", count: number, { secon
   bench.record({ operation, count, seconds, ...(peaks && { peakBytes: peaks.command }) });
 }
 
-async function email(folder: string, args: string[], environment: Record<string, string>): Promise<Finished> {
+async function email(directory: string, args: string[], environment: Record<string, string>): Promise<Finished> {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
-  return await run(process.execPath, [COMMAND, ...args], { cwd: folder, env, memory: true });
+  return await run(process.execPath, [COMMAND, ...args], { cwd: directory, env, memory: true });
 }
 
-async function inFolderOf(count: number, work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "email-security-bench-file-"));
+async function runInDirectory(count: number, work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-file-"));
   try {
     const lines = Array.from({ length: count }, (_, index) => `  - ${deniedDomain(index)}\n`);
-    await writeFile(join(folder, FILE), `version: 1\ndeny:\n${lines.join("")}`);
-    await work(folder);
+    await writeFile(join(directory, FILE), `version: 1\ndeny:\n${lines.join("")}`);
+    await work(directory);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }

@@ -108,10 +108,10 @@ function limits(): string {
 
 /** Measures costs that the simulation doesn't cover: the real journal, report and terminal output at these sizes. */
 async function ownCosts(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "email-security-bench-"));
+  const directory = mkdtempSync(join(tmpdir(), "email-security-bench-"));
   try {
     const names = Array.from({ length: MANY }, (_, index) => `tenant-${index}`);
-    const journal = await Journal.open(await openSqlite(join(folder, "journal.sqlite")));
+    const journal = await Journal.open(await openSqlite(join(directory, "journal.sqlite")));
     const plain = { maxConcurrent: 32, tolerated: 0, soakMs: 0, gate: false };
     const id = await journal.create(
       {
@@ -145,7 +145,7 @@ async function ownCosts(): Promise<string> {
       `The report as JSON: ${reportMb.toFixed(0)} MB with a change a tenant, ${mostMb.toFixed(0)} MB with twenty. A terminal of 100 × 50 shows at most 5,000 tenants as a character each.`,
     ].join("\n");
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 

@@ -1,11 +1,11 @@
 import { entriesSource } from "#bench/entries";
-import { type Front, packageOf } from "#bench/front";
+import { type BenchProviderKind, packageOf } from "#bench/front";
 import type { Peer } from "#bench/observation";
 import { measureOperations } from "#bench/operations";
 
-export function entriesProgram(count: number, front: Front): string {
+export function entriesProgram(count: number, providerKind: BenchProviderKind): string {
   return `
-import { AllowDenyEntry } from "${packageOf(front)}";
+import { AllowDenyEntry } from "${packageOf(providerKind)}";
 
 for (const entry of ${entriesSource(count)}) new AllowDenyEntry(entry.value, entry);
 `;
@@ -38,27 +38,27 @@ export const nativeSingleEntriesWithoutCheckpoints = withoutCheckpoints(
   "native",
 );
 
-function withCheckpoints(name: string, title: string, front: Front): Peer {
+function withCheckpoints(name: string, title: string, providerKind: BenchProviderKind): Peer {
   return {
     name,
     title,
     isSlow: true,
     floor: "nothing-entries",
     async measure(bench) {
-      const program = (count: number): string => entriesProgram(count, front);
+      const program = (count: number): string => entriesProgram(count, providerKind);
       await measureOperations(bench, { count: bench.singleEntries, program });
     },
   };
 }
 
-function withoutCheckpoints(name: string, title: string, front: Front): Peer {
+function withoutCheckpoints(name: string, title: string, providerKind: BenchProviderKind): Peer {
   return {
     name,
     title,
     isSlow: false,
     floor: "nothing-entries-without-checkpoints",
     async measure(bench) {
-      const program = (count: number): string => entriesProgram(count, front);
+      const program = (count: number): string => entriesProgram(count, providerKind);
       const environment = WITHOUT_CHECKPOINTS;
       await measureOperations(bench, { count: bench.singleEntries, program, environment });
     },

@@ -1,16 +1,16 @@
 import type { Operation } from "#bench/observation";
-import { type Row, ratioTo } from "#bench/rows";
+import { type MeasurementRow, ratioTo } from "#bench/rows";
 
 /** A performance target. */
 interface Target {
   readonly what: string;
   readonly limit: number;
   readonly unit: string;
-  readonly measured: (rows: readonly Row[]) => number | undefined;
+  readonly measured: (rows: readonly MeasurementRow[]) => number | undefined;
 }
 
 /** A target and its result. */
-export interface Verdict extends Omit<Target, "measured"> {
+export interface TargetResult extends Omit<Target, "measured"> {
   /** Undefined if it wasn't measured. */
   readonly measured: number | undefined;
 }
@@ -60,15 +60,15 @@ const targets: readonly Target[] = [
   ]),
 ];
 
-function singleEntryTargets(what: string, front: "" | "native-", limit: number): Target[] {
-  const [peer, floor] = [`${front}entries-without-checkpoints`, "nothing-entries-without-checkpoints"];
+function singleEntryTargets(what: string, prefix: "" | "native-", limit: number): Target[] {
+  const [peer, floor] = [`${prefix}entries-without-checkpoints`, "nothing-entries-without-checkpoints"];
   return [
     atMost(`${what}, nothing to do`, limit, "× as many that do nothing", ratio(peer, "no-op up", floor)),
     atMost(`${what}, \`refresh\``, limit, "× as many that do nothing", ratio(peer, "refresh", floor)),
   ];
 }
 
-export function verdictsOf(rows: readonly Row[]): Verdict[] {
+export function verdictsOf(rows: readonly MeasurementRow[]): TargetResult[] {
   return targets.map((target) => ({ ...target, measured: target.measured(rows) }));
 }
 
@@ -126,6 +126,11 @@ function mb(count: number | undefined): number | undefined {
   return count === undefined ? undefined : count / 1e6;
 }
 
-function rowOf(rows: readonly Row[], peer: string, operation: Operation, variant?: string): Row | undefined {
+function rowOf(
+  rows: readonly MeasurementRow[],
+  peer: string,
+  operation: Operation,
+  variant?: string,
+): MeasurementRow | undefined {
   return rows.find((one) => one.peer === peer && one.operation === operation && one.variant === variant);
 }

@@ -8,7 +8,7 @@ import { areCommandsStopped, type Finished, run } from "#bench/command";
 import { entries } from "#bench/entries";
 import { type Bench, type Operation, type Peer, type StateSize, stateAnEntry } from "#bench/observation";
 import { counted } from "#bench/operations";
-import { API_KEY, Service } from "#bench/service";
+import { API_KEY, BenchService } from "#bench/service";
 
 /** Both programs are built from Go modules. Each has a directory with a go.mod that pins all of its dependencies. */
 const CLI = { folder: "cli", package: "github.com/hashicorp/terraform" };
@@ -25,7 +25,7 @@ export const terraform: Peer = {
   async measure(bench) {
     const count = bench.singleEntries;
     const programs = await obtain(bench);
-    await using service = await Service.start({ readOne: true });
+    await using service = await BenchService.start({ readOne: true });
     await using project = await TerraformProject.create(programs, service, count);
     const measure = async (operation: Operation, ...args: string[]): Promise<void> => {
       const { seconds, requests } = await counted(service, () => project.run(...args));
@@ -48,44 +48,44 @@ interface Programs {
 }
 
 async function stateOfOne(programs: Programs): Promise<StateSize> {
-  await using service = await Service.start({ readOne: true });
+  await using service = await BenchService.start({ readOne: true });
   await using project = await TerraformProject.create(programs, service, 1);
   await project.run("apply", "-auto-approve");
   return await project.stateSize();
 }
 
 class TerraformProject implements AsyncDisposable {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #cli: string;
   readonly #environment: NodeJS.ProcessEnv;
 
-  private constructor(folder: string, cli: string, environment: NodeJS.ProcessEnv) {
-    this.#folder = folder;
+  private constructor(directory: string, cli: string, environment: NodeJS.ProcessEnv) {
+    this.#directory = directory;
     this.#cli = cli;
     this.#environment = environment;
   }
 
-  static async create({ cli, provider }: Programs, service: Service, count: number): Promise<TerraformProject> {
-    const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
-    const settings = join(folder, "settings.tfrc");
+  static async create({ cli, provider }: Programs, service: BenchService, count: number): Promise<TerraformProject> {
+    const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+    const settings = join(directory, "settings.tfrc");
     // A provider from a local directory doesn't need `terraform init`, and therefore no registry.
     const overrides = `dev_overrides { "Mastercard/restapi" = ${JSON.stringify(join(provider, ".."))} }`;
     await writeFile(settings, `disable_checkpoint = true\nprovider_installation {\n${overrides}\ndirect {}\n}\n`);
-    await writeFile(join(folder, "main.tf"), configuration(service.url));
-    await writeFile(join(folder, "entries.json"), JSON.stringify(entries(count)));
+    await writeFile(join(directory, "main.tf"), configuration(service.url));
+    await writeFile(join(directory, "entries.json"), JSON.stringify(entries(count)));
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("TF_"));
-    return new TerraformProject(folder, cli, { ...Object.fromEntries(own), TF_CLI_CONFIG_FILE: settings });
+    return new TerraformProject(directory, cli, { ...Object.fromEntries(own), TF_CLI_CONFIG_FILE: settings });
   }
 
   async run(...args: string[]): Promise<Finished> {
     return await run(this.#cli, [...args, "-no-color", "-input=false"], {
-      cwd: this.#folder,
+      cwd: this.#directory,
       env: this.#environment,
     });
   }
 
   async stateSize(): Promise<StateSize> {
-    const text = await readFile(join(this.#folder, "terraform.tfstate"), "utf8");
+    const text = await readFile(join(this.#directory, "terraform.tfstate"), "utf8");
     return {
       compactBytes: Buffer.byteLength(JSON.stringify(JSON.parse(text))),
       fileBytes: Buffer.byteLength(text),
@@ -93,7 +93,7 @@ class TerraformProject implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#directory, { recursive: true, force: true });
   }
 }
 
@@ -152,13 +152,13 @@ async function build(bench: Bench, program: typeof CLI): Promise<string> {
   const pins = await readFile(join(source, "go.mod"), "utf8");
   const version = new RegExp(`^\\s*(?:require )?${program.package} v(\\S+)`, "m").exec(pins)?.[1];
   const name = `${program.package.split("/").at(-1)}${process.platform === "win32" ? ".exe" : ""}`;
-  const folder = join(cacheFolder(), "bench", `${name}-${version}-${process.platform}-${process.arch}`);
-  const built = join(folder, name);
+  const directory = join(cacheFolder(), "bench", `${name}-${version}-${process.platform}-${process.arch}`);
+  const built = join(directory, name);
   if (existsSync(built)) return built;
 
-  bench.say(`building ${name} ${version} from its Go modules, which takes minutes, once`);
-  const unfinished = join(folder, `unfinished-${process.pid}`);
-  await mkdir(folder, { recursive: true });
+  bench.log(`building ${name} ${version} from its Go modules, which takes minutes, once`);
+  const unfinished = join(directory, `unfinished-${process.pid}`);
+  await mkdir(directory, { recursive: true });
   const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false"];
   const linked = "-s -w -X github.com/hashicorp/terraform/version.dev=no";
   await run("go", ["build", ...flags, "-ldflags", linked, "-o", unfinished, program.package], {

@@ -1,8 +1,8 @@
 import type { Finished } from "#bench/command";
 import type { Operation, Peer } from "#bench/observation";
 import { counted } from "#bench/operations";
-import { PulumiProject } from "#bench/pulumi-project";
-import { mailboxOf, Service } from "#bench/service";
+import { BenchProject } from "#bench/pulumi-project";
+import { BenchService, mailboxOf } from "#bench/service";
 
 /** All VIPs as one resource. Their comments differ, as in practice. */
 export const vipList: Peer = {
@@ -20,8 +20,8 @@ import { VipList } from "pulumi-email-security";
 
 new VipList("vips", { members: ${JSON.stringify(members)} });
 `;
-    await using service = await Service.start({ employees: count });
-    await using project = await PulumiProject.create(program, service.environment);
+    await using service = await BenchService.start({ employees: count });
+    await using project = await BenchProject.create(program, service.environment);
     const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
       const { seconds, requests } = await counted(service, work);
       bench.record({ operation, count, seconds, requests });

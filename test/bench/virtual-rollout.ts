@@ -24,7 +24,7 @@ export interface VirtualPlan {
 /** The environment that does the work, in virtual time. */
 export interface VirtualWorld {
   /** Changes a tenant, and calls `through` when it is finished. If a worker crashes, it never calls it. */
-  change(tenant: VirtualTenant, attempt: number, through: (isWell: boolean) => void): void;
+  change(tenant: VirtualTenant, attempt: number, through: (isSuccessful: boolean) => void): void;
   check(wave: Wave): { readonly isWell: boolean; readonly message: string };
 }
 
@@ -217,10 +217,10 @@ export class VirtualJournal {
     return tenant.attempt;
   }
 
-  finish(name: string, attempt: number, isWell: boolean): boolean {
+  finish(name: string, attempt: number, isSuccessful: boolean): boolean {
     const tenant = this.#tenant(name);
     if (tenant.state !== "running" || tenant.attempt !== attempt) return false;
-    this.#set(tenant, isWell ? "done" : "failed");
+    this.#set(tenant, isSuccessful ? "done" : "failed");
     return true;
   }
 
@@ -341,8 +341,8 @@ export class VirtualRollout {
   begin(tenant: VirtualTenant): void {
     const attempt = this.journal.begin(tenant.name, tenant.round);
     if (attempt === undefined) return;
-    this.#world.change(tenant, attempt, (isWell) => {
-      if (this.journal.finish(tenant.name, attempt, isWell)) this.changed();
+    this.#world.change(tenant, attempt, (isSuccessful) => {
+      if (this.journal.finish(tenant.name, attempt, isSuccessful)) this.changed();
     });
   }
 

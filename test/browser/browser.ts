@@ -52,8 +52,8 @@ export async function startBrowser(): Promise<Browser> {
 async function unpackedBrowser(): Promise<string> {
   const manifest = await readFile("node_modules/@sparticuz/chromium/package.json", "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
-  const folder = join(cacheFolder(), "test", `chromium-${version}`);
-  await madeOnce(folder, async (unfinished) => {
+  const directory = join(cacheFolder(), "test", `chromium-${version}`);
+  await madeOnce(directory, async (unfinished) => {
     // The package unpacks into TMPDIR.
     vi.stubEnv("TMPDIR", unfinished);
     try {
@@ -62,7 +62,7 @@ async function unpackedBrowser(): Promise<string> {
       vi.unstubAllEnvs();
     }
   });
-  return join(folder, "chromium");
+  return join(directory, "chromium");
 }
 
 /** A tab with its own profile and reduced motion, closed on disposal. */
@@ -129,9 +129,9 @@ export class Tab implements AsyncDisposable {
    * it.
    */
   async picture(name: string): Promise<void> {
-    const folder = process.env["EMAIL_SECURITY_TEST_PICTURES"];
-    if (folder === undefined) return;
-    await this.page.screenshot({ path: `${folder}/${name.replaceAll(/\W+/g, "-")}.png` });
+    const directory = process.env["EMAIL_SECURITY_TEST_PICTURES"];
+    if (directory === undefined) return;
+    await this.page.screenshot({ path: `${directory}/${name.replaceAll(/\W+/g, "-")}.png` });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

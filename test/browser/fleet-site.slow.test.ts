@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HOSTILE } from "../support/hostile-text";
 import { madeSite, WrittenSite } from "../support/made-site";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
-import { ServedFolder } from "./served-folder";
+import { ServedDirectory } from "./served-folder";
 
 const WIDE = { width: 1_400, scheme: "light" } as const;
 /** The color schemes in which axe checks each page. Limited, because axe takes most of the time. */
@@ -34,9 +34,9 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     site?.[Symbol.dispose]();
   });
 
-  const at = (page: string, { folder } = site): string => {
+  const at = (page: string, { directory } = site): string => {
     const [file = "", ...rest] = page.split("#");
-    return [pathToFileURL(join(folder, file)).href, ...rest].join("#");
+    return [pathToFileURL(join(directory, file)).href, ...rest].join("#");
   };
 
   const open = async (tab: Tab, page: string, of = site): Promise<void> => {
@@ -44,7 +44,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
   };
 
   /** Waits until every status region has text. */
-  const told = async ({ page }: Tab): Promise<void> => {
+  const waitForStatus = async ({ page }: Tab): Promise<void> => {
     await page.locator("[role=status]:empty").waitFor({ state: "detached" });
   };
 
@@ -57,7 +57,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       await open(tab, page);
       await tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
       if (page === "index.html") await tab.page.locator("#search").fill("shared1");
-      await told(tab);
+      await waitForStatus(tab);
       await tab.picture(`fleet-${page}-${look.width}-${look.scheme}`);
       expect([...tab.fetched, ...tab.errors]).toEqual([]);
       const isWhole = (look === LOOKS.at(0) || look === LOOKS.at(-1)) && schemes.includes(look.scheme);
@@ -76,10 +76,10 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await page.keyboard.type("hxxp://mail.shared0[.]example/");
     const status = page.locator("#search-status");
     // The status mentions tenants with incomplete data next to the results.
-    const untold =
+    const incompleteNotice =
       " There may be more: the files of t007 can't be used, so what they declare is not known here; t005 could not be read, so what is there beside the files is not known here.";
     await status.filter({ hasText: "1 entry." }).waitFor();
-    expect(await status.textContent()).toBe(`1 entry.${untold}`);
+    expect(await status.textContent()).toBe(`1 entry.${incompleteNotice}`);
     expect(await page.locator("#results h2").allTextContents()).toEqual([
       "A domain, a wildcard or a range that covers it",
     ]);
@@ -121,7 +121,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await status.filter({ hasText: "Nothing on the list that is chosen; choose All" }).waitFor();
     await page.locator("#search").fill("nobody.example");
     await status.filter({ hasText: "Nothing: no file that can be used declares it" }).waitFor();
-    expect(await status.textContent()).toContain(untold);
+    expect(await status.textContent()).toContain(incompleteNotice);
     await page.locator("#search").fill("");
     await page.locator("#search-status:empty").waitFor({ state: "attached" });
     expect(page.url()).toBe(at("index.html"));
@@ -161,13 +161,13 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
   it("renders hostile text harmlessly when served over HTTP", async () => {
     const text = Object.values(HOSTILE).slice(0, -1).join(" ").toWellFormed();
     using hostile = new WrittenSite(madeSite({ tenants: 7, entries: 8, own: 4, text }));
-    await using served = await ServedFolder.open(hostile.folder);
+    await using served = await ServedDirectory.open(hostile.directory);
     await using tab = await Tab.open(browser, { width: 400, scheme: "light" }, served.origin);
     for (const page of Object.keys(PAGES)) {
       await tab.page.goto("about:blank");
       await tab.page.goto(`${served.origin}/${page}`, { waitUntil: "load" });
       if (page === "index.html") await tab.page.locator("#search").fill("alert(1)");
-      await told(tab);
+      await waitForStatus(tab);
       expect({ page, beyond: await tab.sideways() }).toEqual({ page, beyond: [] });
       expect(await tab.page.evaluate("document.querySelectorAll('main script:not([type]), img').length")).toBe(0);
     }

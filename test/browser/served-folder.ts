@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Serves a directory of files on the loopback interface, like a plain web server. */
-export class ServedFolder implements AsyncDisposable {
+export class ServedDirectory implements AsyncDisposable {
   readonly origin: string;
   readonly #server: Server;
 
@@ -21,19 +21,19 @@ export class ServedFolder implements AsyncDisposable {
     this.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  static async open(folder: string): Promise<ServedFolder> {
+  static async open(directory: string): Promise<ServedDirectory> {
     const server = createServer(async (request, response) => {
       const { pathname } = new URL(request.url ?? "/", "http://localhost");
       const path = decodeURIComponent(pathname.endsWith("/") ? `${pathname}index.html` : pathname);
       try {
-        const body = await readFile(join(folder, join("/", path)));
+        const body = await readFile(join(directory, join("/", path)));
         response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
       } catch {
         response.writeHead(404, { "content-type": "text/plain" }).end("not there");
       }
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new ServedFolder(server);
+    return new ServedDirectory(server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

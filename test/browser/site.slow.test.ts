@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KINDS, linkTo, pagesIn, REGISTRY_PAGES } from "../../docs/.vitepress/pages.mts";
 import { LOOKS, missingBrowser, PHONE, startBrowser, Tab } from "./browser";
-import { ServedFolder } from "./served-folder";
+import { ServedDirectory } from "./served-folder";
 
 /** Search terms, each with the pages of which one must rank first. */
 const SEARCHES: readonly (readonly [words: string, pages: readonly string[]])[] = [
@@ -17,7 +17,7 @@ const SEARCHES: readonly (readonly [words: string, pages: readonly string[]])[] 
 const OTHERS = LOOKS.filter((look) => look !== PHONE);
 
 describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`, () => {
-  let site: ServedFolder;
+  let site: ServedDirectory;
   let browser: Browser;
 
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
       encoding: "utf8",
     });
     if (status !== 0) throw new Error(`npm run docs ended with ${status}:\n${stdout}${stderr}`);
-    site = await ServedFolder.open("dist/docs");
+    site = await ServedDirectory.open("dist/docs");
     browser = await startBrowser();
   });
 
@@ -107,9 +107,9 @@ function isAlike(address: string): boolean {
 
 /** Returns the home page, and one page of each kind and of each generated directory. */
 function oneOfEachKind(): string[] {
-  const kinds = [...KINDS.map(({ folder }) => folder), "reference/cli", "reference/errors"];
-  const pages = kinds.flatMap((folder) => {
-    const [first] = pagesIn(folder);
+  const kinds = [...KINDS.map(({ folder: directory }) => directory), "reference/cli", "reference/errors"];
+  const pages = kinds.flatMap((directory) => {
+    const [first] = pagesIn(directory);
     return first ? [`/${first.path.replace(/\.md$/, ".html")}`] : [];
   });
   return [...new Set(["/index.html", ...pages])];

@@ -17,17 +17,17 @@ export function checkFences(file: FencedFile): Problem[] {
   const { path, frontMatter, fences } = file;
   const isPage = path.startsWith("docs/");
   const problems: Problem[] = [];
-  const refuse = (line: number, message: string) => problems.push({ path, line, message });
+  const addProblem = (line: number, message: string) => problems.push({ path, line, message });
   const { run } = frontMatter;
   if (run !== undefined && !PLACES.some((one) => one === run)) {
-    refuse(1, `"run: ${run}" is not known: write run: ${PLACES.join(", run: ")}, or nothing where no block runs`);
+    addProblem(1, `"run: ${run}" is not known: write run: ${PLACES.join(", run: ")}, or nothing where no block runs`);
   }
   for (const [index, fence] of fences.entries()) {
     const message =
       fenceRefusal(fence) ??
       textRefusal(fence) ??
       uncheckedRefusal(fence, { isPage, isRun: run !== undefined, before: fences[index - 1] });
-    if (message !== undefined) refuse(fence.line, message);
+    if (message !== undefined) addProblem(fence.line, message);
   }
   return problems;
 }

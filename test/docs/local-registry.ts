@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import manifest from "../../provider/package.json";
-import { EmptyFolder, PACKAGE, packPackage } from "../support/packed-package";
+import { EmptyDirectory, PACKAGE, packPackage } from "../support/packed-package";
 
 const run = promisify(execFile);
 
@@ -21,24 +21,24 @@ export class LocalRegistry implements AsyncDisposable {
   /** An npm cache of its own, so that `npx` never reuses a package installed from an earlier local registry. */
   readonly npmCache: string;
   readonly #server: Server;
-  readonly #folder: EmptyFolder;
+  readonly #directory: EmptyDirectory;
 
-  private constructor(server: Server, url: string, folder: EmptyFolder, npmCache: string) {
+  private constructor(server: Server, url: string, directory: EmptyDirectory, npmCache: string) {
     this.#server = server;
     this.url = url;
-    this.#folder = folder;
+    this.#directory = directory;
     this.npmCache = npmCache;
   }
 
   static async start(): Promise<LocalRegistry> {
-    const folder = await EmptyFolder.create();
-    const { tarball, version } = await packPackage(folder.path);
+    const directory = await EmptyDirectory.create();
+    const { tarball, version } = await packPackage(directory.path);
     const packed = await readFile(tarball);
     const integrity = `sha512-${createHash("sha512").update(packed).digest("base64")}`;
     // A unique path, because npm's cache may hold entries of another registry that used the same port.
     const here = `/${randomUUID()}`;
-    const server: Server = createServer(({ url: asked = "" }, response) => {
-      const url = asked.replace(here, "");
+    const server: Server = createServer(({ url: requestUrl = "" }, response) => {
+      const url = requestUrl.replace(here, "");
       if (url === `/${basename(tarball)}`) {
         response.end(packed);
       } else if (url === `/${PACKAGE}`) {
@@ -54,25 +54,25 @@ export class LocalRegistry implements AsyncDisposable {
       } else response.writeHead(307, { location: UPSTREAM + url }).end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const npmCache = await npmCacheIn(join(folder.path, "npm"));
-    return new LocalRegistry(server, `${urlOf(server)}${here}`, folder, npmCache);
+    const npmCache = await npmCacheIn(join(directory.path, "npm"));
+    return new LocalRegistry(server, `${urlOf(server)}${here}`, directory, npmCache);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
-    await this.#folder[Symbol.asyncDispose]();
+    await this.#directory[Symbol.asyncDispose]();
   }
 }
 
 /** Creates an npm cache that shares the downloads of the user's cache, so that they aren't fetched again. */
-async function npmCacheIn(folder: string): Promise<string> {
+async function npmCacheIn(directory: string): Promise<string> {
   const { stdout } = await run("npm", ["config", "get", "cache", "--loglevel=error"]);
   const fetched = join(stdout.trim(), "_cacache");
-  await mkdir(folder);
+  await mkdir(directory);
   await mkdir(fetched, { recursive: true });
-  await symlink(fetched, join(folder, "_cacache"));
-  return folder;
+  await symlink(fetched, join(directory, "_cacache"));
+  return directory;
 }
 
 function urlOf(server: Server): string {

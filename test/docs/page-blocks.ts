@@ -4,7 +4,7 @@ import { type Fence, type FencedFile, fencesOf } from "./fences";
 /** The environments that the blocks of a page can run in. */
 export const PLACES = ["empty", "stack", "files", "fleet"] as const;
 
-export type Place = (typeof PLACES)[number];
+export type PageEnvironment = (typeof PLACES)[number];
 
 /** A line of output that a page shows after a `sh` block. */
 export interface ExpectedLine {
@@ -37,10 +37,10 @@ export interface ShellBlock {
 export type PageBlock = FileBlock | ShellBlock;
 
 /** A page with its runnable blocks, in order. */
-export interface Page {
+export interface RunnablePage {
   readonly path: string;
   /** Undefined if no block of the page runs. */
-  readonly place: Place | undefined;
+  readonly place: PageEnvironment | undefined;
   /** The scenario of the page's sandbox. Default: `empty`. */
   readonly scenario: string;
   /** The languages of its programs that need a Pulumi language host. */
@@ -64,9 +64,9 @@ export class PageError extends Error {
  *
  * @throws {PageError} for a fence or front matter that the runner doesn't understand.
  */
-export function readPage(path: string, text: string): Page {
+export function readPage(path: string, text: string): RunnablePage {
   const { frontMatter, fences } = fencesOf({ path, text });
-  const asked = askedBy(path, frontMatter);
+  const pageOptions = parsePageOptions(path, frontMatter);
   const blocks = fences.flatMap((fence, index): PageBlock[] => {
     const block = readBlock(fence);
     if (block?.kind !== "shell") return block === undefined ? [] : [block];
@@ -74,22 +74,22 @@ export function readPage(path: string, text: string): Page {
     return [{ ...block, prints: next?.isRightAfter ? linesOf(next) : [] }];
   });
   const [first] = blocks.filter(({ kind }) => kind === "shell");
-  if (asked.place === undefined && first !== undefined) {
+  if (pageOptions.place === undefined && first !== undefined) {
     throw new PageError(
       path,
       first.line,
       `this block runs, and the page's front matter does not say in what: give it "run: ${PLACES.join("|")}"`,
     );
   }
-  return { path, ...asked, blocks };
+  return { path, ...pageOptions, blocks };
 }
 
-function askedBy(path: string, frontMatter: FencedFile["frontMatter"]): Omit<Page, "path" | "blocks"> {
+function parsePageOptions(path: string, frontMatter: FencedFile["frontMatter"]): Omit<RunnablePage, "path" | "blocks"> {
   const {
     run,
     scenario = "empty",
     languages = [],
-  } = frontMatter as Partial<Pick<Page, "scenario" | "languages">> & { run?: unknown };
+  } = frontMatter as Partial<Pick<RunnablePage, "scenario" | "languages">> & { run?: unknown };
   const place = PLACES.find((one) => one === run);
   if (run !== undefined && place === undefined) {
     throw new PageError(path, 1, `run: ${run}: give one of ${PLACES.join(", ")}`);

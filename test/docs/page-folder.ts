@@ -11,13 +11,13 @@ import { compiled } from "../support/compile-cache";
 import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
 import { linkPackages } from "../support/program-packages";
 import type { LocalRegistry } from "./local-registry";
-import type { Page, Place } from "./page-blocks";
+import type { PageEnvironment, RunnablePage } from "./page-blocks";
 
 const run = promisify(execFile);
 
 /** The directory that a page runs in, prepared as its front matter requires, and the environment of its blocks. */
-export class PageFolder implements AsyncDisposable {
-  readonly folder: string;
+export class PageDirectory implements AsyncDisposable {
+  readonly root: string;
   /** A sibling directory for files that the page must not see. */
   readonly scratch: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -26,21 +26,25 @@ export class PageFolder implements AsyncDisposable {
 
   private constructor(top: string, environment: NodeJS.ProcessEnv, sandbox: Sandbox | undefined) {
     this.#top = top;
-    this.folder = join(top, "folder");
+    this.root = join(top, "folder");
     this.scratch = join(top, "scratch");
     this.environment = environment;
     this.#sandbox = sandbox;
   }
 
-  static async make({ scenario, languages }: Page, place: Place, registry: LocalRegistry): Promise<PageFolder> {
+  static async make(
+    { scenario, languages }: RunnablePage,
+    place: PageEnvironment,
+    registry: LocalRegistry,
+  ): Promise<PageDirectory> {
     const top = await mkdtemp(join(tmpdir(), "email-security-page-"));
-    const [folder, home] = [join(top, "folder"), join(top, "home")];
+    const [directory, home] = [join(top, "folder"), join(top, "home")];
     for (const name of ["folder", "scratch", "home", "temporary", "state"]) await mkdir(join(top, name));
     await writeFile(join(home, ".gitconfig"), GIT_CONFIG);
     await writeFile(join(home, ".gitignore"), "node_modules\n");
     const engine = await requireEngine();
     const hosts = await hostsOf(languages, join(top, "scratch"));
-    const PATH = [...hosts.folders, process.env["PATH"]].join(delimiter);
+    const PATH = [...hosts.directories, process.env["PATH"]].join(delimiter);
     const environment = {
       ...engine.environment({ PATH }),
       ...hosts.environment,
@@ -60,12 +64,12 @@ export class PageFolder implements AsyncDisposable {
       // typed-blocks.ts already reports type errors in pages.
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
     };
-    if (place === "empty") return new PageFolder(top, environment, undefined);
+    if (place === "empty") return new PageDirectory(top, environment, undefined);
 
     const sandbox = await startSandbox({
       scenario: place === "fleet" ? { name: "fleet", tenants: FLEET.map(tenantOf) } : scenario,
     });
-    const page = new PageFolder(
+    const page = new PageDirectory(
       top,
       {
         ...environment,
@@ -78,7 +82,7 @@ export class PageFolder implements AsyncDisposable {
       sandbox,
     );
     try {
-      await linkPackages(folder);
+      await linkPackages(directory);
       await page.#fill(place, sandbox.url);
     } catch (error) {
       await page[Symbol.asyncDispose]();
@@ -92,7 +96,7 @@ export class PageFolder implements AsyncDisposable {
     await rm(this.#top, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  async #fill(place: Place, url: string): Promise<void> {
+  async #fill(place: PageEnvironment, url: string): Promise<void> {
     if (place === "files") {
       await this.#run(process.execPath, COMMAND, "init", ".", "--name", "acme", "--ci", "none");
     } else await this.#write(place === "stack" ? STACK : fleetFiles(url));
@@ -103,12 +107,12 @@ export class PageFolder implements AsyncDisposable {
   }
 
   async #write(files: Readonly<Record<string, string>>): Promise<void> {
-    await mkdir(join(this.folder, "settings"), { recursive: true });
-    for (const [path, text] of Object.entries(files)) await writeFile(join(this.folder, path), text);
+    await mkdir(join(this.root, "settings"), { recursive: true });
+    for (const [path, text] of Object.entries(files)) await writeFile(join(this.root, path), text);
   }
 
   async #run(command: string, ...args: string[]): Promise<void> {
-    await run(command, args, { cwd: this.folder, env: this.environment });
+    await run(command, args, { cwd: this.root, env: this.environment });
   }
 }
 
@@ -195,10 +199,10 @@ function tenantOf(name: string): ScenarioTenant {
 async function hostsOf(
   languages: readonly HostedLanguage[],
   scratch: string,
-): Promise<{ folders: string[]; environment: Record<string, string> }> {
-  const folders = await Promise.all(languages.map(languageHost));
-  if (!languages.includes("python")) return { folders, environment: {} };
+): Promise<{ directories: string[]; environment: Record<string, string> }> {
+  const directories = await Promise.all(languages.map(languageHost));
+  if (!languages.includes("python")) return { directories, environment: {} };
   const [python, packages] = [await pulumiPython(), join(scratch, "packages")];
   await installPython(python, resolve("sdk/python"), packages);
-  return { folders: [...folders, python], environment: { PYTHONPATH: packages } };
+  return { directories: [...directories, python], environment: { PYTHONPATH: packages } };
 }

@@ -13,7 +13,7 @@ const ENDS_WITHIN_MS = 900_000;
  * Defines tests that run each page of a docs directory, one after another. With `SHOW_PAGES=1` in the environment, they
  * print what each block did, to help when you write a page.
  */
-export function describePages(folder: string): void {
+export function describePages(directory: string): void {
   let runner: PageRunner;
 
   beforeAll(async () => {
@@ -24,8 +24,8 @@ export function describePages(folder: string): void {
     await runner?.[Symbol.asyncDispose]();
   });
 
-  for (const name of readdirSync(folder).filter((file) => file.endsWith(".md"))) {
-    const path = `${folder}/${name}`;
+  for (const name of readdirSync(directory).filter((file) => file.endsWith(".md"))) {
+    const path = `${directory}/${name}`;
     const { languages } = readPage(path, readFileSync(path, "utf8"));
     const missing = WRONG_SYSTEM ?? languages.map(missingToolchain).find((reason) => reason !== undefined);
     const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;

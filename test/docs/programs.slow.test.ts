@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { startSandbox } from "../../provider/sandbox";
 import { LANGUAGES } from "../engine/languages";
 import { EngineProject } from "../support/engine-project";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 import { type Fence, type FencedFile, fencesOf, filesUpTo } from "./fences";
 import { markdownFiles } from "./markdown-files";
 
@@ -30,16 +30,16 @@ describe("program in the docs", () => {
     const { missing, prepare } = LANGUAGES[language];
     if (missing !== undefined) skip(missing);
     const sandbox = await startSandbox({ scenario: "acme" });
-    await using folder = await EmptyFolder.create();
+    await using directory = await EmptyDirectory.create();
     try {
-      await cp(resolve("examples", `native-${language}`), folder.path, { recursive: true });
-      await symlink(resolve("node_modules"), join(folder.path, "node_modules"));
+      await cp(resolve("examples", `native-${language}`), directory.path, { recursive: true });
+      await symlink(resolve("node_modules"), join(directory.path, "node_modules"));
       for (const [path, shown] of [[file, text] as const, ...settings]) {
-        await mkdir(dirname(join(folder.path, path)), { recursive: true });
-        await writeFile(join(folder.path, path), shown);
+        await mkdir(dirname(join(directory.path, path)), { recursive: true });
+        await writeFile(join(directory.path, path), shown);
       }
-      await using project = await EngineProject.at(folder.path, {
-        ...(await prepare(folder.path)),
+      await using project = await EngineProject.at(directory.path, {
+        ...(await prepare(directory.path)),
         EMAIL_SECURITY_BASE_URL: sandbox.url,
         EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
       });

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { LocalRegistry } from "./local-registry";
-import { firstMissing, type Page, PageError, readPage, type ShellBlock } from "./page-blocks";
-import { PageFolder } from "./page-folder";
+import { firstMissing, PageError, type RunnablePage, readPage, type ShellBlock } from "./page-blocks";
+import { PageDirectory } from "./page-folder";
 import { ShellSession } from "./shell-session";
 
 /** The sandbox port that pages use, so that they can show its URL. The tests replace it with a free port. */
@@ -35,12 +35,12 @@ export class PageRunner implements AsyncDisposable {
     const text = await readFile(path, "utf8");
     const page = readPage(path, text.replace(PORT_OF_PAGES, port));
     if (page.place === undefined) return;
-    await using place = await PageFolder.make(page, page.place, this.#registry);
-    await using session = await ShellSession.start(place.folder, place.scratch, place.environment);
+    await using place = await PageDirectory.make(page, page.place, this.#registry);
+    await using session = await ShellSession.start(place.root, place.scratch, place.environment);
     for (const block of page.blocks) {
       if (block.kind === "shell") await runBlock(page, block, session);
       else {
-        const file = join(place.folder, block.path);
+        const file = join(place.root, block.path);
         await mkdir(dirname(file), { recursive: true });
         await writeFile(file, block.text);
       }
@@ -52,7 +52,7 @@ export class PageRunner implements AsyncDisposable {
   }
 }
 
-async function runBlock({ path }: Page, block: ShellBlock, session: ShellSession): Promise<void> {
+async function runBlock({ path }: RunnablePage, block: ShellBlock, session: ShellSession): Promise<void> {
   const { line, text, isBackground, exit, prints } = block;
   const ran = isBackground
     ? await session.start(text)
@@ -66,8 +66,8 @@ async function runBlock({ path }: Page, block: ShellBlock, session: ShellSession
   if (ran.code === undefined) {
     fail(line, isBackground ? "this block has printed no address" : "this block did not end in five minutes");
   }
-  const isAsSaid = exit === "failure" ? ran.code !== 0 : ran.code === exit;
-  if (!isAsSaid) fail(line, `this block ended with ${ran.code}, not ${exit}`);
+  const isExpectedExit = exit === "failure" ? ran.code !== 0 : ran.code === exit;
+  if (!isExpectedExit) fail(line, `this block ended with ${ran.code}, not ${exit}`);
   const missing = firstMissing(prints, ran.output);
   if (missing !== undefined) fail(missing.line, `not printed, or not in this order: ${missing.text}`);
 }

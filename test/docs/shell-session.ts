@@ -33,15 +33,15 @@ const STARTS_WITHIN_MS = 60_000;
 
 /** A bash process that keeps its environment and working directory from block to block, as in a terminal. */
 export class ShellSession implements AsyncDisposable {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #process: ChildProcess;
   readonly #codes: Interface;
   readonly #mark: string;
   readonly #ended: Promise<number>;
   #blocks = 0;
 
-  private constructor(folder: string, child: ChildProcess, mark: string) {
-    this.#folder = folder;
+  private constructor(directory: string, child: ChildProcess, mark: string) {
+    this.#directory = directory;
     this.#process = child;
     this.#mark = mark;
     this.#ended = new Promise((resolve) => child.once("exit", (code) => resolve(code ?? -1)));
@@ -49,14 +49,14 @@ export class ShellSession implements AsyncDisposable {
   }
 
   /**
-   * @param folder the initial working directory.
+   * @param directory the initial working directory.
    * @param scratch a directory for the session's own files.
    */
-  static async start(folder: string, scratch: string, environment: NodeJS.ProcessEnv): Promise<ShellSession> {
+  static async start(directory: string, scratch: string, environment: NodeJS.ProcessEnv): Promise<ShellSession> {
     const blocks = join(scratch, "blocks");
     await mkdir(blocks);
     const child = spawn("bash", ["--noprofile", "--norc", "-c", LOOP], {
-      cwd: folder,
+      cwd: directory,
       env: { ...environment, RUNS_PAGE_IN: blocks },
       stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
       detached: true,
@@ -117,7 +117,7 @@ export class ShellSession implements AsyncDisposable {
 
   async #begin(how: "run" | "try" | "background", text: string): Promise<string> {
     this.#blocks += 1;
-    const file = join(this.#folder, `${this.#blocks}.sh`);
+    const file = join(this.#directory, `${this.#blocks}.sh`);
     await writeFile(file, text);
     const input = this.#process.stdio[3] as NodeJS.WritableStream;
     input.write(`${how} ${file}\n`);

@@ -3,7 +3,7 @@ import ts from "typescript";
 import { type Fence, type FencedFile, filesUpTo, type Problem } from "./fences";
 
 /** A virtual directory for the blocks, from which the compiler finds the packages. Nothing is written there. */
-const FOLDER = resolve("test/docs/.blocks").replaceAll("\\", "/");
+const DIRECTORY = resolve("test/docs/.blocks").replaceAll("\\", "/");
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,
@@ -41,9 +41,9 @@ export function checkTypedBlocks(files: readonly FencedFile[]): Problem[] {
     file.fences
       .filter(({ language, isLeftOut }) => language === "ts" && !isLeftOut)
       .map((fence, block): Root => {
-        const folder = `${FOLDER}/${page}/${block}`;
-        for (const [name, text] of filesUpTo(file, fence)) texts.set(posix.join(folder, name), text);
-        const name = posix.join(folder, fence.file ?? "block.ts");
+        const directory = `${DIRECTORY}/${page}/${block}`;
+        for (const [name, text] of filesUpTo(file, fence)) texts.set(posix.join(directory, name), text);
+        const name = posix.join(directory, fence.file ?? "block.ts");
         const prelude = fence.file === undefined && !/^\s*import\b/m.test(fence.text);
         texts.set(name, prelude ? `${preludeOf(fence.text, exported)}\n${fence.text}` : fence.text);
         return { fence, name, added: prelude ? 1 : 0 };
@@ -53,7 +53,7 @@ export function checkTypedBlocks(files: readonly FencedFile[]): Problem[] {
   const { fileExists, readFile, directoryExists } = host;
   host.fileExists = (name) => texts.has(name) || fileExists(name);
   host.readFile = (name) => texts.get(name) ?? readFile(name);
-  host.directoryExists = (name) => name.startsWith(FOLDER) || (directoryExists?.(name) ?? true);
+  host.directoryExists = (name) => name.startsWith(DIRECTORY) || (directoryExists?.(name) ?? true);
   const program = ts.createProgram(
     roots.map(({ name }) => name),
     OPTIONS,
@@ -79,7 +79,7 @@ function compilerHost(): ts.CompilerHost {
   const host = ts.createCompilerHost(OPTIONS);
   const { getSourceFile } = host;
   host.getSourceFile = (name, ...rest) => {
-    if (name.startsWith(FOLDER)) return getSourceFile(name, ...rest);
+    if (name.startsWith(DIRECTORY)) return getSourceFile(name, ...rest);
     if (!parsed.has(name)) parsed.set(name, getSourceFile(name, ...rest));
     return parsed.get(name);
   };
@@ -101,7 +101,7 @@ function preludeOf(text: string, exported: readonly string[]): string {
 
 /** Returns the names that a package exports. */
 function exportsOf(name: string): string[] {
-  const { resolvedModule } = ts.resolveModuleName(name, join(FOLDER, "any.ts"), OPTIONS, ts.sys);
+  const { resolvedModule } = ts.resolveModuleName(name, join(DIRECTORY, "any.ts"), OPTIONS, ts.sys);
   const file = resolvedModule?.resolvedFileName ?? "";
   const program = ts.createProgram([file], OPTIONS, compilerHost());
   const checker = program.getTypeChecker();

@@ -56,19 +56,19 @@ function elsewhere(path: string): string {
 }
 
 function tenantsRefusal(page: FencedFile, fence: Fence): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "email-security-block-"));
+  const directory = mkdtempSync(join(tmpdir(), "email-security-block-"));
   try {
     for (const [name, text] of filesUpTo(page, fence)) {
-      if (/^[\w-]+\.yaml$/.test(name)) writeFileSync(join(folder, name), text);
+      if (/^[\w-]+\.yaml$/.test(name)) writeFileSync(join(directory, name), text);
     }
-    const file = join(folder, "tenants.yaml");
+    const file = join(directory, "tenants.yaml");
     writeFileSync(file, whole(fence, REST_OF_TENANTS));
     readTargets(file);
     return undefined;
   } catch (error) {
-    return (error as Error).message.replaceAll(`${folder}/`, "");
+    return (error as Error).message.replaceAll(`${directory}/`, "");
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 }
 

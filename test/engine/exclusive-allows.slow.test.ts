@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
+import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
 import { writesOf } from "../support/writes-of";
 
 /* Allow entries that somebody added in the console are removed, deny entries stay. Runs through the real engine. */
@@ -94,8 +94,8 @@ describe("several tenants", () => {
     expect(status.stdout).toContain("added allow clicked.example");
 
     fleet.sandbox.clearRequests();
-    const mended = await fleet.rollout("--revert-drift", "--yes");
-    expect(told(mended), mended.output).toEqual([0, ["t1"]]);
+    const revertRun = await fleet.rollout("--revert-drift", "--yes");
+    expect(summarizeRun(revertRun), revertRun.output).toEqual([0, ["t1"]]);
     expect(writesOf(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
     expect(fleet.holds("t1")).toEqual([...fleet.declared("t1"), "deny colleague.example"].sort());
 

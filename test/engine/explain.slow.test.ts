@@ -58,5 +58,5 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
 };
 
 it.each(Object.entries(PROVOKED))("produces %s as its documented example shows", async (code, provoke) => {
-  expectExample(code as ErrorCode, await provoke(fleet.folder));
+  expectExample(code as ErrorCode, await provoke(fleet.directory));
 });

@@ -88,8 +88,8 @@ export async function comesIn(count: number): Promise<void> {
 new TenantSettings("acme", { file: "acme/settings.yaml" });`,
     environment,
   });
-  const cli = commandLine(project.folder, project.environment);
-  await mkdir(join(project.folder, "acme"));
+  const cli = commandLine(project.directory, project.environment);
+  await mkdir(join(project.directory, "acme"));
   const exported = await cli("export", "--to", "acme");
   expect(exported.output).toContain("10.0.0.0/8");
   expect(exported.code).toBe(0);

@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
-import { type Case, type Endpoint, FAULTS, promiseOf, toldAs } from "../integration/faults/faults";
+import {
+  buildErrorPattern,
+  FAULTS,
+  type FaultCase,
+  type ProxiedEndpoint,
+  promiseOf,
+} from "../integration/faults/faults";
 import { AFTER, BEFORE, COMPANY, declaredContent } from "../integration/faults/program";
 import { contentOf } from "../integration/faults/tenant-content";
 import { EngineProject } from "../support/engine-project";
@@ -17,28 +23,28 @@ const program: any = JSON.parse(readFileSync("program.json", "utf8"));
 for (const [name, { handler, args }] of Object.entries<any>(program)) new kinds[handler](name, args);
 `;
 
-const POST_ENTRY: Endpoint = { method: "POST", path: /\/allow_deny_entries$/ };
-const PATCH_ENTRY: Endpoint = { method: "PATCH", path: /\/allow_deny_entries\/[^/]+$/ };
-const DELETE_ENTRY: Endpoint = { method: "DELETE", path: /\/allow_deny_entries\/[^/]+$/ };
-const GET_VIPS: Endpoint = { method: "GET", path: /\/vip_employees$/ };
-const POST_VIPS: Endpoint = { method: "POST", path: /\/vip_employees$/ };
+const POST_ENTRY: ProxiedEndpoint = { method: "POST", path: /\/allow_deny_entries$/ };
+const PATCH_ENTRY: ProxiedEndpoint = { method: "PATCH", path: /\/allow_deny_entries\/[^/]+$/ };
+const DELETE_ENTRY: ProxiedEndpoint = { method: "DELETE", path: /\/allow_deny_entries\/[^/]+$/ };
+const GET_VIPS: ProxiedEndpoint = { method: "GET", path: /\/vip_employees$/ };
+const POST_VIPS: ProxiedEndpoint = { method: "POST", path: /\/vip_employees$/ };
 
 /** A sample of the matrix of test/integration/faults, which covers every fault on every endpoint without the engine. */
-const CASES: readonly Case<Endpoint>[] = [
-  { fault: row("connection reset"), moment: "after", endpoint: POST_ENTRY, tries: "first" },
-  { fault: row("half an answer"), moment: "after", endpoint: POST_VIPS, tries: "every" },
+const CASES: readonly FaultCase<ProxiedEndpoint>[] = [
+  { fault: row("connection reset"), moment: "after", endpoint: POST_ENTRY, attempts: "first" },
+  { fault: row("half an answer"), moment: "after", endpoint: POST_VIPS, attempts: "every" },
 ];
 
-const MORE_CASES: readonly Case<Endpoint>[] = [
-  { fault: row("502 with an HTML page"), moment: "after", endpoint: PATCH_ENTRY, tries: "every" },
-  { fault: row("500"), moment: "before", endpoint: DELETE_ENTRY, tries: "every" },
+const MORE_CASES: readonly FaultCase<ProxiedEndpoint>[] = [
+  { fault: row("502 with an HTML page"), moment: "after", endpoint: PATCH_ENTRY, attempts: "every" },
+  { fault: row("500"), moment: "before", endpoint: DELETE_ENTRY, attempts: "every" },
   {
     fault: row("429 with `Retry-After` in seconds"),
     moment: "before",
     endpoint: POST_ENTRY,
-    tries: "second",
+    attempts: "second",
   },
-  { fault: row("200 with JSON of another shape"), moment: "after", endpoint: GET_VIPS, tries: "second" },
+  { fault: row("200 with JSON of another shape"), moment: "after", endpoint: GET_VIPS, attempts: "second" },
 ];
 
 test("recovers or fails as documented for a fault, then converges", async () => {
@@ -52,21 +58,21 @@ test("recovers or fails as documented for a fault, then converges", async () => 
   await project.up();
   let program = BEFORE;
   for (const one of matrix("engine-faults", [...CASES, ...MORE_CASES], CASES)) {
-    const { fault, moment, endpoint, tries } = one;
+    const { fault, moment, endpoint, attempts } = one;
     program = program === BEFORE ? AFTER : BEFORE;
     await project.writeFile("program.json", JSON.stringify(program));
     await proxy.heal();
     const injected = proxy.inject({
       ...endpoint,
-      ...(tries === "every" ? {} : { nth: [tries === "first" ? 1 : 2] }),
-      fault: { forwarded: moment === "after", told: fault.told ?? {} },
+      ...(attempts === "every" ? {} : { nth: [attempts === "first" ? 1 : 2] }),
+      fault: { forwarded: moment === "after", response: fault.response ?? {} },
     });
     const { code, output } = await project.run("up", "--yes", "--skip-preview");
     expect(injected.hits).toBeGreaterThan(0);
     if (promiseOf(one) === "recovers") expect(code, output).toBe(0);
     else {
       expect(code, output).not.toBe(0);
-      expect(output).toMatch(toldAs(fault));
+      expect(output).toMatch(buildErrorPattern(fault));
     }
 
     await proxy.heal();

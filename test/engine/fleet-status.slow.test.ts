@@ -12,7 +12,7 @@ async function statusOf(fleet: Fleet): Promise<{ readonly code: number; readonly
   return { code, status: statusSchema.parse(JSON.parse(stdout)) };
 }
 
-const told = ({ tenants }: Pick<FleetStatus, "tenants">) =>
+const summarizeTenants = ({ tenants }: Pick<FleetStatus, "tenants">) =>
   tenants.map(({ name, standing, drift, behind }) => [
     name,
     standing,
@@ -27,7 +27,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   expect(first.code, first.output).toBe(0);
   const { id } = first.report();
   const after = await statusOf(fleet);
-  expect(told(after.status)).toEqual([["t0", "in-step", [], []]]);
+  expect(summarizeTenants(after.status)).toEqual([["t0", "in-step", [], []]]);
   expect(after.status.tenants[0]?.lastRollout).toMatchObject({ id, state: "done" });
   expect(after.code).toBe(0);
 
@@ -36,7 +36,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   const entry = fleet.sandbox.allowDenyEntries("t0").find(({ value }) => value === own);
   await fleet.console("t0", "DELETE", `/allow_deny_entries/${entry?.id}`);
   const between = await statusOf(fleet);
-  expect(told(between.status)).toEqual([
+  expect(summarizeTenants(between.status)).toEqual([
     ["t0", "drifted", [`missing ${own}`], ["missing more.example", `leaving ${shared}`]],
   ]);
   expect(between.code).toBe(2);
@@ -45,7 +45,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   const back = await fleet.rollout("rollback", id, "--yes");
   expect(back.code, back.output).toBe(0);
   const { tenants } = (await statusOf(fleet)).status;
-  expect(told({ tenants })).toEqual([["t0", "behind", [], ["missing more.example", `missing ${own}`]]]);
+  expect(summarizeTenants({ tenants })).toEqual([["t0", "behind", [], ["missing more.example", `missing ${own}`]]]);
   expect(tenants[0]?.lastRollout?.id).toBe(back.report().id);
 });
 
@@ -57,7 +57,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   const byHand = { list: "allow", value: "legacy.example", entry_type: "domain", verdict_scope: "global" };
   await fleet.console("t1", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
   const { status } = await statusOf(fleet);
-  expect(told(status)).toEqual([
+  expect(summarizeTenants(status)).toEqual([
     ["t0", "in-step", [], []],
     ["t1", "never-rolled-out", [], []],
   ]);
@@ -71,11 +71,11 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   expect(text.stdout).not.toContain("Drifted");
 
   // Without the journal, a clone reads the last rollout's declarations from the stack.
-  await rename(join(fleet.folder, ".email-security"), join(fleet.folder, ".elsewhere"));
+  await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
   await fleet.baseline(["more.example"]);
   await fleet.console("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
   const clone = (await statusOf(fleet)).status;
-  expect(told(clone)).toEqual([
+  expect(summarizeTenants(clone)).toEqual([
     ["t0", "drifted", ["added legacy.example"], ["missing more.example", `leaving ${shared}`]],
     ["t1", "never-rolled-out", [], []],
   ]);

@@ -19,7 +19,7 @@ describe.each([
 
   /** Creates a stack with these resources, and returns it with its service. */
   async function createStack(resources: string) {
-    const service = await LiteralService.start({ permitsDuplicates: true });
+    const service = await LiteralService.start({ allowsDuplicates: true });
     const project = await EngineProject.create({
       program: program(resources),
       environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },

@@ -299,6 +299,6 @@ describe("plan from a fork", () => {
 it("exposes the key in no log, summary, comment, issue or artifact", async () => {
   const artifacts = await repository.artifacts();
   expect(artifacts.join("\n")).toContain("printer is broken, keep");
-  const told = [...repository.told, ...artifacts, JSON.stringify(await repository.state())];
-  expect(told.filter((text) => text.includes("sandbox-acme-ci"))).toEqual([]);
+  const texts = [...repository.outputs, ...artifacts, JSON.stringify(await repository.state())];
+  expect(texts.filter((text) => text.includes("sandbox-acme-ci"))).toEqual([]);
 });

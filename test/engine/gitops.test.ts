@@ -138,6 +138,6 @@ describe("pull request that allows an attacker", () => {
 it("exposes the key in no log, summary, comment or artifact", async () => {
   const artifacts = await repository.artifacts();
   expect(artifacts.join("\n")).toContain("supplier-desk.test");
-  const told = [...repository.told, ...artifacts, JSON.stringify(await repository.state())];
-  expect(told.filter((text) => text.includes("sandbox-acme-ci"))).toEqual([]);
+  const texts = [...repository.outputs, ...artifacts, JSON.stringify(await repository.state())];
+  expect(texts.filter((text) => text.includes("sandbox-acme-ci"))).toEqual([]);
 });

@@ -1,6 +1,6 @@
-import { FRONTS, type Front, MOMENTS, VICTIMS } from "../support/killable-stack";
+import { FRONTS, type KillableProviderKind, MOMENTS, VICTIMS } from "../support/killable-stack";
 import { matrix } from "../support/scale";
-import { type Case, describeKills, REQUESTS, RUNS } from "./killed";
+import { describeKills, type KillCase, REQUESTS, RUNS } from "./killed";
 
 /**
  * Returns all boundaries of all requests; by default only a sample that covers each run, victim and moment. With the
@@ -8,19 +8,19 @@ import { type Case, describeKills, REQUESTS, RUNS } from "./killed";
  * because killed.test.ts kills the dynamic provider. The plugin is killed in the first run, so that the later runs
  * aren't needed.
  */
-function cases(front: Front): readonly Case[] {
+function cases(providerKind: KillableProviderKind): readonly KillCase[] {
   const all = RUNS.flatMap((run) =>
     Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
-      VICTIMS.flatMap((victim) => MOMENTS.map((moment): Case => ({ run, at, victim, moment }))),
+      VICTIMS.flatMap((victim) => MOMENTS.map((moment): KillCase => ({ run, at, victim, moment }))),
     ),
   );
-  const sample = VICTIMS.map((victim, number): Case => {
+  const sample = VICTIMS.map((victim, number): KillCase => {
     const run = RUNS[number % RUNS.length] ?? "create";
     const moment = MOMENTS[(number + 1) % MOMENTS.length] ?? "before the answer to";
     return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
   });
-  const isSampled = ({ victim }: Case) => (victim === "provider") === (front === "native");
+  const isSampled = ({ victim }: KillCase) => (victim === "provider") === (providerKind === "native");
   return matrix("kills", all, sample.filter(isSampled));
 }
 
-for (const front of FRONTS) describeKills(front, cases(front));
+for (const providerKind of FRONTS) describeKills(providerKind, cases(providerKind));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Front, type Kill, KillableStack, type Outcome } from "../support/killable-stack";
+import { type Kill, type KillableProviderKind, KillableStack, type StackContent } from "../support/killable-stack";
 
 /*
  * A process is killed (SIGKILL) at the boundary of a request, in a run of the real engine. Then a person follows
@@ -50,22 +50,22 @@ const program = (module: string): string => `
 export const REQUESTS: Record<RunName, number> = { create: 12, update: 14, delete: 9 };
 
 /** A process to kill, the moment, and the run. */
-export interface Case extends Kill {
+export interface KillCase extends Kill {
   readonly run: RunName;
 }
 
 const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" } as const;
 
 /** Defines tests of these kills in a provider's stacks. Only the runs up to the last one with a kill are executed. */
-export function describeKills(front: Front, cases: readonly Case[]): void {
-  describe(`${front} resources`, () => {
+export function describeKills(providerKind: KillableProviderKind, cases: readonly KillCase[]): void {
+  describe(`${providerKind} resources`, () => {
     const last = Math.max(...cases.map(({ run }) => RUNS.indexOf(run)));
     let stack: KillableStack;
     /** The outcome of each undisturbed run. */
-    const undisturbed = new Map<RunName, Outcome>();
+    const undisturbed = new Map<RunName, StackContent>();
 
     beforeAll(async () => {
-      stack = await KillableStack.create(program(MODULES[front]), front);
+      stack = await KillableStack.create(program(MODULES[providerKind]), providerKind);
       for (const run of RUNS.slice(0, last + 1)) {
         await stack.keep(run);
         await stack.proxy.heal();
@@ -86,8 +86,8 @@ export function describeKills(front: Front, cases: readonly Case[]): void {
       const isOdd = kill.at % 2 === 1;
       const killed = await stack.upWith(kill, DECLARED[run], { isBackAtOnce: isOdd });
       const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
-      const said = `${killed.output}\n${recovery}`;
-      expect({ said, ...(await stack.outcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
+      const output = `${killed.output}\n${recovery}`;
+      expect({ said: output, ...(await stack.outcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
 
       stack.proxy.requests.length = 0;
       const again = await stack.up(DECLARED[run], "--expect-no-changes");

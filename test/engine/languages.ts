@@ -14,7 +14,7 @@ import {
   pathWith,
   pulumiPython,
 } from "../support/language-hosts";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 import { writeExamples } from "../support/schema-examples";
 
 const run = promisify(execFile);
@@ -41,7 +41,7 @@ interface Language {
   readonly name: string;
   readonly missing: string | undefined;
   /** Prepares the copied example, and returns extra environment variables. */
-  readonly prepare: (folder: string) => Promise<Record<string, string>>;
+  readonly prepare: (directory: string) => Promise<Record<string, string>>;
 }
 
 export const LANGUAGES = {
@@ -54,9 +54,9 @@ export const LANGUAGES = {
   python: {
     name: "python",
     missing: missingToolchain("python"),
-    async prepare(folder) {
+    async prepare(directory) {
       const [host, python] = [await languageHost("python"), await pulumiPython()];
-      const packages = join(folder, "packages");
+      const packages = join(directory, "packages");
       await installPython(python, resolve("sdk/python"), packages);
       // This host doesn't read the project's `virtualenv`; it uses the Python on PATH.
       return { ...pathWith(host, python), PYTHONPATH: packages };
@@ -65,20 +65,20 @@ export const LANGUAGES = {
   go: {
     name: "go",
     missing: missingToolchain("go"),
-    async prepare(folder) {
-      await run("go", ["mod", "edit", "-replace", `${GO_SDK}=${resolve("sdk/go")}`], { cwd: folder });
+    async prepare(directory) {
+      await run("go", ["mod", "edit", "-replace", `${GO_SDK}=${resolve("sdk/go")}`], { cwd: directory });
       return { ...pathWith(await languageHost("go")), ...GO_BUILD };
     },
   },
   java: {
     name: "java",
     missing: missingToolchain("java"),
-    async prepare(folder) {
+    async prepare(directory) {
       // The registry snippets would be compiled along with the program. All declare the same class, so each gets its
       // own package.
       await writeExamples(
         "java",
-        folder,
+        directory,
         (name) => `src/main/java/${name}/App.java`,
         (text, name) => text.replace("package generated_program;", `package ${name};`),
       );
@@ -96,18 +96,18 @@ export const LANGUAGES = {
 export function describeExamples(languages: readonly Language[]): void {
   describe.each(languages)("native provider plugin from a program in $name", ({ name, missing, prepare }) => {
     let sandbox: Sandbox;
-    let folder: EmptyFolder;
+    let directory: EmptyDirectory;
 
     beforeEach(async () => {
       sandbox = await startSandbox({ scenario: "acme" });
-      folder = await EmptyFolder.create();
-      await cp(resolve("examples", `native-${name}`), folder.path, { recursive: true });
-      await symlink(resolve("node_modules"), join(folder.path, "node_modules"));
+      directory = await EmptyDirectory.create();
+      await cp(resolve("examples", `native-${name}`), directory.path, { recursive: true });
+      await symlink(resolve("node_modules"), join(directory.path, "node_modules"));
     });
 
     afterEach(async () => {
       await sandbox.close();
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     });
 
     it.skipIf(missing)(
@@ -133,7 +133,7 @@ export function describeExamples(languages: readonly Language[]): void {
       `names a misspelt property, before anything is written${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
         await using project = await open();
-        const file = join(folder.path, "Pulumi.yaml");
+        const file = join(directory.path, "Pulumi.yaml");
         await writeFile(file, (await readFile(file, "utf8")).replace("comment:", "coment:"));
 
         const { code, output } = await project.run("up", "--yes", "--skip-preview");
@@ -145,8 +145,8 @@ export function describeExamples(languages: readonly Language[]): void {
     );
 
     async function open(): Promise<EngineProject> {
-      const project = await EngineProject.at(folder.path, {
-        ...(await prepare(folder.path)),
+      const project = await EngineProject.at(directory.path, {
+        ...(await prepare(directory.path)),
         EMAIL_SECURITY_BASE_URL: sandbox.url,
         EMAIL_SECURITY_API_KEY: KEY,
       });

@@ -6,7 +6,7 @@ import { buildSerializedProvider } from "../../provider/resources/serialized-pro
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import {
-  EmptyFolder,
+  EmptyDirectory,
   install,
   LATER_RELEASE_SERVES,
   PACKAGE,
@@ -32,11 +32,11 @@ const packed = sharedPackage();
 
 it("lets a later release with moved files manage earlier resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using folder = await EmptyFolder.create();
+  await using directory = await EmptyDirectory.create();
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  const installed = join(folder.path, "node_modules", PACKAGE);
+  const installed = join(directory.path, "node_modules", PACKAGE);
   const declare = async (declared: Declared): Promise<void> =>
-    await writeProgram(folder.path, { main: "index.js", type: "module", text: program(declared) });
+    await writeProgram(directory.path, { main: "index.js", type: "module", text: program(declared) });
   const requests = (): string[] => {
     const lines = sandbox.requests.map(({ method, path }) => `${method} ${path}`);
     sandbox.clearRequests();
@@ -46,9 +46,9 @@ it("lets a later release with moved files manage earlier resources", async () =>
   const vips = () => sandbox.vips("acme").map((row) => row.email);
 
   // The earlier release creates the resources.
-  await install(folder.path, "npm", packed());
+  await install(directory.path, "npm", packed());
   await declare({ comment: "INC-7", vip: true });
-  await using project = await EngineProject.at(folder.path, environment);
+  await using project = await EngineProject.at(directory.path, environment);
   await project.succeed("stack", "init", "dev");
   const created = await project.up();
   expect(created).toContain("+ 3 created");
@@ -57,8 +57,8 @@ it("lets a later release with moved files manage earlier resources", async () =>
   const before = await project.state();
 
   // The later release replaces it. All of its files have moved.
-  await using tarball = await EmptyFolder.create();
-  await install(folder.path, "npm", await packLaterRelease(installed, tarball.path));
+  await using tarball = await EmptyDirectory.create();
+  await install(directory.path, "npm", await packLaterRelease(installed, tarball.path));
   expect(JSON.parse(await readFile(join(installed, "package.json"), "utf8"))).toMatchObject({
     version: "9.9.9",
   });

@@ -81,11 +81,11 @@ it("accepts outputs as arguments and reports all mistakes in preview", async () 
   expect(await project.up()).toContain("3 unchanged");
 
   sandbox.clearRequests();
-  for (const [declaration, told] of MISTAKES) {
+  for (const [declaration, fragments] of MISTAKES) {
     await project.write(`import { AllowDenyEntry, VipEmployee } from "pulumi-email-security"; ${declaration};`);
     const { code, output } = await project.run("preview");
     expect(code).not.toBe(0);
-    for (const words of told) expect(output).toContain(words);
+    for (const words of fragments) expect(output).toContain(words);
   }
   expect(sandbox.requests).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { installGenerator } from "#scripts/generate-sdks";
 import { commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 import { sized } from "../support/scale";
 import {
   clicked,
@@ -99,7 +99,7 @@ it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${s
     entry("allow", "news.example", "", "graymail"),
   ]);
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
-  await using generator = await EmptyFolder.create();
+  await using generator = await EmptyDirectory.create();
   await installGenerator("nodejs", generator.path);
   for (const wholeLists of [EACH, WHOLE_LISTS]) {
     await using project = await EngineProject.create({
@@ -108,7 +108,7 @@ it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${s
       checksTypes: true,
       environment: environmentOf(sandbox),
     });
-    const command = commandLine(project.folder, project.environment);
+    const command = commandLine(project.directory, project.environment);
     expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
       code: 0,
     });
@@ -116,7 +116,7 @@ it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${s
     const path = [generator.path, project.environment["PATH"]].join(delimiter);
     const { code, output } = await project.runWith({ PATH: path }, ...args);
     expect(code, output).toBe(0);
-    const printed = await readFile(join(project.folder, "index.ts"), "utf8");
+    const printed = await readFile(join(project.directory, "index.ts"), "utf8");
     expect(printed).toContain('from "pulumi-email-security-native"');
     // The same code in the package that is installed here.
     await project.write(printed.replace("pulumi-email-security-native", "pulumi-email-security/native"));

@@ -110,7 +110,7 @@ export async function imports(count: number, ways: readonly (readonly string[])[
       },
       files: { "Pulumi.yaml": header },
     });
-    const command = commandLine(project.folder, project.environment);
+    const command = commandLine(project.directory, project.environment);
     expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
       code: 0,
     });
@@ -131,7 +131,7 @@ export async function imports(count: number, ways: readonly (readonly string[])[
       ...Array<string>(pages).fill("GET allow_deny_entries deny"),
       "GET vip_employees",
     ]);
-    const program = await readFile(join(project.folder, "out.yaml"), "utf8");
+    const program = await readFile(join(project.directory, "out.yaml"), "utf8");
     expect(program).toContain(RISK);
     await project.writeFile("Pulumi.yaml", header + program);
     await project.up("--expect-no-changes");

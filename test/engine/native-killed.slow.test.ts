@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { EngineProject, type Run, type RunUnderWay } from "../support/engine-project";
+import { type CliRun, EngineProject, type RunUnderWay } from "../support/engine-project";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
 import { isRunning, providerOf } from "../support/killable-stack";
 
@@ -27,7 +27,7 @@ it("keeps progress on Ctrl-C and completes the list in the next up", async () =>
   const { code, output } = await list.upUntil(
     ({ id }) => process.kill(id, "SIGINT"),
     async (run) => {
-      while (!/cancel/i.test(run.said())) await sleep(20);
+      while (!/cancel/i.test(run.readOutput())) await sleep(20);
       await sleep(SLOWED_MS);
     },
   );
@@ -98,7 +98,7 @@ class BrokenOffList implements AsyncDisposable {
   async upUntil(
     breakOff: (run: RunUnderWay) => void,
     onHeld: (run: RunUnderWay, plugin: number) => Promise<void>,
-  ): Promise<Run> {
+  ): Promise<CliRun> {
     let plugin = 0;
     let posts = 0;
     this.proxy.hooks = {

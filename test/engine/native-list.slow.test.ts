@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 import { sandboxWithKey } from "../support/sandbox-with-key";
 import { bad, entriesIn, entriesOf, expectRepaired, expectThree, listProject, writesOf } from "./native-list";
 
@@ -38,8 +38,8 @@ it("keeps progress when the service refuses one of 5,000 entries", async () => {
 
 it("exposes a plaintext key only in a Provider's state with secrets shown", async () => {
   const [ours, theirs] = [new Canary(), new Canary('sparrow-4Wd8&Hb1"Ys6gF2<vU9/nX5+Ea3=Kt7zC')];
-  await using folder = await EmptyFolder.create();
-  const at = (name: string) => join(folder.path, name);
+  await using directory = await EmptyDirectory.create();
+  const at = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(at(name));
   await using one = await sandboxWithKey(at("ours"), ours.key);
   await using other = await sandboxWithKey(at("theirs"), theirs.key);
@@ -87,8 +87,8 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   ).toEqual(["environment.example", "other.example"]);
   expect(Object.entries(shown).flatMap(([place, text]) => found(place, text))).toEqual([]);
   for (const key of [ours, theirs]) {
-    expect(await key.findInFolder(project.folder)).toEqual([]);
-    expect(await key.findInFolder(folder.path)).toEqual([]);
+    expect(await key.findInDirectory(project.directory)).toEqual([]);
+    expect(await key.findInDirectory(directory.path)).toEqual([]);
   }
   const state = JSON.parse(await project.succeed("stack", "export", "--show-secrets")) as {
     deployment: { resources: { urn: string }[] };

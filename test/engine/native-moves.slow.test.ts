@@ -8,13 +8,13 @@ it("moves a stack from native to dynamic and back without a request", async () =
   await project.up();
   expect(stack.writes()).toHaveLength(6);
   const before = stack.holds();
-  for (const front of ["dynamic", "native"] as const) {
-    await project.write(program(front, { provider: sandbox.url, aliases: true }));
+  for (const providerKind of ["dynamic", "native"] as const) {
+    await project.write(program(providerKind, { provider: sandbox.url, aliases: true }));
     expect(changesIn(await project.up()).join("\n")).not.toMatch(/created|deleted|replaced/);
     expect(stack.trace()).toEqual([]);
-    await expectManagedBy(front, stack);
+    await expectManagedBy(providerKind, stack);
     // After the move, the aliases are no longer needed.
-    await project.write(program(front, { provider: sandbox.url }));
+    await project.write(program(providerKind, { provider: sandbox.url }));
     await project.up("--refresh", "--expect-no-changes");
     expect(stack.writes()).toEqual([]);
     expect(stack.holds()).toEqual(before);
@@ -32,8 +32,8 @@ it("deletes nothing when one run drops one provider for the other", async () => 
   stack.trace();
   const before = stack.holds();
   const environment = { PATH: `${launchers}${delimiter}${project.environment["PATH"]}` };
-  for (const front of ["native", "dynamic"] as const) {
-    await project.write(program(front));
+  for (const providerKind of ["native", "dynamic"] as const) {
+    await project.write(program(providerKind));
     const { code, output } = await project.runWith(environment, "up", "--yes", "--skip-preview");
     expect(code, output).toBe(0);
     expect(output).toContain(`using pulumi-resource-pulumi-nodejs from $PATH at ${launchers}`);
@@ -48,7 +48,7 @@ it("deletes nothing when one run drops one provider for the other", async () => 
     }
     expect(stack.writes()).toEqual([]);
     expect(stack.holds()).toEqual(before);
-    await expectManagedBy(front, stack);
+    await expectManagedBy(providerKind, stack);
     await project.up("--expect-no-changes");
   }
 });

@@ -10,7 +10,7 @@ const FRONTS = {
   dynamic: { module: "pulumi-email-security", before: "email-security:index:" },
   native: { module: "pulumi-email-security/native", before: "pulumi-nodejs:dynamic/email-security:" },
 } as const;
-export type Front = keyof typeof FRONTS;
+export type MigratedProviderKind = keyof typeof FRONTS;
 
 export const KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"];
 
@@ -27,10 +27,10 @@ interface Declaring {
 
 /** Returns a program with a resource of each kind. */
 export function program(
-  front: Front,
+  providerKind: MigratedProviderKind,
   { kinds = KINDS, aliases = false, provider, imports = {} }: Declaring = {},
 ): string {
-  const { module, before } = FRONTS[front];
+  const { module, before } = FRONTS[providerKind];
   const options = (kind: string): string =>
     JSON.stringify({
       ...(aliases ? { aliases: [{ type: `${before}${kind}` }] } : {}),
@@ -66,7 +66,7 @@ export function program(
   ].join("\n");
 }
 
-export interface Stack extends AsyncDisposable {
+export interface MovedStack extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly project: EngineProject;
   /** Returns all requests since the last call. */
@@ -77,7 +77,10 @@ export interface Stack extends AsyncDisposable {
   holds(): unknown;
 }
 
-export async function stackOf(text: (url: string) => string, environment: Record<string, string> = {}): Promise<Stack> {
+export async function stackOf(
+  text: (url: string) => string,
+  environment: Record<string, string> = {},
+): Promise<MovedStack> {
   const sandbox = await startSandbox({ scenario: "empty" });
   const project = await EngineProject.create({
     program: text(sandbox.url),
@@ -115,9 +118,9 @@ export function declaredIn(sandbox: Sandbox): unknown[] {
   return [...sandbox.allowDenyEntries("acme"), ...sandbox.vips("acme").filter(({ source }) => source !== "auto")];
 }
 
-export async function expectManagedBy(front: Front, { project }: Stack): Promise<void> {
+export async function expectManagedBy(providerKind: MigratedProviderKind, { project }: MovedStack): Promise<void> {
   const { resources } = await project.state();
   const types = resources.map(({ type }) => type).filter((type) => !type.startsWith("pulumi:providers:"));
-  const prefix = front === "dynamic" ? FRONTS.native.before : FRONTS.dynamic.before;
+  const prefix = providerKind === "dynamic" ? FRONTS.native.before : FRONTS.dynamic.before;
   expect([...new Set(types)].sort()).toEqual(KINDS.map((kind) => `${prefix}${kind}`));
 }

@@ -6,7 +6,7 @@ import { installGenerator } from "../../scripts/generate-sdks.mjs";
 import manifest from "../../sdk/nodejs/package.json";
 import { EngineProject } from "../support/engine-project";
 import { missingToolchain } from "../support/language-hosts";
-import { EmptyFolder, npm, packPackage } from "../support/packed-package";
+import { EmptyDirectory, npm, packPackage } from "../support/packed-package";
 
 const missing = missingToolchain("go");
 const PULUMI = "@pulumi/pulumi";
@@ -22,7 +22,7 @@ exports.source = vip.source;
 it.skipIf(missing)(
   `is a package by its own name, as \`pulumi package add\` makes it and as it is published, with the oldest Pulumi that it allows${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    await using folder = await EmptyFolder.create();
+    await using directory = await EmptyDirectory.create();
     await using sandbox = await startSandbox({ scenario: "acme" });
     const oldest = manifest.dependencies[PULUMI].replace("^", "");
     const files = {
@@ -30,8 +30,8 @@ it.skipIf(missing)(
       "package.json": JSON.stringify({ private: true, main: "index.js", dependencies: { [PULUMI]: oldest } }),
       "index.js": PROGRAM,
     };
-    for (const [name, text] of Object.entries(files)) await writeFile(join(folder.path, name), text);
-    await using project = await EngineProject.at(folder.path, {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(directory.path, name), text);
+    await using project = await EngineProject.at(directory.path, {
       // Makes the engine look for the plugin on PATH before it tries to download it.
       PULUMI_IGNORE_AMBIENT_PLUGINS: "false",
       EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -41,7 +41,7 @@ it.skipIf(missing)(
     const path = { PATH: [PLUGIN, before].join(delimiter) };
     await project.succeed("stack", "init", "dev");
 
-    await using generators = await EmptyFolder.create();
+    await using generators = await EmptyDirectory.create();
     await installGenerator("nodejs", generators.path);
     const added = await project.runWith(
       { PATH: [generators.path, before].join(delimiter) },
@@ -51,7 +51,7 @@ it.skipIf(missing)(
     );
     expect(added.output).toContain("Successfully generated an SDK for the email-security package");
     // Normally the CLI has the language host do this, but the published host can't.
-    await npm(folder.path, "install", "--prefer-offline", "./sdks/email-security");
+    await npm(directory.path, "install", "--prefer-offline", "./sdks/email-security");
     const first = await up(path);
     expect(first).toContain(`version: "${oldest}"`);
     expect(first).toContain("VipEmployee treasury created");
@@ -59,11 +59,11 @@ it.skipIf(missing)(
     const packed = await packPackage(generators.path, resolve("sdk/nodejs"));
     expect(packed.files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "bin/native/index.d.ts"]));
     expect(packed.files.filter((file) => !/^(bin\/|LICENSE$|README\.md$|package\.json$)/.test(file))).toEqual([]);
-    await npm(folder.path, "install", "--prefer-offline", packed.tarball);
+    await npm(directory.path, "install", "--prefer-offline", packed.tarball);
     const second = await up(path, "--expect-no-changes");
     expect(second).toContain(`version: "${oldest}"`);
 
-    await appendFile(join(folder.path, "index.js"), 'new VipEmployee("other", { emial: "x@acme.example" });');
+    await appendFile(join(directory.path, "index.js"), 'new VipEmployee("other", { emial: "x@acme.example" });');
     const { code, output } = await project.runWith(path, "preview");
     expect(code).not.toBe(0);
     expect(output).toContain("did you mean email?");

@@ -44,10 +44,10 @@ async function settingsProject(more: Record<string, string> = {}): Promise<[Engi
     ...more,
   };
   const project = await EngineProject.create({ program: PROGRAM, plugin: true, environment });
-  await mkdir(join(project.folder, "settings"));
+  await mkdir(join(project.directory, "settings"));
   await project.writeFile("settings/baseline.yaml", BASELINE);
   await project.writeFile("settings/acme.yaml", SETTINGS);
-  return [project, commandLine(project.folder, project.environment)];
+  return [project, commandLine(project.directory, project.environment)];
 }
 
 it.skipIf(missing)(
@@ -67,8 +67,8 @@ it.skipIf(missing)(
     const mistaken = await project.runWith(keyless, "preview");
     expect(mistaken.output).toContain('settings/acme.yaml:12:8 error: value "bad" is not a whole domain');
     expect(mistaken.code).not.toBe(0);
-    const lapsed = "deny: [{ value: lapsed.example, expires: 2020-01-01 }]\n";
-    await project.writeFile("settings/acme.yaml", `${SETTINGS}${lapsed}`);
+    const expiredEntry = "deny: [{ value: lapsed.example, expires: 2020-01-01 }]\n";
+    await project.writeFile("settings/acme.yaml", `${SETTINGS}${expiredEntry}`);
     const { output } = await project.runWith(keyless, "preview");
     expect(output).toContain("+ 4 to create");
     // Messages about the files are shown at their component.

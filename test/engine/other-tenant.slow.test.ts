@@ -99,7 +99,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
 `;
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url };
   await using project = await EngineProject.create({ program, environment, stack: "acme" });
-  await mkdir(join(project.folder, "settings"));
+  await mkdir(join(project.directory, "settings"));
   const settings = (text: string) => project.writeFile("settings/acme.yaml", `version: 1\n${text}`);
   const up = (key: string, ...args: string[]) => project.runWith(keyOf(key), "up", "--yes", "--skip-preview", ...args);
   await settings("ownDomains: [acme.example]\ndeny: [only-acme.example, shared.example]\n");
@@ -108,7 +108,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   sandbox.clearRequests();
   // Without own domains, the identity recorded by the first run reveals the mistake.
   await settings("deny: [only-acme.example, shared.example, more.example]\n");
-  const cli = commandLine(project.folder, { ...project.environment, ...keyOf("globex") });
+  const cli = commandLine(project.directory, { ...project.environment, ...keyOf("globex") });
   const plan = await cli("plan", "settings/acme.yaml", "--stack", "acme", "--no-evidence");
   expect([plan.code, plan.output]).toEqual([expect.any(Number), expect.stringMatching(OTHER_PEOPLE)]);
   expect(plan.code).not.toBe(0);

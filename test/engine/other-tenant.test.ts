@@ -46,7 +46,7 @@ it("writes and forgets nothing with the key of another tenant", async () => {
   sandbox.clearRequests();
   const before = await ids();
 
-  const cli = commandLine(project.folder, { ...project.environment, ...keyOf("globex") });
+  const cli = commandLine(project.directory, { ...project.environment, ...keyOf("globex") });
   const apply = await cli("apply", "acme.yaml", "--stack", "dev", "--yes");
   expect([apply.code, apply.output]).toEqual([3, expect.stringContaining("Refused by other-tenant")]);
   for (const command of [["up", "--refresh"], ["destroy"]]) {

@@ -12,7 +12,7 @@ import { commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
 import {
   broughtAlong,
-  EmptyFolder,
+  EmptyDirectory,
   type InstalledProgram,
   install,
   PACKAGE,
@@ -58,25 +58,25 @@ const MAX_BYTES = 17_000_000;
 const packed = sharedPackage();
 
 describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => {
-  let folder: EmptyFolder;
+  let directory: EmptyDirectory;
   let installed: string;
-  const command = () => join(folder.path, "node_modules", ".bin", "email-security");
+  const command = () => join(directory.path, "node_modules", ".bin", "email-security");
 
   beforeAll(async () => {
-    folder = await EmptyFolder.create();
-    await install(folder.path, manager, packed());
-    installed = join(folder.path, "node_modules", PACKAGE);
+    directory = await EmptyDirectory.create();
+    await install(directory.path, manager, packed());
+    installed = join(directory.path, "node_modules", PACKAGE);
   });
 
   afterAll(async () => {
-    await folder[Symbol.asyncDispose]();
+    await directory[Symbol.asyncDispose]();
   });
 
   it.each(PROGRAMS[manager])("serves %s through its whole lifecycle", async (_kind, program) => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
-    await writeProgram(folder.path, { ...program, text: program.text.replace("SANDBOX", sandbox.url) });
-    await using project = await EngineProject.at(folder.path, environment);
+    await writeProgram(directory.path, { ...program, text: program.text.replace("SANDBOX", sandbox.url) });
+    await using project = await EngineProject.at(directory.path, environment);
     await project.succeed("stack", "init", "dev");
 
     // A preview loads the same code as an update, so only the CommonJS programs run one.
@@ -113,12 +113,12 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     // First the package is a link into a workspace.
     await using here = await EngineProject.create({ program: text, environment });
     await here.up();
-    const exported = join(here.folder, "stack.json");
+    const exported = join(here.directory, "stack.json");
     await here.succeed("stack", "export", "--file", exported);
 
     // Then, on a colleague's machine, it is in pnpm's store.
-    await writeProgram(folder.path, { main: "index.js", type: "module", text });
-    await using there = await EngineProject.at(folder.path, environment);
+    await writeProgram(directory.path, { main: "index.js", type: "module", text });
+    await using there = await EngineProject.at(directory.path, environment);
     await there.succeed("stack", "init", "dev");
     await there.succeed("stack", "import", "--file", exported);
     sandbox.clearRequests();
@@ -131,7 +131,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
   });
 
   it.runIf(manager === "npm")("installs few packages in addition to Pulumi", async () => {
-    const { packages, bytes } = await broughtAlong(folder.path);
+    const { packages, bytes } = await broughtAlong(directory.path);
     // Indispensable packages, to prove that dependencies are counted at all.
     expect(packages).toEqual(expect.arrayContaining(["zod", "tldts-core", "undici"]));
     expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
@@ -146,22 +146,22 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
 
   it("shares a single @pulumi/pulumi with the program", async () => {
     const copies: string[] = [];
-    for await (const file of glob("node_modules/**/@pulumi/pulumi/package.json", { cwd: folder.path })) {
-      copies.push(await realpath(join(folder.path, file)));
+    for await (const file of glob("node_modules/**/@pulumi/pulumi/package.json", { cwd: directory.path })) {
+      copies.push(await realpath(join(directory.path, file)));
     }
     expect(new Set(copies).size).toBe(1);
     const seenFrom = async (path: string) =>
       createRequire(join(await realpath(path), "index.js")).resolve("@pulumi/pulumi");
-    expect(await seenFrom(installed)).toBe(await seenFrom(folder.path));
+    expect(await seenFrom(installed)).toBe(await seenFrom(directory.path));
   });
 
   it("prints its version", async () => {
-    const { stdout } = await promisify(execFile)(command(), ["--version"], { cwd: folder.path });
+    const { stdout } = await promisify(execFile)(command(), ["--version"], { cwd: directory.path });
     expect(stdout).toBe(`${manifest.version}\n`);
   });
 
   it("runs the sandbox", async () => {
-    const child = spawn(command(), ["sandbox"], { cwd: folder.path, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(command(), ["sandbox"], { cwd: directory.path, stdio: ["ignore", "pipe", "pipe"] });
     const ended = new Promise((done) => child.once("close", done));
     try {
       let url: string | undefined;
@@ -183,18 +183,18 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
       ...runEnvironment(),
       EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
     };
-    const run = commandLine(folder.path, environment, join(installed, "dist/commands/main.js"));
+    const run = commandLine(directory.path, environment, join(installed, "dist/commands/main.js"));
 
     const wanted: Record<string, string> = {};
-    const told = [...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm)];
-    expect(told).toHaveLength(1);
-    for (const [, list = ""] of told) {
+    const matches = [...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm)];
+    expect(matches).toHaveLength(1);
+    for (const [, list = ""] of matches) {
       for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g)) wanted[name] = range;
     }
     expect(Object.keys(wanted).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
     expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
 
-    await install(folder.path, manager, packed(), wanted);
+    await install(directory.path, manager, packed(), wanted);
     for (const verb of ["rollout", "worker"]) {
       expect((await run(verb)).stderr).toMatch(/^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/);
     }
@@ -206,7 +206,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     ["node16", "node16"],
     ["esnext", "bundler"],
   ])("gives its types to a program compiled with module %s and resolution %s", async (module, resolution) => {
-    const program = join(folder.path, "types.ts");
+    const program = join(directory.path, "types.ts");
     await writeFile(
       program,
       `
@@ -228,7 +228,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [compiler, ...options, "--module", module, "--moduleResolution", resolution, program],
-      { cwd: folder.path },
+      { cwd: directory.path },
     ).catch((error: { stdout: string }) => error);
     expect(stdout).toBe("");
   });

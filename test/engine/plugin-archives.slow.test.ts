@@ -15,7 +15,7 @@ import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
 import { isRunning, providerOf } from "../support/killable-stack";
 import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 import { LANGUAGES } from "./languages";
 
 const missing =
@@ -70,13 +70,13 @@ const TAKEN_AWAY = [
 ];
 
 describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
-  let folder: EmptyFolder;
+  let directory: EmptyDirectory;
   let single: string;
   let script: string;
 
   beforeAll(async () => {
-    folder = await EmptyFolder.create();
-    const made = join(folder.path, "made");
+    directory = await EmptyDirectory.create();
+    const made = join(directory.path, "made");
     await makePluginArchives(".", made, ["node", getCurrentPlatform()]);
     const name = `pulumi-resource-email-security-v${manifest.version}`;
     single = join(made, `${name}-${getCurrentPlatform()}.tar.gz`);
@@ -84,21 +84,21 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   });
 
   afterAll(async () => {
-    await folder[Symbol.asyncDispose]();
+    await directory[Symbol.asyncDispose]();
   });
 
   it("has reproducible archives and correct checksums", async () => {
-    await makePluginArchives(".", join(folder.path, "again"), ["node", getCurrentPlatform()]);
+    await makePluginArchives(".", join(directory.path, "again"), ["node", getCurrentPlatform()]);
 
     const [made, again] = [await digestsOf("made"), await digestsOf("again")];
     expect(again).toEqual(made);
-    const sums = await readFile(join(folder.path, "made", CHECKSUMS_FILE), "utf8");
+    const sums = await readFile(join(directory.path, "made", CHECKSUMS_FILE), "utf8");
     const lines = [...made].filter(([name]) => name !== CHECKSUMS_FILE).map(([name, digest]) => `${digest}  ${name}\n`);
     expect(lines).toHaveLength(2);
     expect(sums).toBe(lines.join(""));
     // The command from the docs.
     const { stdout } = spawnSync("sha256sum", ["-c", "--ignore-missing", CHECKSUMS_FILE], {
-      cwd: join(folder.path, "made"),
+      cwd: join(directory.path, "made"),
       encoding: "utf8",
     });
     expect(stdout.match(/: OK$/gm)).toHaveLength(2);
@@ -107,7 +107,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   it("installs a working plugin with and without `node`", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
     await using proxy = await startFaultyProxy({ target: sandbox.url });
-    await using archives = await serve(join(folder.path, "made"));
+    await using archives = await serve(join(directory.path, "made"));
     const host = await languageHost("yaml");
     expect(spawnSync("node", { env: { PATH: host } }).error).toMatchObject({ code: "ENOENT" });
     await using project = await EngineProject.create({
@@ -128,10 +128,10 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 
     // A path to the plugin's directory fails with the error that the docs quote.
     const built = resolve("provider/dist/plugin");
-    const byFolder = await project.runWith(pathWith(host), "package", "get-schema", built);
-    const [, told = ""] = /`(expected "" to have [^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
-    expect(told).not.toBe("");
-    expect(byFolder.output).toContain(told);
+    const directoryRun = await project.runWith(pathWith(host), "package", "get-schema", built);
+    const [, documentedMessage = ""] = /`(expected "" to have [^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
+    expect(documentedMessage).not.toBe("");
+    expect(directoryRun.output).toContain(documentedMessage);
     const byProgram = join(built, "pulumi-resource-email-security");
     const schema = await project.runWith(pathWith(host), "package", "get-schema", byProgram);
     expect(schema.output).toContain('"email-security:index:VipList"');
@@ -207,8 +207,8 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 
   it("downloads the plugin in `pulumi up` of a Python program", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
-    await using archives = await serve(join(folder.path, "made"));
-    await using program = await EmptyFolder.create();
+    await using archives = await serve(join(directory.path, "made"));
+    await using program = await EmptyDirectory.create();
     await cp(resolve("examples/native-python"), program.path, { recursive: true });
     const file = join(program.path, "Pulumi.yaml");
     await writeFile(file, (await readFile(file, "utf8")).replace(/^plugins:\n( .*\n)+/m, ""));
@@ -225,9 +225,12 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 
     const nothing = await project.runWith(from(`${archives.url}/none`), "up", "--yes", "--skip-preview");
     expect(nothing.code).not.toBe(0);
-    const [, told = ""] = /`error: (Could not automatically[^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
-    expect(told).not.toBe("");
-    expect(nothing.output).toContain(told.replace("…", "").replace(/(?<=version v)[\d.]+/, manifest.version));
+    const [, documentedMessage = ""] =
+      /`error: (Could not automatically[^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
+    expect(documentedMessage).not.toBe("");
+    expect(nothing.output).toContain(
+      documentedMessage.replace("…", "").replace(/(?<=version v)[\d.]+/, manifest.version),
+    );
 
     archives.asked.splice(0);
     const { code } = await project.runWith(from(archives.url), "up", "--yes", "--skip-preview");
@@ -237,11 +240,11 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   });
 
   async function digestsOf(name: string): Promise<Map<string, string>> {
-    const names = await readdir(join(folder.path, name));
+    const names = await readdir(join(directory.path, name));
     const digests = new Map<string, string>();
     // In the order of the checksums file, which is the order in which the archives are built.
     for (const file of names.sort((a, b) => Number(b.includes("-node.")) - Number(a.includes("-node.")))) {
-      const content = await readFile(join(folder.path, name, file));
+      const content = await readFile(join(directory.path, name, file));
       digests.set(file, createHash("sha256").update(content).digest("hex"));
     }
     return digests;
@@ -249,12 +252,12 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 });
 
 /** Serves a directory on the loopback interface, as the files of a release. */
-async function serve(folder: string) {
-  const asked: string[] = [];
+async function serve(directory: string) {
+  const requestUrls: string[] = [];
   const server = createServer(({ url = "" }, response) => {
-    asked.push(url);
+    requestUrls.push(url);
     const [, name] = new RegExp(`^/v${manifest.version}/([\\w.-]+)$`).exec(url) ?? [];
-    readFile(join(folder, name ?? "none")).then(
+    readFile(join(directory, name ?? "none")).then(
       (content) => response.end(content),
       () => response.writeHead(404).end(),
     );
@@ -262,7 +265,7 @@ async function serve(folder: string) {
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    asked: requestUrls,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

@@ -32,8 +32,8 @@ it("passes compliant resources and reports accepted risks as advisory", async ()
       `,
     },
   });
-  await chmod(join(project.folder, "host.js"), 0o755);
-  for (const pack of [ANALYZER, join(project.folder, "host.js")]) {
+  await chmod(join(project.directory, "host.js"), 0o755);
+  for (const pack of [ANALYZER, join(project.directory, "host.js")]) {
     const { code, output } = await project.run("preview", "--policy-pack", pack);
     expect(violations(output), output).toEqual({
       "[advisory] accepted-risk": ["acme-fair.example: allows a look-alike of your own domain (allow-look-alike)"],

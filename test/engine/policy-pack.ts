@@ -50,14 +50,14 @@ allow:
  * `[mandatory] policy-ticket`.
  */
 export function violations(output: string): Record<string, string[]> {
-  const told: Record<string, string[]> = {};
+  const violationsByPolicy: Record<string, string[]> = {};
   let policy = "";
   for (const line of output.slice(output.indexOf("\nPolicies:")).split("\n")) {
     const [, level, name] = /^ +- (\[\w+\]) +([\w-]+) /.exec(line) ?? [];
     if (name !== undefined) policy = `${level} ${name}`;
     const [, text] = /^ +(\S+: (?:has|names|does|is|allows|was) .*)$/.exec(line) ?? [];
     if (text === undefined) continue;
-    told[policy] = [...(told[policy] ?? []), text].sort();
+    violationsByPolicy[policy] = [...(violationsByPolicy[policy] ?? []), text].sort();
   }
-  return told;
+  return violationsByPolicy;
 }

@@ -10,24 +10,28 @@ const DIFF = ["preview", "--diff", "--suppress-outputs"] as const;
 /** The option is only set in the project; no command passes `--refresh`. */
 const LOOKS = "options:\n  refresh: always\n";
 
-type FrontName = "dynamic" | "native";
+type ProviderKind = "dynamic" | "native";
 
-const MODULES: Readonly<Record<FrontName, string>> = {
+const MODULES: Readonly<Record<ProviderKind, string>> = {
   dynamic: "pulumi-email-security",
   native: "pulumi-email-security/native",
 };
 
 /** Creates a project with an exclusive list of `size` entries, whose runs refresh first. */
-export async function exclusiveProject(sandbox: Sandbox, front: FrontName, size: number): Promise<EngineProject> {
+export async function exclusiveProject(
+  sandbox: Sandbox,
+  providerKind: ProviderKind,
+  size: number,
+): Promise<EngineProject> {
   const project = await EngineProject.create({
     program: `
       import { readFileSync } from "node:fs";
-      import { AllowDenyList } from "${MODULES[front]}";
+      import { AllowDenyList } from "${MODULES[providerKind]}";
       new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
     `,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     files: {
-      "Pulumi.yaml": `name: settings\nruntime: nodejs\n${LOOKS}${front === "native" ? PLUGIN_LINES : ""}`,
+      "Pulumi.yaml": `name: settings\nruntime: nodejs\n${LOOKS}${providerKind === "native" ? PLUGIN_LINES : ""}`,
       "list.json": JSON.stringify({ mode: "exclusive", entries: entriesOf(size, "deny: INC-1") }),
     },
   });

@@ -63,7 +63,7 @@ async function projectOn(sandbox: Sandbox, text: string): Promise<EngineProject>
 }
 
 /** Returns the first line below a resource's name in a run's diagnostics. */
-function saidAt(resource: string, output: string): string {
+function findFirstDiagnostic(resource: string, output: string): string {
   const lines = output.slice(output.indexOf("Diagnostics:")).split("\n");
   return lines[lines.findIndex((line) => line.includes(`(${resource}):`)) + 1]?.trim() ?? "";
 }
@@ -119,7 +119,9 @@ it("serves consecutive runs from one manually started plugin", async () => {
     await project.write(program(FRONTS.native, { comment: "INC-7", vips: [] }));
     const { code, output } = await project.runWith(attached, ...up);
     expect(code).toBe(0);
-    expect(saidAt(LENA, output)).toMatch(/^lena\.hartmann@acme\.example isn't a VIP any more, and stays excluded/);
+    expect(findFirstDiagnostic(LENA, output)).toMatch(
+      /^lena\.hartmann@acme\.example isn't a VIP any more, and stays excluded/,
+    );
     expect(printed).toEqual([]);
 
     // A plugin started by a debugger would be configured for one tenant, and then for the other.
@@ -152,8 +154,8 @@ it("runs `pulumi do` with nothing but the environment", async () => {
     if (code !== 0) throw new Error(output);
     return JSON.parse(output.slice(output.search(/^[[{]/m)));
   };
-  await mkdir(join(project.folder, "inputs"));
-  await writeFile(join(project.folder, "inputs/deny.pp"), 'list = "deny"\n');
+  await mkdir(join(project.directory, "inputs"));
+  await writeFile(join(project.directory, "inputs/deny.pp"), 'list = "deny"\n');
   const deny = ["--input", "pcl", "--input-file", "inputs/deny.pp", "--output", "json"];
 
   const known = {

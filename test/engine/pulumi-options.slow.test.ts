@@ -8,8 +8,8 @@ import { EngineProject } from "../support/engine-project";
  */
 
 const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" } as const;
-type Front = keyof typeof MODULES;
-const FRONTS = Object.keys(MODULES) as Front[];
+type ProviderKind = keyof typeof MODULES;
+const FRONTS = Object.keys(MODULES) as ProviderKind[];
 
 /** The people for each provider. Automatic detection finds none of them. */
 const PEOPLE = {
@@ -17,51 +17,51 @@ const PEOPLE = {
   native: ["diego.santos", "ben.adeyemi", "chloe.dubois", "jonas.weber"],
 } as const;
 
-function mailbox(front: Front, at: number): string {
-  return `${PEOPLE[front][at]}@acme.example`;
+function mailbox(providerKind: ProviderKind, at: number): string {
+  return `${PEOPLE[providerKind][at]}@acme.example`;
 }
 
 /** A resource that each provider declares. Its name is prefixed with the provider. */
 interface Declared {
   readonly kind: "AllowDenyEntry" | "AllowDenyList" | "VipEmployee" | "VipList";
-  readonly args: (front: Front) => object;
+  readonly args: (providerKind: ProviderKind) => object;
   /** Source code, in which `of` contains the provider's other resources. */
   readonly options?: string;
 }
 
 type Program = Readonly<Record<string, Declared>>;
 
-function source(program: Program, more: (front: Front) => string = () => ""): string {
-  const resources = FRONTS.flatMap((front) => [
-    `{ const of: any = {}; const front = "${front}";`,
+function source(program: Program, more: (providerKind: ProviderKind) => string = () => ""): string {
+  const resources = FRONTS.flatMap((providerKind) => [
+    `{ const of: any = {}; const front = "${providerKind}";`,
     ...Object.entries(program).map(
       ([name, { kind, args, options = "{}" }]) =>
-        `of.${name} = new ${front}.${kind}("${front}-${name}", ${JSON.stringify(args(front))}, ${options});`,
+        `of.${name} = new ${providerKind}.${kind}("${providerKind}-${name}", ${JSON.stringify(args(providerKind))}, ${options});`,
     ),
-    more(front),
+    more(providerKind),
     "}",
   ]);
-  const imports = FRONTS.map((front) => `import * as ${front} from "${MODULES[front]}";`);
+  const imports = FRONTS.map((providerKind) => `import * as ${providerKind} from "${MODULES[providerKind]}";`);
   return ['import * as pulumi from "@pulumi/pulumi";', ...imports, ...resources].join("\n");
 }
 
 function entry(value: string, comment = "first", options?: string): Declared {
   return {
     kind: "AllowDenyEntry",
-    args: (front) => ({ list: "deny", value: `${value}-${front}.example`, comment }),
+    args: (providerKind) => ({ list: "deny", value: `${value}-${providerKind}.example`, comment }),
     ...(options === undefined ? {} : { options }),
   };
 }
 
 /** Returns source for a component that passes its own Provider down to its entry. */
-function team(front: Front): string {
+function team(providerKind: ProviderKind): string {
   return `
     class Team extends pulumi.ComponentResource {
       constructor() {
         const { EMAIL_SECURITY_BASE_URL, EMAIL_SECURITY_API_KEY } = process.env;
-        const own = new ${front}.Provider(front + "-own", { baseUrl: EMAIL_SECURITY_BASE_URL!, apiKey: EMAIL_SECURITY_API_KEY! });
+        const own = new ${providerKind}.Provider(front + "-own", { baseUrl: EMAIL_SECURITY_BASE_URL!, apiKey: EMAIL_SECURITY_API_KEY! });
         super("acme:index:Team", front + "-team", {}, { providers: [own] });
-        new ${front}.AllowDenyEntry(front + "-child", { list: "deny", value: "child-${front}.example" }, { parent: this });
+        new ${providerKind}.AllowDenyEntry(front + "-child", { list: "deny", value: "child-${providerKind}.example" }, { parent: this });
       }
     }
     new Team();
@@ -72,17 +72,17 @@ const kept: Program = {
   kept: entry("kept", "first", "{ retainOnDelete: true }"),
   keptList: {
     kind: "AllowDenyList",
-    args: (front) => ({ entries: { [`kept-one-${front}.example`]: "deny: first" } }),
+    args: (providerKind) => ({ entries: { [`kept-one-${providerKind}.example`]: "deny: first" } }),
     options: "{ retainOnDelete: true }",
   },
   keptVip: {
     kind: "VipEmployee",
-    args: (front) => ({ email: mailbox(front, 0) }),
+    args: (providerKind) => ({ email: mailbox(providerKind, 0) }),
     options: "{ retainOnDelete: true }",
   },
   keptVips: {
     kind: "VipList",
-    args: (front) => ({ members: { [mailbox(front, 1)]: "first" } }),
+    args: (providerKind) => ({ members: { [mailbox(providerKind, 1)]: "first" } }),
     options: "{ retainOnDelete: true }",
   },
 };
@@ -93,11 +93,11 @@ const guarded = entry("guarded", "first", "{ protect: true }");
 function picky(entries: Readonly<Record<string, string>>): Declared {
   return {
     kind: "AllowDenyList",
-    args: (front) => ({
+    args: (providerKind) => ({
       entries: Object.fromEntries(
         Object.entries(entries).map(([name, text]) => {
           const [value, scope = ""] = name.split(" ");
-          return [`${value}-${front}.example${scope && ` ${scope}`}`, text];
+          return [`${value}-${providerKind}.example${scope && ` ${scope}`}`, text];
         }),
       ),
     }),
@@ -130,7 +130,7 @@ beforeAll(async () => {
         after: entry("after-1"),
         person: {
           kind: "VipEmployee",
-          args: (front) => ({ email: mailbox(front, 2) }),
+          args: (providerKind) => ({ email: mailbox(providerKind, 2) }),
           options: "{ deleteBeforeReplace: true }",
         },
         picky: picky({ a: "deny: first", "b (graymail)": "allow" }),
@@ -173,7 +173,7 @@ function writeOf(text: string): number {
   return writes().findIndex((write) => write.includes(text));
 }
 
-const ofBoth = (text: (front: Front) => string): string[] => FRONTS.map(text);
+const ofBoth = (text: (providerKind: ProviderKind) => string): string[] => FRONTS.map(text);
 
 it("refuses to delete a resource with `protect`", async () => {
   await project.write(source({ ...kept }));
@@ -190,7 +190,7 @@ const changed: Program = {
   moved: entry("moved"),
   person: {
     kind: "VipEmployee",
-    args: (front) => ({ email: mailbox(front, 3) }),
+    args: (providerKind) => ({ email: mailbox(providerKind, 3) }),
     options: "{ deleteBeforeReplace: true }",
   },
   picky: picky({ a: "deny: changed", c: "deny: first" }),
@@ -205,42 +205,47 @@ it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
   await project.up();
   expect(entries()).toEqual(
     expect.arrayContaining(
-      FRONTS.flatMap((front) => [`deny kept-${front}.example first`, `deny kept-one-${front}.example first`]),
+      FRONTS.flatMap((providerKind) => [
+        `deny kept-${providerKind}.example first`,
+        `deny kept-one-${providerKind}.example first`,
+      ]),
     ),
   );
-  expect(vips()).toEqual(expect.arrayContaining(FRONTS.flatMap((front) => [mailbox(front, 0), mailbox(front, 1)])));
-  expect(sandbox.exclusions("acme").sort()).toEqual(ofBoth((front) => mailbox(front, 2)).sort());
+  expect(vips()).toEqual(
+    expect.arrayContaining(FRONTS.flatMap((providerKind) => [mailbox(providerKind, 0), mailbox(providerKind, 1)])),
+  );
+  expect(sandbox.exclusions("acme").sort()).toEqual(ofBoth((providerKind) => mailbox(providerKind, 2)).sort());
   const gone = [...ids].filter(([, id]) => writeOf(`DELETE allow_deny_entries/${id}`) >= 0);
   expect(gone.map(([value]) => value).sort()).toEqual(
-    FRONTS.flatMap((front) => [
-      `after-1-${front}.example`,
-      `base-${front}.example`,
-      `before-1-${front}.example`,
+    FRONTS.flatMap((providerKind) => [
+      `after-1-${providerKind}.example`,
+      `base-${providerKind}.example`,
+      `before-1-${providerKind}.example`,
     ]).sort(),
   );
 });
 
 it("keeps a resource at the service with `deletedWith`", () => {
   const there = entries().filter((one) => /(base|follower)-/.test(one));
-  expect(there.sort()).toEqual(ofBoth((front) => `deny follower-${front}.example first`).sort());
+  expect(there.sort()).toEqual(ofBoth((providerKind) => `deny follower-${providerKind}.example first`).sort());
 });
 
 it("deletes the old entry first only with `deleteBeforeReplace`", () => {
   const deleted = (value: string) => writeOf(`DELETE allow_deny_entries/${ids.get(`${value}.example`)}`);
-  for (const front of FRONTS) {
-    expect(deleted(`before-1-${front}`)).toBeLessThan(writeOf(`before-2-${front}`));
-    expect(deleted(`after-1-${front}`)).toBeGreaterThan(writeOf(`after-2-${front}`));
-    expect(writeOf(mailbox(front, 2))).toBeLessThan(writeOf(mailbox(front, 3)));
+  for (const providerKind of FRONTS) {
+    expect(deleted(`before-1-${providerKind}`)).toBeLessThan(writeOf(`before-2-${providerKind}`));
+    expect(deleted(`after-1-${providerKind}`)).toBeGreaterThan(writeOf(`after-2-${providerKind}`));
+    expect(writeOf(mailbox(providerKind, 2))).toBeLessThan(writeOf(mailbox(providerKind, 3)));
   }
 });
 
 it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
   const there = entries().filter((one) => / [abc]-(dynamic|native)/.test(one));
   expect(there.sort()).toEqual(
-    FRONTS.flatMap((front) => [
-      `allow b-${front}.example `,
-      `deny a-${front}.example first`,
-      `deny c-${front}.example first`,
+    FRONTS.flatMap((providerKind) => [
+      `allow b-${providerKind}.example `,
+      `deny a-${providerKind}.example first`,
+      `deny c-${providerKind}.example first`,
     ]).sort(),
   );
 });
@@ -253,7 +258,7 @@ it("encrypts `additionalSecretOutputs` and resolves a `parent` component's `prov
     named("child")
       .map(({ provider }) => /::(\w+-own)::/.exec(provider ?? "")?.[1])
       .sort(),
-  ).toEqual(ofBoth((front) => `${front}-own`).sort());
+  ).toEqual(ofBoth((providerKind) => `${providerKind}-own`).sort());
   expect(named("child").map(({ urn }) => urn.includes("acme:index:Team$"))).toEqual([true, true]);
 });
 
@@ -276,7 +281,10 @@ it("changes all but the resources selected by `--exclude`", async () => {
   expect(writes().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
   expect(entries()).toEqual(
     expect.arrayContaining(
-      FRONTS.flatMap((front) => [`deny after-2-${front}.example first`, `deny moved-${front}.example first`]),
+      FRONTS.flatMap((providerKind) => [
+        `deny after-2-${providerKind}.example first`,
+        `deny moved-${providerKind}.example first`,
+      ]),
     ),
   );
 });
@@ -307,17 +315,21 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
     ...["renamed", "picky", "person", "told"].map((name) => `--replace=**-${name}`),
   );
   expect(output).toMatch(/16 replaced/);
-  const id = (front: Front) => ids.get(`told-${front}.example`);
+  const id = (providerKind: ProviderKind) => ids.get(`told-${providerKind}.example`);
   expect(
     writes()
       .filter((write) => write.includes("replaced"))
       .sort(),
-  ).toEqual(ofBoth((front) => `PATCH allow_deny_entries/${id(front)} {"comment":"replaced"}`).sort());
+  ).toEqual(ofBoth((providerKind) => `PATCH allow_deny_entries/${id(providerKind)} {"comment":"replaced"}`).sort());
   // The other writes replace the entry with a new value: it is created before the old one is deleted.
   expect(writes().filter((write) => write.includes("before-3-"))).toHaveLength(2);
   expect(writes()).toHaveLength(6);
   expect(vips().sort()).toEqual(
-    FRONTS.flatMap((front) => [mailbox(front, 0), mailbox(front, 1), mailbox(front, 3)]).sort(),
+    FRONTS.flatMap((providerKind) => [
+      mailbox(providerKind, 0),
+      mailbox(providerKind, 1),
+      mailbox(providerKind, 3),
+    ]).sort(),
   );
   expect(sandbox.exclusions("acme")).toHaveLength(2);
 });
@@ -331,10 +343,10 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
         slow: entry("slow", "first", timeouts),
         slowList: {
           kind: "AllowDenyList",
-          args: (front) => ({
+          args: (providerKind) => ({
             entries: {
-              [`slow-one-${front}.example`]: "deny: first",
-              [`quick-${front}.example`]: "deny: first",
+              [`slow-one-${providerKind}.example`]: "deny: first",
+              [`quick-${providerKind}.example`]: "deny: first",
             },
           }),
           options: timeouts,
@@ -360,8 +372,10 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
   );
   expect(code).not.toBe(0);
   for (const kind of ["AllowDenyEntry", "AllowDenyList"]) {
-    const told = output.match(new RegExp(`the 1 s of customTimeouts\\.create of this ${kind} were over`, "g"));
-    expect(told?.length).toBeGreaterThanOrEqual(2);
+    const timeoutMessages = output.match(
+      new RegExp(`the 1 s of customTimeouts\\.create of this ${kind} were over`, "g"),
+    );
+    expect(timeoutMessages?.length).toBeGreaterThanOrEqual(2);
   }
   hold = undefined;
   gate.resolve(undefined);

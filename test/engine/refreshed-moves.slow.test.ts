@@ -11,7 +11,7 @@ import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 const LOOKS = `name: settings\nruntime: nodejs\noptions:\n  refresh: always\n${PLUGIN_LINES}`;
 
 interface Declared {
-  readonly front: "dynamic" | "native";
+  readonly providerKind: "dynamic" | "native";
   /** The API key of an explicit Provider. Default: the environment's key, without a Provider. */
   readonly key?: string;
   readonly members?: readonly string[];
@@ -19,12 +19,13 @@ interface Declared {
 
 const MEMBERS = ["yuki.sato@acme.example", "marcus.bell@acme.example"];
 
-function program(url: string, { front, key, members = MEMBERS }: Declared): string {
-  const was = front === "native" ? "pulumi-nodejs:dynamic/email-security:VipList" : "email-security:index:VipList";
+function program(url: string, { providerKind, key, members = MEMBERS }: Declared): string {
+  const was =
+    providerKind === "native" ? "pulumi-nodejs:dynamic/email-security:VipList" : "email-security:index:VipList";
   const provider =
     key === undefined ? "" : `provider: new es.Provider("p", ${JSON.stringify({ baseUrl: url, apiKey: key })}),`;
   return `
-    import * as es from "pulumi-email-security${front === "native" ? "/native" : ""}";
+    import * as es from "pulumi-email-security${providerKind === "native" ? "/native" : ""}";
     const options = { ${provider} };
     new es.AllowDenyEntry("entry", { list: "deny", value: "single.example", comment: "INC-1" }, options);
     new es.VipEmployee("vip", { email: "diego.santos@acme.example" }, options);
@@ -35,10 +36,10 @@ function program(url: string, { front, key, members = MEMBERS }: Declared): stri
 
 it.each(["dynamic", "native"] as const)(
   "excludes no VIP that moves to a Provider with another key (%s)",
-  async (front) => {
+  async (providerKind) => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using project = await EngineProject.create({
-      program: program(sandbox.url, { front }),
+      program: program(sandbox.url, { providerKind }),
       environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
       files: { "Pulumi.yaml": LOOKS },
     });
@@ -48,7 +49,7 @@ it.each(["dynamic", "native"] as const)(
       ...sandbox.vips("acme").map(({ email }) => email),
     ];
     const before = held().sort();
-    await project.write(program(sandbox.url, { front, key: "sandbox-acme-console" }));
+    await project.write(program(sandbox.url, { providerKind, key: "sandbox-acme-console" }));
     expect(await project.up()).toContain("another Provider of the program manages it");
     expect(held().sort()).toEqual(before);
     expect(sandbox.exclusions("acme")).toEqual([]);
@@ -58,13 +59,13 @@ it.each(["dynamic", "native"] as const)(
 it("removes a member dropped while its list moves to another provider", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
-    program: program(sandbox.url, { front: "dynamic" }),
+    program: program(sandbox.url, { providerKind: "dynamic" }),
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     files: { "Pulumi.yaml": LOOKS },
   });
   await project.up();
   const [stays] = MEMBERS;
-  await project.write(program(sandbox.url, { front: "native", members: MEMBERS.slice(0, 1) }));
+  await project.write(program(sandbox.url, { providerKind: "native", members: MEMBERS.slice(0, 1) }));
   await project.up();
   const vips = sandbox.vips("acme").map(({ email }) => email);
   expect(vips).toContain(stays);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { getChangelogSection } from "#scripts/changelog";
 import { readPackageVersion, VERSIONED_FILES } from "#scripts/version";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 import type { Workflow } from "../support/pipeline-files";
 
 /*
@@ -19,12 +19,12 @@ import type { Workflow } from "../support/pipeline-files";
 const run = promisify(execFile);
 const VERSION = "9.8.7";
 
-let scratch: EmptyFolder;
+let scratch: EmptyDirectory;
 let clone: string;
 let archivesOf: (file: string) => string;
 
 beforeAll(async () => {
-  scratch = await EmptyFolder.create();
+  scratch = await EmptyDirectory.create();
   clone = join(scratch.path, "clone");
   await run("git", ["clone", "--quiet", "--no-hardlinks", resolve("."), clone]);
   // Includes uncommitted changes, so that they are tested before a commit; the installed packages, whose links to
@@ -34,7 +34,7 @@ beforeAll(async () => {
   for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(name))) {
     await cp(file, join(clone, file));
   }
-  for (const folder of globSync(["node_modules", "{provider,examples/*}/node_modules"])) await link(folder);
+  for (const directory of globSync(["node_modules", "{provider,examples/*}/node_modules"])) await link(directory);
   const stamp = "node_modules/.cache/email-security";
   for (const built of ["provider/dist", "sdk/nodejs/bin", stamp])
     await cp(built, join(clone, built), { recursive: true });
@@ -55,10 +55,10 @@ afterAll(async () => {
  * Links the installed packages into the clone, without the caches of tools. Links to workspace packages point into the
  * clone.
  */
-async function link(folder: string): Promise<void> {
-  await mkdir(join(clone, folder), { recursive: true });
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const [here, there] = [join(folder, entry.name), join(clone, folder, entry.name)];
+async function link(directory: string): Promise<void> {
+  await mkdir(join(clone, directory), { recursive: true });
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const [here, there] = [join(directory, entry.name), join(clone, directory, entry.name)];
     if (entry.isSymbolicLink()) await symlink(await readlink(here), there);
     else if (entry.isFile()) await cp(here, there);
     else if (entry.name !== ".cache") await symlink(resolve(here), there);
@@ -80,8 +80,8 @@ async function sh(script: string, environment: Record<string, string> = {}): Pro
 
 it("prepares a release with one command", async () => {
   const before = readPackageVersion(clone);
-  const said = await sh(`npm run release -- ${VERSION}`);
-  expect(said).toContain(`git tag v${VERSION}`);
+  const output = await sh(`npm run release -- ${VERSION}`);
+  expect(output).toContain(`git tag v${VERSION}`);
   expect(readPackageVersion(clone)).toBe(VERSION);
   const changed = (await git("diff", "--name-only")).trim().split("\n");
   const others = changed.filter((file) => !/^(?:CHANGELOG\.md$|sdk\/|provider\/cmd\/)/.test(file));
@@ -93,8 +93,8 @@ it("prepares a release with one command", async () => {
   ];
   expect(others).toEqual(written.sort());
   // Each SDK contains the new version, in its language's own format, and no file contains the earlier one.
-  const said0 = await git("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
-  for (const language of ["nodejs", "python", "go", "dotnet", "java"]) expect(said0).toContain(`sdk/${language}/`);
+  const sdkFiles = await git("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
+  for (const language of ["nodejs", "python", "go", "dotnet", "java"]) expect(sdkFiles).toContain(`sdk/${language}/`);
   const earlier = await git(
     ...["grep", "--extended-regexp", "--name-only", `"(version|\\^)?${before.replaceAll(".", "\\.")}"`],
     ...["--", "sdk", "provider/package.json", "provider/cmd", "examples/*/package.json"],
@@ -119,17 +119,17 @@ it("builds every release artifact by the commands of the workflow", async () => 
   const own = commands.filter((command) => !/^npm (?:run check|test|run test:all)$/.test(command));
   expect(own).toHaveLength(2);
   const environment = { GITHUB_REF_NAME: `v${VERSION}` };
-  let said = "";
+  let output = "";
   for (const command of own) {
     // Builds only the archive that is fast to build. test/engine/plugin-archives.slow.test.ts builds another one.
-    said += await sh(command.endsWith("release:build") ? `${command} -- --only node` : command, environment);
+    output += await sh(command.endsWith("release:build") ? `${command} -- --only node` : command, environment);
   }
   await expect(sh(own[0] ?? "", { GITHUB_REF_NAME: "v9.9.9" })).rejects.toThrow();
   const whole = jobs["github"]?.steps.find(({ name }) => name === "The archives are whole");
   await sh(`cd dist/release/${whole?.["working-directory"]} && ${whole?.run}`);
 
   // Only the languages whose toolchains are installed.
-  const isMade = (file: string): boolean => !(said.includes("left out: Java's") && file.startsWith("maven/"));
+  const isMade = (file: string): boolean => !(output.includes("left out: Java's") && file.startsWith("maven/"));
   const files = globSync("**/*", { cwd: join(clone, "dist/release") }).filter(
     (file) => /\.\w+$/.test(file) && !file.startsWith("nuget/"),
   );
@@ -149,8 +149,8 @@ it("builds every release artifact by the commands of the workflow", async () => 
   expect(await readFile(archivesOf("notes.md"), "utf8")).toContain("### Added");
   // The workflow's publish step, as a dry run. It doesn't find any published version.
   const publishing = jobs["npm"]?.steps.find(({ name }) => name === "Publish")?.run ?? "";
-  const told = await sh(`cd dist/release && ${publishing.replace("--provenance", "--dry-run")}`);
-  expect(told.match(/^\+ .*$/gm)?.sort()).toEqual(
+  const publishOutput = await sh(`cd dist/release && ${publishing.replace("--provenance", "--dry-run")}`);
+  expect(publishOutput.match(/^\+ .*$/gm)?.sort()).toEqual(
     ["-native", ""].map((name) => `+ pulumi-email-security${name}@${VERSION}`),
   );
   for (const archive of globSync("npm/*.tgz", { cwd: join(clone, "dist/release") })) {

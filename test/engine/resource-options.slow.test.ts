@@ -19,10 +19,12 @@ interface Declared {
 /** Returns a program with one VIP list per provider. */
 function program({ members, options, name = "board" }: Declared): string {
   const lists = Object.entries(FRONTS).map(
-    ([front, { person }]) =>
-      `new ${front}.VipList("${front}-${name}", { members: ${members(`${person}@acme.example`)} }, ${options(`${person}@acme.example`)});`,
+    ([providerKind, { person }]) =>
+      `new ${providerKind}.VipList("${providerKind}-${name}", { members: ${members(`${person}@acme.example`)} }, ${options(`${person}@acme.example`)});`,
   );
-  const imports = Object.entries(FRONTS).map(([front, { module }]) => `import * as ${front} from "${module}";`);
+  const imports = Object.entries(FRONTS).map(
+    ([providerKind, { module }]) => `import * as ${providerKind} from "${module}";`,
+  );
   return [...imports, ...lists].join("\n");
 }
 
@@ -104,17 +106,19 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
  * Returns a program with a resource of each kind from each provider, all with this comment, whose change replaces them.
  */
 function replaced(comment: string, options: object): string {
-  const of = (front: keyof typeof FRONTS): string => {
-    const vips = front === "dynamic" ? ["yuki.sato", "lena.hartmann"] : ["diego.santos", "priya.raman"];
+  const of = (providerKind: keyof typeof FRONTS): string => {
+    const vips = providerKind === "dynamic" ? ["yuki.sato", "lena.hartmann"] : ["diego.santos", "priya.raman"];
     const on = (property: string): string => JSON.stringify({ replaceOnChanges: [property], ...options });
     return `
-      new ${front}.AllowDenyEntry("${front}", { list: "deny", value: "${front}-evil.example", comment: "${comment}" }, ${on("comment")});
-      new ${front}.AllowDenyList("${front}", { entries: { "${front}-one.example": "deny: ${comment}", "${front}-two.example": "allow" } }, ${on("entries")});
-      new ${front}.VipEmployee("${front}", { email: "${vips[0]}@acme.example", comment: "${comment}" }, ${on("comment")});
-      new ${front}.VipList("${front}", { members: { "${vips[1]}@acme.example": "${comment}" } }, ${on("members")});
+      new ${providerKind}.AllowDenyEntry("${providerKind}", { list: "deny", value: "${providerKind}-evil.example", comment: "${comment}" }, ${on("comment")});
+      new ${providerKind}.AllowDenyList("${providerKind}", { entries: { "${providerKind}-one.example": "deny: ${comment}", "${providerKind}-two.example": "allow" } }, ${on("entries")});
+      new ${providerKind}.VipEmployee("${providerKind}", { email: "${vips[0]}@acme.example", comment: "${comment}" }, ${on("comment")});
+      new ${providerKind}.VipList("${providerKind}", { members: { "${vips[1]}@acme.example": "${comment}" } }, ${on("members")});
     `;
   };
-  const imports = Object.entries(FRONTS).map(([front, { module }]) => `import * as ${front} from "${module}";`);
+  const imports = Object.entries(FRONTS).map(
+    ([providerKind, { module }]) => `import * as ${providerKind} from "${module}";`,
+  );
   return [...imports, of("dynamic"), of("native")].join("\n");
 }
 

@@ -20,8 +20,8 @@ it("rejects a misspelled setting and never sends accepted risks", async () => {
   });
   await project.succeed("config", "set", "email-security:ownDomain", "acme.example");
   const native = program(LISTS("")).replace('"pulumi-email-security"', '"pulumi-email-security/native"');
-  for (const front of [program(LISTS("")), native]) {
-    await project.write(front);
+  for (const source of [program(LISTS("")), native]) {
+    await project.write(source);
     const misspelt = await project.run("preview");
     expect(misspelt.code).not.toBe(0);
     expect(misspelt.output).toContain(

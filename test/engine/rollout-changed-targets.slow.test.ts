@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Advice } from "../../provider/rollout/model/rollout-report";
-import { begun, type EndedCommand, Fleet, statesIn, told } from "../support/fleet";
+import { begun, type EndedCommand, Fleet, statesIn, summarizeRun } from "../support/fleet";
 
 /*
  * A rollout writes only to tenants that are in the targets file at the time of the write. Runs through the real command
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 /** Returns the tenants that received a request since the last call, identified by key. */
-function askedTenants(): string[] {
+function listQueriedTenants(): string[] {
   const names = fleet.take().map(({ tenant }) => tenant ?? "");
   return [...new Set(names)].sort();
 }
@@ -43,12 +43,12 @@ async function runAdvice(advice: readonly Advice[], ...args: string[]): Promise<
 
 describe("resume", () => {
   it("skips and names a tenant that left the targets file", async () => {
-    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
     fleet.take();
     const run = await fleet.rollout("resume");
-    expect(told(run), run.output).toEqual([2, ["t2"]]);
-    expect(askedTenants()).toEqual(["t2"]);
+    expect(summarizeRun(run), run.output).toEqual([2, ["t2"]]);
+    expect(listQueriedTenants()).toEqual(["t2"]);
     expect(fleet.holds("t1")).toEqual([]);
     expect(statesIn(run.report())).toEqual({ t0: "done", t1: "skipped", t2: "done" });
     expect(run.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml doesn't name it any more" }]);
@@ -59,10 +59,10 @@ describe("resume", () => {
   });
 
   it("writes to neither name of a renamed tenant", async () => {
-    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "  acme: { key: { environment: T1_KEY }, settings: settings/t1.yaml }\n");
     const run = await fleet.rollout("resume");
-    expect(told(run), run.output).toEqual([2, ["t2"]]);
+    expect(summarizeRun(run), run.output).toEqual([2, ["t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
     expect(run.report().skipped?.[0]?.reason).toMatch(
       /"acme" \(tenants\.yaml:\d+\) has its key and settings file, so it was probably renamed/,
@@ -70,14 +70,14 @@ describe("resume", () => {
   });
 
   it("writes to no tenant with a changed address or settings file", async () => {
-    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     const other = fleet.sandbox.url.replace("127.0.0.1", "localhost");
     await replaceInTargets("  t1: {}\n", `  t1: { baseUrl: "${other}" }\n`);
     await replaceInTargets("  t2: {}\n", "  t2: { settings: settings/t1.yaml }\n");
     fleet.take();
     const run = await fleet.rollout("resume");
-    expect(told(run), run.output).toEqual([2, []]);
-    expect(askedTenants()).toEqual([]);
+    expect(summarizeRun(run), run.output).toEqual([2, []]);
+    expect(listQueriedTenants()).toEqual([]);
     expect(run.report().skipped?.map(({ name, reason }) => [name, reason])).toEqual([
       ["t1", expect.stringContaining(`its address is now "${other}"`)],
       ["t2", expect.stringContaining('its settings file is now "settings/t1.yaml"')],
@@ -85,7 +85,7 @@ describe("resume", () => {
   });
 
   it("reads a key from the variable in the current targets file", async () => {
-    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
     const { T1_KEY, EMAIL_SECURITY_KEY_VARIABLES } = fleet.environment;
     const renamed = {
@@ -94,32 +94,32 @@ describe("resume", () => {
       EMAIL_SECURITY_KEY_VARIABLES: `${EMAIL_SECURITY_KEY_VARIABLES},NEW_T1_KEY`,
     };
     const run = await fleet.begin(renamed, "rollout", "resume").ended;
-    expect(told(run), run.output).toEqual([0, ["t1", "t2"]]);
+    expect(summarizeRun(run), run.output).toEqual([0, ["t1", "t2"]]);
     expect(run.output).toMatch(/key of "t1" now comes from the environment variable NEW_T1_KEY/);
     expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
 
     const back = await fleet.begin(renamed, "rollout", "rollback", "--yes").ended;
-    expect(told(back), back.output).toEqual([0, ["t0", "t1", "t2"]]);
+    expect(summarizeRun(back), back.output).toEqual([0, ["t0", "t1", "t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
   });
 
   it("keeps the reviewed waves and names a tenant in another wave", async () => {
-    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("take: 1", "take: 2");
     const run = await fleet.rollout("resume");
-    expect(told(run), run.output).toEqual([0, ["t1", "t2"]]);
+    expect(summarizeRun(run), run.output).toEqual([0, ["t1", "t2"]]);
     expect(run.output).toContain(
       'The rollout keeps the waves that were reviewed: in tenants.yaml, "t1" is in the wave "canary" now.',
     );
   });
 
   it("leaves a restored tenant to the next rollout", async () => {
-    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
-    expect(told(await fleet.rollout("resume"))).toEqual([2, ["t2"]]);
+    expect(summarizeRun(await fleet.rollout("resume"))).toEqual([2, ["t2"]]);
     await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
     const run = await fleet.rollout("--yes");
-    expect(told(run), run.output).toEqual([0, ["t1"]]);
+    expect(summarizeRun(run), run.output).toEqual([0, ["t1"]]);
     expect(run.report().skipped).toBeUndefined();
     expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
   });
@@ -138,7 +138,7 @@ describe("rollback", () => {
     const run = await fleet.rollout("rollback", "--yes");
     expect(run.code, run.output).toBe(2);
     expect(begun(run)).toEqual(["t0", "t2"]);
-    expect(askedTenants()).toEqual(["t0", "t2"]);
+    expect(listQueriedTenants()).toEqual(["t0", "t2"]);
     expect(fleet.holds("t1")).toEqual(before);
     expect(fleet.holds("t0")).toEqual([]);
     expect(run.report().skipped).toMatchObject([{ name: "t1" }]);
@@ -151,14 +151,14 @@ describe("rollback", () => {
     const plan = await fleet.rollout("rollback");
     expect(plan.output).toContain("The rollback changes nothing there.");
     expect(plan.output).not.toContain("unskip");
-    expect(told(await fleet.rollout("rollback", "--yes"))).toEqual([2, ["t0", "t2"]]);
+    expect(summarizeRun(await fleet.rollout("rollback", "--yes"))).toEqual([2, ["t0", "t2"]]);
     expect((await fleet.report(id)).advice).toEqual([
       {
         why: `It was not rolled back everywhere. Left out: "t1" (tenants.yaml doesn't name it any more). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
       },
     ]);
     const again = await fleet.rollout("rollback", "--yes", id);
-    expect(told(again), again.output).toEqual([1, []]);
+    expect(summarizeRun(again), again.output).toEqual([1, []]);
     expect(again.output).toMatch(/rolled back by \S+ already, but not in "t1" \(tenants\.yaml doesn't name it/);
     await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
 
@@ -167,7 +167,7 @@ describe("rollback", () => {
     expect(unskip).toMatchObject([{ why: expect.stringContaining('"t1" is skipped.') }]);
     expect(await runAdvice(unskip)).toMatchObject({ code: 0 });
     const back = await runAdvice((await fleet.report(id)).advice, "--yes");
-    expect(told(back), back.output).toEqual([0, ["t1"]]);
+    expect(summarizeRun(back), back.output).toEqual([0, ["t1"]]);
     expect(fleet.holds("t1")).toEqual([]);
     expect((await fleet.report(id)).advice).toEqual([]);
   });
@@ -177,7 +177,7 @@ describe("rollback", () => {
     expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
     await replaceInTargets("  t1: {}\n", "");
     const run = await fleet.begin({ T1_KEY: undefined }, "rollout", "rollback", "--yes").ended;
-    expect(told(run), run.output).toEqual([2, ["t0", "t2"]]);
+    expect(summarizeRun(run), run.output).toEqual([2, ["t0", "t2"]]);
   });
 
   it("refuses a removed tenant that is selected by name", async () => {
@@ -185,7 +185,7 @@ describe("rollback", () => {
     expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
     await replaceInTargets("  t1: {}\n", "");
     const run = await fleet.rollout("rollback", "--yes", "--only", "t1");
-    expect(told(run), run.output).toEqual([1, []]);
+    expect(summarizeRun(run), run.output).toEqual([1, []]);
     expect(run.output).toContain('"t1": tenants.yaml doesn\'t name it any more.');
   });
 });

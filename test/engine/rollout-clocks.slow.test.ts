@@ -29,10 +29,10 @@ describe.each([
     const before = fleet.holds("t0");
 
     using clone = cloneOf(fleet, behindMs);
-    await writeFile(join(clone.folder, "settings/baseline.yaml"), HOTFIX);
+    await writeFile(join(clone.directory, "settings/baseline.yaml"), HOTFIX);
     const second = await clone.run("rollout", "--yes", "--output", "report.json");
     expect(second.code, second.output).toBe(0);
-    const report = JSON.parse(readFileSync(join(clone.folder, "report.json"), "utf8"));
+    const report = JSON.parse(readFileSync(join(clone.directory, "report.json"), "utf8"));
     const hotfix = String(report.id);
     expect(Date.parse(report.startedAt)).toBeLessThan(Date.parse(first.report().startedAt ?? ""));
     const afterHotfix = fleet.holds("t0");
@@ -48,10 +48,10 @@ describe.each([
     expect(fleet.holds("t0")).toEqual(afterHotfix);
 
     // With both journals, the hotfix is the latest rollout of every tenant.
-    const here = commandLine(fleet.folder, fleet.environment);
-    const databases = [fleet.folder, clone.folder].flatMap((folder) => [
+    const here = commandLine(fleet.directory, fleet.environment);
+    const databases = [fleet.directory, clone.directory].flatMap((directory) => [
       "--database",
-      join(folder, ".email-security/rollouts.db"),
+      join(directory, ".email-security/rollouts.db"),
     ]);
     await fleet.write("settings/baseline.yaml", HOTFIX);
     const status = JSON.parse((await here("fleet", "status", ...databases, "--format", "json")).stdout);
@@ -60,7 +60,7 @@ describe.each([
 
     const back = await clone.run("rollout", "rollback", "--yes", "--output", "report.json");
     expect(back.code, back.output).toBe(0);
-    expect(JSON.parse(readFileSync(join(clone.folder, "report.json"), "utf8"))).toMatchObject({
+    expect(JSON.parse(readFileSync(join(clone.directory, "report.json"), "utf8"))).toMatchObject({
       rollsBack: hotfix,
       counts: { done: 2 },
     });
@@ -72,7 +72,7 @@ describe.each([
 
 /** Returns the rollout marker in the state of a tenant's stack. */
 function markerOf(fleet: Fleet, name: string) {
-  const file = join(fleet.folder, ".state/.pulumi/stacks/fleet", `${name}.json`);
+  const file = join(fleet.directory, ".state/.pulumi/stacks/fleet", `${name}.json`);
   const { checkpoint } = JSON.parse(readFileSync(file, "utf8"));
   return readStackMarker({ deployment: checkpoint.latest });
 }

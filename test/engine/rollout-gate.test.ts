@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { noticeSchema } from "../../provider/rollout/notify/notice";
-import { Fleet, told } from "../support/fleet";
+import { Fleet, summarizeRun } from "../support/fleet";
 import { startHook } from "../support/hook";
 
 /* Attempts to get around a closed gate, through the real command and the real engine. */
@@ -24,7 +24,7 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   await using hook = await startHook();
   const notified = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
   const first = await fleet.begin(notified, "rollout", "--yes").ended;
-  expect(told(first)).toEqual([2, ["t0"]]);
+  expect(summarizeRun(first)).toEqual([2, ["t0"]]);
   const { id } = first.report();
   const [waits, ...more] = hook.received.map(({ body }) => noticeSchema.parse(JSON.parse(body)));
   expect(more).toEqual([]);
@@ -32,17 +32,17 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   expect(waits?.next[0]?.command).toContain(`rollout resume ${id}`);
   // A rerun has nothing left to do in the first wave, but still must not pass the gate.
   const again = await fleet.rollout("--yes");
-  expect(told(again)).toEqual([1, []]);
+  expect(summarizeRun(again)).toEqual([1, []]);
   expect(again.output).toMatch(/waits for a person.*rollout resume.*\[ERR_ROLLOUT_BUSY\]/);
   // A plan without `--yes` reports the waiting rollout.
   const looked = await fleet.rollout();
-  expect(told(looked)).toEqual([2, []]);
+  expect(summarizeRun(looked)).toEqual([2, []]);
   expect(looked.stderr).toMatch(/another rollout comes first\. .*waits for a person.*rollout resume/);
   expect(looked.stderr).toContain(id);
 
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
   const other = await fleet.begin(elsewhere, "rollout", "--yes").ended;
-  expect(told(other)).toEqual([1, []]);
+  expect(summarizeRun(other)).toEqual([1, []]);
   expect(other.output).toMatch(new RegExp(`${id} has not come to these stacks yet \\("t1"\\), and waits for a person`));
   // A rollout can be abandoned from another journal. Its own journal can't resume it afterwards.
   const stopped = await fleet.begin(elsewhere, "rollout", "abandon", id).ended;
@@ -50,15 +50,15 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   expect((await fleet.rollout("resume")).output).toMatch(/abandoned by a person where its journal was not at hand/);
 
   // A new rollout with an empty journal waits at the gate again.
-  await rm(join(fleet.folder, ".email-security"), { recursive: true });
+  await rm(join(fleet.directory, ".email-security"), { recursive: true });
   const waiting = await fleet.rollout("--yes");
   expect(waiting.code, waiting.output).toBe(2);
-  expect(told(waiting)).toEqual([2, []]);
+  expect(summarizeRun(waiting)).toEqual([2, []]);
   expect(fleet.holds("t1")).toEqual([]);
   const through = await fleet.rollout("resume");
   expect(through.stderr).toContain(
     `Resuming the rollout ${waiting.report().id} of tenants.yaml (journal: .email-security/rollouts.db). It passes where it waits: The wave`,
   );
-  expect(told(through), through.output).toEqual([0, ["t1"]]);
+  expect(summarizeRun(through), through.output).toEqual([0, ["t1"]]);
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 });

@@ -33,9 +33,12 @@ it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, 
   const { code, output } = await all.ended;
   expect({ code, wrong, keys: [...keysSeen] }).toEqual({ code: 2, wrong: [], keys: [] });
   expect(output.match(KEY)).toBeNull();
-  const asked = Object.groupBy(fleet.take(), ({ tenant, keyLabel, method }) => `${method} ${tenant} ${keyLabel}`);
-  const told = Object.entries(asked).map(([who, requests = []]) => `${who} ${requests.length}`);
-  expect(told.sort()).toEqual(fleet.names.map((name) => `GET ${name} ci 3`).sort());
+  const requestsByCaller = Object.groupBy(
+    fleet.take(),
+    ({ tenant, keyLabel, method }) => `${method} ${tenant} ${keyLabel}`,
+  );
+  const requestCounts = Object.entries(requestsByCaller).map(([who, requests = []]) => `${who} ${requests.length}`);
+  expect(requestCounts.sort()).toEqual(fleet.names.map((name) => `GET ${name} ci 3`).sort());
   console.info(`the coordinator's peak: ${ofFew} MB for 10 tenants, ${peakMb} MB for ${ALL}`);
   expect(peakMb).toBeLessThan(1.5 * ofFew);
 });

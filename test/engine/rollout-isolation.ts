@@ -111,8 +111,8 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   for (const [name, text] of [
     ...events.map((event) => ["tenant" in event ? event.tenant : "", JSON.stringify(event)] as const),
     ...report.tenants.map((tenant) => [tenant.name, JSON.stringify(tenant)] as const),
-    ...rowsOf(join(fleet.folder, ".email-security/rollouts.db")),
-    ...filesOf(join(fleet.folder, ".state")).map(
+    ...rowsOf(join(fleet.directory, ".email-security/rollouts.db")),
+    ...filesOf(join(fleet.directory, ".state")).map(
       ([path, text]) => [/\b(t\d+)\b/.exec(path.split(".state")[1] ?? "")?.[1] ?? "", text] as const,
     ),
   ]) {
@@ -123,12 +123,12 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   for (const text of [
     output,
     status.output,
-    ...["report.md", "report.html", "report.json"].map((file) => readFileSync(join(fleet.folder, file), "utf8")),
+    ...["report.md", "report.html", "report.json"].map((file) => readFileSync(join(fleet.directory, file), "utf8")),
   ]) {
     expect(text.match(KEY)).toBeNull();
     expect(text).not.toContain("\u001b[31m");
   }
-  for (const [path, text] of filesOf(fleet.folder)) expect([path, text.match(KEY)]).toEqual([path, null]);
+  for (const [path, text] of filesOf(fleet.directory)) expect([path, text.match(KEY)]).toEqual([path, null]);
   await fleet.quiet();
 }
 
@@ -163,8 +163,8 @@ function rowsOf(file: string): (readonly [tenant: string, text: string])[] {
   return rows;
 }
 
-function filesOf(folder: string): (readonly [path: string, text: string])[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+function filesOf(directory: string): (readonly [path: string, text: string])[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name))
     .filter((path) => !path.includes("/node_modules/"))

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, begun, Fleet, type RunningCommand, statesIn } from "../support/fleet";
 import { matrix, SEED } from "../support/scale";
-import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
+import { getLockDirectory, layLock, locksIn, typed } from "../support/stack-locks";
 
 /*
  * The coordinator is killed (SIGKILL) or asked to stop at some point in a rollout, and `rollout resume` continues it.
@@ -124,8 +124,8 @@ function expectEachOnce(): void {
     expect(made.sort()).toEqual([...added].sort());
   }
   const posts = fleet.take().filter(({ method }) => method === "POST");
-  const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
-  expect([...new Set(told)].sort()).toEqual(told.sort());
+  const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
+  expect([...new Set(postedEntries)].sort()).toEqual(postedEntries.sort());
 }
 
 async function expectSettled(): Promise<void> {
@@ -137,15 +137,15 @@ async function expectSettled(): Promise<void> {
 }
 
 const STACKS = ".state/.pulumi/stacks/fleet";
-const locksOf = (name: string): string => lockFolder(fleet, name);
+const locksOf = (name: string): string => getLockDirectory(fleet, name);
 
 it("resumes after a kill during stack creation and cleans up debris", async () => {
   await changeBaseline();
   // A file takes the place of the stacks' directory, so that the CLI keeps retrying while it holds the lock.
   const first = new Promise<void>((done) => {
     atRequest = async () => {
-      await mkdir(join(fleet.folder, ".state/.pulumi/stacks"), { recursive: true });
-      await writeFile(join(fleet.folder, STACKS), "");
+      await mkdir(join(fleet.directory, ".state/.pulumi/stacks"), { recursive: true });
+      await writeFile(join(fleet.directory, STACKS), "");
       atRequest = () => {};
       done();
     };
@@ -162,7 +162,7 @@ it("resumes after a kill during stack creation and cleans up debris", async () =
   }
   await run.ended;
   await fleet.quiet();
-  await rm(join(fleet.folder, STACKS));
+  await rm(join(fleet.directory, STACKS));
   expect(locksIn(locksOf("t0"))).toHaveLength(1);
   const resumed = await fleet.rollout("resume");
   expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
@@ -174,21 +174,21 @@ it("resumes after a kill during stack creation and cleans up debris", async () =
   await writeFile(join(locksOf("t2"), "b.json.18ab.tmp"), "");
   // Debris of an existing stack: an empty attributes file, and a lock with a process ID that now belongs to another
   // process.
-  await writeFile(join(fleet.folder, STACKS, "t0.json.attrs"), "");
+  await writeFile(join(fleet.directory, STACKS, "t0.json.attrs"), "");
   await layLock(locksOf("t0"), { pid: process.pid });
   await changeBaseline();
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
   expect(fleet.names.map(locksOf).flatMap(locksIn)).toEqual([]);
   // Removing the locks leaves no other stacks behind.
-  const stacks = readdirSync(join(fleet.folder, STACKS)).filter((name) => name.endsWith(".json"));
+  const stacks = readdirSync(join(fleet.directory, STACKS)).filter((name) => name.endsWith(".json"));
   expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
 });
 
 it("keeps truncated state and foreign locks, and prints recovery commands", async () => {
   await changeBaseline();
   const only = ["--yes", "--only", "t1", "--lock-wait", "1"];
-  const state = join(fleet.folder, STACKS, "t1.json");
+  const state = join(fleet.directory, STACKS, "t1.json");
   const whole = await readFile(state);
   await writeFile(state, "");
   await writeFile(`${state}.bak`, whole);
@@ -342,7 +342,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
   const held = await heldWrites(8);
   goesOn.process.kill("SIGINT");
-  await goesOn.said("at once");
+  await goesOn.waitForOutput("at once");
   goesOn.process.kill("SIGINT");
   expect(await goesOn.ended).toMatchObject({ code: 2 });
   // The second Ctrl-C didn't wait for the requests in flight.

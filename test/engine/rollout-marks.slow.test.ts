@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { LOCKS_PROJECT } from "../../provider/rollout/locks/pulumi-lock-store";
 import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
-import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
+import { getLockDirectory, layLock, locksIn, typed } from "../support/stack-locks";
 
 /*
  * Rollout locks after a run was killed while it wrote one: debris is removed, a lock that may have an owner stays, and
@@ -24,8 +24,8 @@ afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-const locksOf = (id: string): string => lockFolder(fleet, id, LOCKS_PROJECT);
-const statesFolder = (): string => join(fleet.folder, ".state/.pulumi/stacks", LOCKS_PROJECT);
+const locksOf = (id: string): string => getLockDirectory(fleet, id, LOCKS_PROJECT);
+const getStatesDirectory = (): string => join(fleet.directory, ".state/.pulumi/stacks", LOCKS_PROJECT);
 const run = async (...args: string[]): Promise<EndedCommand> => await fleet.begin({}, "rollout", ...args).ended;
 
 /** Starts a rollout that adds one deny, and stops at its gate. Returns its ID. */
@@ -50,14 +50,15 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
     await mkdir(locksOf(id), { recursive: true });
     await writeFile(join(locksOf(id), "a.json"), "");
   },
-  "attributes that are cut off": async (id) => await writeFile(join(statesFolder(), `${id}.json.attrs`), '{"user'),
+  "attributes that are cut off": async (id) =>
+    await writeFile(join(getStatesDirectory(), `${id}.json.attrs`), '{"user'),
   "a state that is empty": async (id) => {
-    await writeFile(join(statesFolder(), `${id}.json`), "");
-    await writeFile(join(statesFolder(), `${id}.json.18ab.tmp`), "");
+    await writeFile(join(getStatesDirectory(), `${id}.json`), "");
+    await writeFile(join(getStatesDirectory(), `${id}.json.18ab.tmp`), "");
   },
   "a state that is cut off, with none before it": async (id) => {
-    await writeFile(join(statesFolder(), `${id}.json`), '{"version": 3, "check');
-    await rm(join(statesFolder(), `${id}.json.bak`), { force: true });
+    await writeFile(join(getStatesDirectory(), `${id}.json`), '{"version": 3, "check');
+    await rm(join(getStatesDirectory(), `${id}.json.bak`), { force: true });
     await layLock(locksOf(id));
   },
 };
@@ -78,7 +79,7 @@ for (const [name, lay] of Object.entries(DEBRIS)) {
       expect(ended.output).toMatch(/left behind by|was cut off by a kill/);
       expect((await fleet.report(id)).state, command).toBe(state);
       expect(locksIn(locksOf(id))).toEqual([]);
-      expect(readdirSync(statesFolder()).filter((file) => file.endsWith(".tmp"))).toEqual([]);
+      expect(readdirSync(getStatesDirectory()).filter((file) => file.endsWith(".tmp"))).toEqual([]);
     }
   });
 }

@@ -12,10 +12,13 @@ const WAVES = "waves:\n  - { name: canary, match: { ring: canary }, gate: true }
 
 /** Writes the targets file with the provider of each tenant. Undefined: none is declared. */
 async function fronts(t0: string | undefined, t1: string | undefined): Promise<void> {
-  const said = (front: string | undefined): string => (front === undefined ? "" : `, front: ${front}`);
+  const formatProviderField = (providerKind: string | undefined): string =>
+    providerKind === undefined ? "" : `, front: ${providerKind}`;
   await fleet.targets({
     about: (_name, number) =>
-      number === 0 ? `{ labels: { ring: canary }${said(t0)} }` : `{ labels: { ring: rest }${said(t1)} }`,
+      number === 0
+        ? `{ labels: { ring: canary }${formatProviderField(t0)} }`
+        : `{ labels: { ring: rest }${formatProviderField(t1)} }`,
     waves: WAVES,
   });
 }
@@ -25,7 +28,7 @@ async function madeOver(name: string): Promise<string[]> {
   const types = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).matchAll(
     /"type": ?"([^"]*):(?:AllowDenyList|VipList)"/g,
   );
-  return [...new Set([...types].map(([, front = ""]) => front))];
+  return [...new Set([...types].map(([, providerKind = ""]) => providerKind))];
 }
 
 beforeAll(async () => {

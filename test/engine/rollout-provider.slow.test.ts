@@ -33,8 +33,8 @@ beforeAll(async () => {
     },
   });
   // Each Node.js process records its command line.
-  const recorder = join(fleet.folder, "recorder.cjs");
-  const file = JSON.stringify(join(fleet.folder, STARTED));
+  const recorder = join(fleet.directory, "recorder.cjs");
+  const file = JSON.stringify(join(fleet.directory, STARTED));
   await fleet.write(
     "recorder.cjs",
     `require("fs").appendFileSync(${file}, process.execArgv.concat(process.argv.slice(1)).join(" ") + "\\n");`,
@@ -61,7 +61,7 @@ beforeEach(async () => {
  * Returns the number of processes that have started: those that run the engine, and Pulumi's dynamic provider hosts.
  */
 function started(): { readonly engines: number; readonly hosts: number } {
-  const lines = readFileSync(join(fleet.folder, STARTED), "utf8").split("\n");
+  const lines = readFileSync(join(fleet.directory, STARTED), "utf8").split("\n");
   const count = (part: string): number => lines.filter((line) => line.includes(part)).length;
   return { engines: count("engine-process.js"), hosts: count("dynamic-provider") };
 }
@@ -80,7 +80,7 @@ async function up(
     provider: "dynamic" as const,
     settings: `settings/${name}.yaml`,
     today: "2026-11-23",
-    directory: fleet.folder,
+    directory: fleet.directory,
     command: engine.command,
     version: engine.version,
     environment: {
@@ -105,8 +105,8 @@ async function resourcesOf(name: string): Promise<unknown> {
   return resources
     .map((resource) => {
       const made = ["modified", "created", "stackTrace", "sourcePosition"];
-      const told = Object.entries(resource).filter(([property]) => !made.includes(property));
-      const plain = JSON.stringify(Object.fromEntries(told));
+      const otherProperties = Object.entries(resource).filter(([property]) => !made.includes(property));
+      const plain = JSON.stringify(Object.fromEntries(otherProperties));
       return plain.replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, "UUID");
     })
     .sort();
@@ -154,7 +154,7 @@ it("explains why it can't listen and starts nothing", async () => {
       return this;
     };`,
   );
-  const deaf = poolWith({ NODE_OPTIONS: `--require ${join(fleet.folder, "deaf.cjs")}` });
+  const deaf = poolWith({ NODE_OPTIONS: `--require ${join(fleet.directory, "deaf.cjs")}` });
   try {
     expect(await up("t0", keyOf("t0"), deaf)).toMatchObject({
       ok: false,
@@ -186,7 +186,7 @@ it("stops writing for a tenant whose engine is killed", async () => {
 });
 
 it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
-  const gone = join(fleet.folder, "gone");
+  const gone = join(fleet.directory, "gone");
   const state = await fleet.pulumi("t1", "stack", "export").ended;
   const exported = JSON.parse(state.stdout) as { deployment: { resources: Record<string, unknown>[] } };
   const list = exported.deployment.resources.find(({ id }) => id === "vip-list");

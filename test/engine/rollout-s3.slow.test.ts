@@ -98,11 +98,11 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
   const posts = fleet.take().filter(({ method }) => method === "POST");
-  const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
+  const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
   const each = fleet.names.flatMap((name) =>
     [...baselineOf(), `only-${name}.example`].map((value) => `${name} ${value}`),
   );
-  expect(told.sort()).toEqual(each.sort());
+  expect(postedEntries.sort()).toEqual(each.sort());
 
   expect(await bucket.names(`${LOCKS}/`)).toEqual([]);
   const objects = await bucket.objects();

@@ -18,26 +18,26 @@ it("continues without a skipped tenant until it is unskipped", async () => {
   await fleet.targets({ about: (name) => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}") });
   proxy.inject({
     method: "POST",
-    fault: { forwarded: false, told: { status: 500, body: '{"error":"down"}' } },
+    fault: { forwarded: false, response: { status: 500, body: '{"error":"down"}' } },
   });
-  const told = async (...args: string[]): Promise<{ readonly code: number | null; readonly output: string }> => {
-    const { code, stdout, stderr } = await emailSecurity(fleet.folder, ["rollout", ...args], fleet.environment);
+  const runRollout = async (...args: string[]): Promise<{ readonly code: number | null; readonly output: string }> => {
+    const { code, stdout, stderr } = await emailSecurity(fleet.directory, ["rollout", ...args], fleet.environment);
     return { code, output: `${stderr}${stdout}` };
   };
   const stopped = await fleet.rollout("--yes");
   expect(stopped.code).toBe(1);
   const { id, advice } = stopped.report();
   expect(advice.map(({ command }) => command)).toContain("email-security rollout skip t1 --reason 'say why'");
-  const asked = (): number => fleet.take().filter(({ tenant }) => tenant === "t1").length;
-  asked();
+  const countRequests = (): number => fleet.take().filter(({ tenant }) => tenant === "t1").length;
+  countRequests();
 
-  const skipped = await told("skip", "t1", "--reason", "its service is down, OPS-412");
+  const skipped = await runRollout("skip", "t1", "--reason", "its service is down, OPS-412");
   expect(skipped.code).toBe(0);
   expect(skipped.output.replaceAll(/\n {2}/g, " ")).toMatch(
     /^Skipped from now on: "t1", since .* \(its service is down, OPS-412\)\.$/m,
   );
   expect(skipped.output).toContain(`email-security rollout resume ${id}`);
-  const resumed = await told("resume", "--output", "report.json");
+  const resumed = await runRollout("resume", "--output", "report.json");
   expect(resumed.code).toBe(0);
   expect(resumed.output).toMatch(/^Goes on without: "t1", since /m);
   expect(resumed.output).toMatch(/DONE, BUT FOR 1 TENANT +2 tenants hold what is declared\. Skipped: t1\./);
@@ -47,22 +47,22 @@ it("continues without a skipped tenant until it is unskipped", async () => {
   for (const name of ["t0", "t2"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 
   // The plans of a rollback and of the next rollout both leave it out.
-  const back = await told("rollback");
+  const back = await runRollout("rollback");
   expect(back.code).toBe(2);
   expect(back.output).toMatch(/Skipped \(1\)\n\n {2}⊘ t1, since .*\n {2}The rollback changes nothing there\./);
   await fleet.baseline(["evil0.example", "next.example"]);
-  const next = await told();
+  const next = await runRollout();
   expect(next.code).toBe(2);
   expect(next.output).toMatch(
     /^Plan of tenants\.yaml: 2 tenants in 1 wave\n[\s\S]*⊘ t1, since .*: its service is down, OPS-412$/m,
   );
-  const named = await told("--yes", "--only", "t0", "t1");
+  const named = await runRollout("--yes", "--only", "t0", "t1");
   expect(named.code).toBe(1);
   expectExample("ERR_ROLLOUT_SKIPPED", named.output);
-  expect(asked()).toBe(0);
+  expect(countRequests()).toBe(0);
 
   await proxy.heal();
-  const ended = await told("unskip", "t1");
+  const ended = await runRollout("unskip", "t1");
   expect([ended.code, ended.output]).toEqual([0, expect.stringContaining('Not skipped any more: "t1"')]);
   const last = await fleet.rollout("--yes", "--only", "t1");
   expect(last.code).toBe(0);

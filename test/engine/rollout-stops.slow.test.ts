@@ -86,7 +86,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   const { fleet, proxy, declared } = all;
   proxy.inject({
     method: "POST",
-    fault: { forwarded: false, told: { status: 500, body: '{"error":"down"}' } },
+    fault: { forwarded: false, response: { status: 500, body: '{"error":"down"}' } },
   });
   const run = await fleet.begin({ T0_KEY: "sandbox-t9-ci" }, "rollout", "--yes").ended;
   expect(run).toMatchObject({ code: 1 });
@@ -169,7 +169,7 @@ it("stops at its failure tolerance when an address goes silent", async () => {
   await targets(4);
   const run = fleet.begin(LIMIT, "rollout", "--yes");
   await run.seen(({ kind }) => kind === "started");
-  proxy.inject({ fault: { forwarded: false, told: "silence" } });
+  proxy.inject({ fault: { forwarded: false, response: "silence" } });
   const before = proxy.requests.length;
   const ended = await run.ended;
   expect(ended).toMatchObject({ code: 1 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
       },
     },
   });
-  journal = join(fleet.folder, ".email-security", "rollouts.db");
+  journal = join(fleet.directory, ".email-security", "rollouts.db");
 });
 
 let round = 0;
@@ -62,10 +62,10 @@ async function atFirstWrite(run: RunningCommand, name: string, act: () => void):
 /** Asserts that every tenant matches its declarations, and that each new entry was sent once over all runs. */
 function expectEachOnce(): void {
   const posts = fleet.take().filter(({ method }) => method === "POST");
-  const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
+  const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
   const own = round === 1 ? fleet.names.map((name) => `${name} only-${name}.example`) : [];
   const added = fleet.names.flatMap((name) => baseline.map((value) => `${name} ${value}`));
-  expect(told.sort()).toEqual([...own, ...added].sort());
+  expect(postedEntries.sort()).toEqual([...own, ...added].sort());
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
 }
 
@@ -85,11 +85,11 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   const run = fleet.begin({}, "rollout", "--yes");
   const locks: { release(): void }[] = [];
   await atFirstWrite(run, "t0", () => locks.push(lock()));
-  await run.said("another process keeps it locked");
+  await run.waitForOutput("another process keeps it locked");
   // Readers aren't blocked.
   expect(await fleet.states()).toEqual({ t0: "running", t1: "pending" });
   locks.pop()?.release();
-  await run.said("can be used again");
+  await run.waitForOutput("can be used again");
   await atFirstWrite(run, "t1", () => locks.push(lock()));
   run.process.kill("SIGINT");
   const { code, output } = await run.ended;

@@ -93,7 +93,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
     reason: expect.stringMatching(/It was rolled back by \S+ in all 2 tenants/),
     advice: [],
   });
-  const history = await emailSecurity(fleet.folder, ["rollout", "history"], fleet.environment);
+  const history = await emailSecurity(fleet.directory, ["rollout", "history"], fleet.environment);
   expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
   expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
   expect((await fleet.rollout("resume", id)).output).toMatch(
@@ -132,7 +132,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
   // After the advised Git command, there is nothing left to write.
   execFileSync("sh", ["-c", own.advice.at(-1)?.command ?? "false"], {
-    cwd: fleet.folder,
+    cwd: fleet.directory,
     env: {
       ...process.env,
       GIT_AUTHOR_NAME: "a",
@@ -158,11 +158,11 @@ it("restores what each tenant held before, or the files of a revision", async ()
 
 it.each(["dynamic", "native"])(
   "rolls back an interrupted rollout and one that is not the newest (%s)",
-  async (front) => {
+  async (providerKind) => {
     let atRequest: (request: ServiceRequest) => undefined = () => undefined;
     await using fleet = await Fleet.start({
       tenants: 2,
-      about: () => `{ front: ${front} }`,
+      about: () => `{ front: ${providerKind} }`,
       sandbox: { intercept: (request) => atRequest(request) },
     });
     expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
@@ -187,7 +187,7 @@ it.each(["dynamic", "native"])(
     expect(fleet.holds("t1")).toEqual(before);
 
     // The rest doesn't depend on the provider.
-    if (front === "native") return;
+    if (providerKind === "native") return;
 
     // The rollback removes more than the removal guard allows, and there was another rollout in the meantime.
     await fleet.write(
@@ -216,10 +216,10 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
   const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === "evil0.example");
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
   await fleet.baseline(["evil0.example", "evil1.example", "evil2.example"]);
-  const mended = await fleet.rollout("--revert-drift", "--yes", "--only", "t2");
-  expect(mended, mended.output).toMatchObject({ code: 0 });
+  const revertRun = await fleet.rollout("--revert-drift", "--yes", "--only", "t2");
+  expect(revertRun, revertRun.output).toMatchObject({ code: 0 });
 
-  const [{ id }, nightly] = [wrong.report(), mended.report()];
+  const [{ id }, nightly] = [wrong.report(), revertRun.report()];
   const shown = await fleet.rollout("rollback");
   expect(shown.stderr).toContain(
     `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
@@ -230,8 +230,8 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
   expect(back.code, back.output).toBe(0);
   expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t0")).toEqual([]);
   expect(fleet.holds("t0")).toEqual(before);
-  const told = await fleet.rollout("status", back.report().id);
-  expect(told.output.replace(/\s+/g, " ")).toContain(
+  const statusRun = await fleet.rollout("status", back.report().id);
+  expect(statusRun.output.replace(/\s+/g, " ")).toContain(
     `1 of 2 tenants hold what they held before ${id}. Somebody changed t1 after the rollout; what was changed stays.`,
   );
 });

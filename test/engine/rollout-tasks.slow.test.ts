@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { begun, Fleet, settingsOf, statesIn, told } from "../support/fleet";
+import { begun, Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
 import { writesOf } from "../support/writes-of";
 
 /*
@@ -13,7 +13,7 @@ let fleet: Fleet;
 let atRequest: (request: ServiceRequest) => void = () => {};
 
 const PAST = "2026-01-02";
-const MENDED = "onDrift: revert\nlists: { entries: { mode: exclusive } }\n";
+const REVERTING_SETTINGS = "onDrift: revert\nlists: { entries: { mode: exclusive } }\n";
 const flood = (expires: string): string => `  - { value: flood.example, expires: ${expires} }\n`;
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const today = new Date().toISOString().slice(0, 10);
   // t0 and t1 have an expiring entry, t2 has none. Only t1 reverts drift.
   await fleet.write("settings/t0.yaml", settingsOf("t0", flood(today)));
-  await fleet.write("settings/t1.yaml", settingsOf("t1", flood(today) + MENDED));
+  await fleet.write("settings/t1.yaml", settingsOf("t1", flood(today) + REVERTING_SETTINGS));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   fleet.take();
 });
@@ -47,7 +47,7 @@ const rowOf = (name: string, value: string) => fleet.sandbox.allowDenyEntries(na
 
 it("removes only expired entries with --only-expired, through the waves", async () => {
   await fleet.write("settings/t0.yaml", settingsOf("t0", `${flood(PAST)}  - pending.example\n`));
-  await fleet.write("settings/t1.yaml", settingsOf("t1", flood(PAST) + MENDED));
+  await fleet.write("settings/t1.yaml", settingsOf("t1", flood(PAST) + REVERTING_SETTINGS));
   await fleet.console("t1", "DELETE", `/allow_deny_entries/${rowOf("t1", "evil0.example")?.id}`);
   fleet.take();
   const ids = ["t0", "t1"].map((name) => rowOf(name, "flood.example")?.id);
@@ -62,7 +62,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   expect(flat(killed)).toContain("it takes away what has ended, and nothing else");
   expect(flat(killed)).toMatch(/t0, t1: 1 other change that is pending/);
   const done = await fleet.rollout("resume");
-  expect(told(done), done.output).toEqual([0, ["t0", "t1"]]);
+  expect(summarizeRun(done), done.output).toEqual([0, ["t0", "t1"]]);
   expect(statesIn(done.report())).toEqual({ t0: "done", t1: "done", t2: "unchanged" });
   expect(done.report()).toMatchObject({ task: "only-expired", counts: { done: 2, unchanged: 1 } });
   expect(writesOf(fleet.sandbox)).toEqual(ids.map((id) => `DELETE /allow_deny_entries/${id}`));
@@ -89,7 +89,7 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   const added = rowOf("t1", "colleague.example")?.id;
   fleet.sandbox.clearRequests();
   const done = await fleet.rollout("--revert-drift", "--yes");
-  expect(told(done), done.output).toEqual([0, ["t1"]]);
+  expect(summarizeRun(done), done.output).toEqual([0, ["t1"]]);
   expect(done.output).toContain("2 of 3 tenants say `onDrift: revert`");
   expect(flat(done)).toMatch(/t1: deny evil0\.example: gone from the tenant since the stack's last run/);
   expect(flat(done)).toContain(

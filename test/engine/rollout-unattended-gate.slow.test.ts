@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
+import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
 
 /* Unattended rollouts after somebody stopped a rollout at its gate, through the real command and the real engine. */
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   await fleet.write("settings/t0.yaml", settingsOf("t0", flood(TODAY) + NEWS));
   await fleet.write("settings/t1.yaml", settingsOf("t1", flood(PAST) + NEWS));
   const waits = await fleet.rollout("--yes");
-  expect(told(waits), waits.output).toEqual([2, ["t0"]]);
+  expect(summarizeRun(waits), waits.output).toEqual([2, ["t0"]]);
   expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
   fleet.take();
 });
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 it("passes the gate of an unchanged wave with --only-expired", async () => {
   const nightly = await fleet.rollout("--only-expired", "--yes");
-  expect(told(nightly), nightly.output).toEqual([0, ["t1"]]);
+  expect(summarizeRun(nightly), nightly.output).toEqual([0, ["t1"]]);
   expect(statesIn(nightly.report())).toEqual({ t0: "unchanged", t1: "done", t2: "unchanged" });
   expect(fleet.holds("t1")).not.toContain("deny flood.example");
 });
@@ -45,13 +45,13 @@ it("passes the gate of an unchanged wave with --revert-drift", async () => {
   const entry = fleet.sandbox.allowDenyEntries("t2").find(({ value }) => value === "evil0.example");
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${entry?.id}`);
   const nightly = await fleet.rollout("--revert-drift", "--yes");
-  expect(told(nightly), nightly.output).toEqual([0, ["t2"]]);
+  expect(summarizeRun(nightly), nightly.output).toEqual([0, ["t2"]]);
   expect(fleet.holds("t2")).toContain("deny evil0.example");
 });
 
 it("waits at the gate for an unreviewed change of the files", async () => {
   const waits = await fleet.rollout("--yes");
-  expect(told(waits), waits.output).toEqual([2, []]);
+  expect(summarizeRun(waits), waits.output).toEqual([2, []]);
   expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
   expect(fleet.holds("t1")).not.toContain("deny news.example");
 });
@@ -60,10 +60,10 @@ it("waits again with --only-expired after an earlier stop at the gate", async ()
   await fleet.write("settings/t0.yaml", settingsOf("t0", flood(PAST) + NEWS));
   await fleet.write("settings/t2.yaml", settingsOf("t2", flood(PAST) + REVERTED));
   const first = await fleet.rollout("--only-expired", "--yes");
-  expect(told(first), first.output).toEqual([2, ["t0"]]);
+  expect(summarizeRun(first), first.output).toEqual([2, ["t0"]]);
   expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
   const second = await fleet.rollout("--only-expired", "--yes");
-  expect(told(second), second.output).toEqual([2, []]);
+  expect(summarizeRun(second), second.output).toEqual([2, []]);
   const through = await fleet.rollout("resume");
-  expect(told(through), through.output).toEqual([0, ["t2"]]);
+  expect(summarizeRun(through), through.output).toEqual([0, ["t2"]]);
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { openJournalDatabase } from "../../provider/rollout/database/open-database";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
-import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
+import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
 import { expectExample } from "../support/provoked";
 
 /*
@@ -30,7 +30,7 @@ beforeAll(async () => {
   });
   fleet.environment["EMAIL_SECURITY_COMMANDS"] = '[./check.sh, "a word"]';
   await fleet.write("check.sh", '#!/bin/sh\nenv > seen.txt\necho "not well: $1" >&2\ntest -e well\n');
-  await chmod(`${fleet.folder}/check.sh`, 0o755);
+  await chmod(`${fleet.directory}/check.sh`, 0o755);
 });
 
 /** Releases delayed requests, however the test ended. */
@@ -60,12 +60,12 @@ afterAll(async () => {
 
 it("waits at a gate and after --until, and stops when unhealthy", async () => {
   const first = await fleet.rollout("--yes");
-  expect(told(first)).toEqual([2, ["t0"]]);
+  expect(summarizeRun(first)).toEqual([2, ["t0"]]);
   expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
   const { id } = first.report();
   // An existing journal other than the rollout's own. A missing one would be rejected.
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
-  const other = join(fleet.folder, elsewhere.EMAIL_SECURITY_DATABASE);
+  const other = join(fleet.directory, elsewhere.EMAIL_SECURITY_DATABASE);
   await (await Journal.open(await openJournalDatabase(other))).close();
   const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
   expect(status.output).toContain(`The rollout ${id} of another journal`);
@@ -80,15 +80,15 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   // The reviewed plan includes the waves, so a looser one is rejected.
   const [, digest = "none"] = /--plan-digest (r2-\w+)/.exec(planned.output) ?? [];
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
-  const loosened = await fleet.rollout("--yes", "--plan-digest", digest);
-  expect(told(loosened)).toEqual([3, []]);
-  expect(loosened.output).toContain("[ERR_ROLLOUT_DIGEST]");
+  const mismatchRun = await fleet.rollout("--yes", "--plan-digest", digest);
+  expect(summarizeRun(mismatchRun)).toEqual([3, []]);
+  expect(mismatchRun.output).toContain("[ERR_ROLLOUT_DIGEST]");
   await fleet.targets();
-  expect(told(await fleet.rollout("--yes"))).toEqual([2, []]);
+  expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, []]);
 
-  const unwell = await fleet.rollout("resume", "--until", "two");
-  expect(told(unwell)).toEqual([1, ["t1"]]);
-  expect(unwell.report()).toMatchObject({
+  const unhealthyRun = await fleet.rollout("resume", "--until", "two");
+  expect(summarizeRun(unhealthyRun)).toEqual([1, ["t1"]]);
+  expect(unhealthyRun.report()).toMatchObject({
     state: "stopped",
     reason: expect.stringMatching(/wave two is not well: "\.\/check\.sh" ended with 1: not well: a word/),
   });
@@ -102,20 +102,20 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   await fleet.write("well", "");
   // The rollout first requests the threats since the change, then those of a period twice as long, which includes the
   // time before.
-  let asked = 0;
+  let requestCount = 0;
   atRequest = ({ path }) => {
     if (path !== "/api/v1/threats") return undefined;
-    asked += 1;
-    const pagination = { page: 1, page_size: 0, total: asked % 2 === 1 ? 40 : 45 };
+    requestCount += 1;
+    const pagination = { page: 1, page_size: 0, total: requestCount % 2 === 1 ? 40 : 45 };
     return { status: 200, body: { status: 200, pagination, results: { items: [] } } };
   };
   const risen = await fleet.rollout("resume", "--until", "two");
-  expect(told(risen)).toEqual([1, []]);
+  expect(summarizeRun(risen)).toEqual([1, []]);
   expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, and had 5/);
 
   atRequest = () => undefined;
-  expect(told(await fleet.rollout("resume", "--until", "two"))).toEqual([2, []]);
-  expect(told(await fleet.rollout("resume"))).toEqual([0, ["t2"]]);
+  expect(summarizeRun(await fleet.rollout("resume", "--until", "two"))).toEqual([2, []]);
+  expect(summarizeRun(await fleet.rollout("resume"))).toEqual([0, ["t2"]]);
   for (const name of ["t0", "t1"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
   expect(fleet.holds("t2")).toEqual(["deny mended.example", ...fleet.declared("t2")].sort());
 });
@@ -166,7 +166,7 @@ it("rejects a second rollout of the same stacks by name", async () => {
   await other.seen(({ kind }) => kind === "wave-started");
   release();
   const runs = [await first.ended, await other.ended];
-  expect(runs.map(told)).toEqual([
+  expect(runs.map(summarizeRun)).toEqual([
     [0, ["t0", "t1"]],
     [0, ["t2"]],
   ]);
@@ -186,10 +186,10 @@ it("starts nothing in excluded hours without --any-time", async () => {
   await fleet.targets({ waves: `waves:\n  - { name: all, not: "${from}–${to}" }\n` });
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n  - late.example\n"));
   const paused = await fleet.rollout("--yes", "--only", "t2");
-  expect(told(paused)).toEqual([2, []]);
+  expect(summarizeRun(paused)).toEqual([2, []]);
   expect(paused.output).toContain(`begins nothing in these hours (${from}–${to})`);
-  expect(told(await fleet.rollout("resume"))).toEqual([2, []]);
+  expect(summarizeRun(await fleet.rollout("resume"))).toEqual([2, []]);
   expect(fleet.holds("t2")).not.toContain("deny late.example");
-  expect(told(await fleet.rollout("resume", "--any-time"))).toEqual([0, ["t2"]]);
+  expect(summarizeRun(await fleet.rollout("resume", "--any-time"))).toEqual([0, ["t2"]]);
   expect(fleet.holds("t2")).toContain("deny late.example");
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Fleet, statesIn, told } from "../support/fleet";
+import { Fleet, statesIn, summarizeRun } from "../support/fleet";
 
 /*
  * Rollouts without failures, through the real command and the real engine: which tenants are changed and which are left
@@ -57,14 +57,14 @@ it("runs no engine when an engine would find nothing to do", async () => {
   fleet.take();
   const texts = await stateTexts();
   const second = await fleet.rollout("--yes");
-  expect(told(second)).toEqual([0, []]);
+  expect(summarizeRun(second)).toEqual([0, []]);
   expect(statesIn(second.report())).toEqual({ t0: "unchanged", t1: "unchanged" });
   expect(reads()).toEqual({ t0: LOOKED_AT, t1: LOOKED_AT });
   expect(await stateTexts()).toEqual(texts);
 
   const [created = [], manual = []] = await settingsIn();
   const always = await fleet.rollout("--yes", "--always-run-engine");
-  expect(told(always)).toEqual([0, ["t0", "t1"]]);
+  expect(summarizeRun(always)).toEqual([0, ["t0", "t1"]]);
   expect(statesIn(always.report())).toEqual({ t0: "done", t1: "done" });
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   // Nothing said yet whose stack the manually created one is.

@@ -15,7 +15,7 @@ import {
   pathWith,
   pulumiPython,
 } from "../support/language-hosts";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 import { EXAMPLES, writeExamples } from "../support/schema-examples";
 
 /*
@@ -24,12 +24,12 @@ import { EXAMPLES, writeExamples } from "../support/schema-examples";
  */
 
 const run = promisify(execFile);
-let folder: EmptyFolder;
+let directory: EmptyDirectory;
 beforeAll(async () => {
-  folder = await EmptyFolder.create();
+  directory = await EmptyDirectory.create();
 });
 afterAll(async () => {
-  await folder[Symbol.asyncDispose]();
+  await directory[Symbol.asyncDispose]();
 });
 
 it("includes an example for every resource in every language", () => {
@@ -107,7 +107,7 @@ it("names only members of the SDK in the C# examples", async () => {
 const noYaml = missingToolchain("yaml");
 it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYaml})` : ""}`, async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const project = join(folder.path, "yaml");
+  const project = join(directory.path, "yaml");
   await mkdir(project);
   await symlink(resolve("node_modules"), join(project, "node_modules"));
   const resources = EXAMPLES.map(({ programs }) => parse(programs["yaml"] ?? "").resources);
@@ -130,7 +130,7 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
 
 /** Writes each resource's example to a directory for the language. Returns the directory. */
 async function written(language: string, fileOf: (name: string) => string): Promise<string> {
-  const project = join(folder.path, language);
+  const project = join(directory.path, language);
   await writeExamples(language, project, fileOf);
   return project;
 }

@@ -7,7 +7,7 @@ import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
 import { generateSchemaExamples } from "#scripts/schema-examples";
 import { requireEngine } from "../../provider/engine";
 import { missingToolchain } from "../support/language-hosts";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 
 const run = promisify(execFile);
 
@@ -17,7 +17,7 @@ const EXAMPLES = resolve("provider/plugin/schema/examples");
 
 it("passes Pulumi's schema check", async () => {
   const { command, environment } = await requireEngine();
-  await using home = await EmptyFolder.create();
+  await using home = await EmptyDirectory.create();
   const env = { ...environment(), PULUMI_HOME: home.path };
   const { stdout, stderr } = await run(command, ["schema", "check", SCHEMA, "--color", "never"], { env });
   expect(stdout + stderr).toBe("");
@@ -31,8 +31,8 @@ it.each([
   ["java", "src/main/resources/com/pulumiemailsecurity/email-security/plugin.json"],
 ])("names the plugin and its download URL in the SDK of %s", async (language, file) => {
   const { name, version, pluginDownloadURL } = JSON.parse(await readFile(SCHEMA, "utf8"));
-  const told = JSON.parse(await readFile(resolve("sdk", language, file), "utf8"));
-  expect(told.pulumi ?? told).toEqual({ resource: true, name, version, server: pluginDownloadURL });
+  const pluginMetadata = JSON.parse(await readFile(resolve("sdk", language, file), "utf8"));
+  expect(pluginMetadata.pulumi ?? pluginMetadata).toEqual({ resource: true, name, version, server: pluginDownloadURL });
 });
 
 it.skipIf(missing)(
@@ -49,7 +49,7 @@ it.skipIf(missing)(
 it.skipIf(missing)(
   `keeps the SDKs that the CLI generates from the built schema; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    await using made = await EmptyFolder.create();
+    await using made = await EmptyDirectory.create();
 
     await generateSdks(SCHEMA, made.path);
 
@@ -63,13 +63,13 @@ it.skipIf(missing)(
 );
 
 /** Returns the text files of a directory by path, without what using an SDK leaves behind. */
-async function textsUnder(folder: string): Promise<Record<string, string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+async function textsUnder(directory: string): Promise<Record<string, string>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => !/[\\/](node_modules|bin|obj|target|__pycache__|build|[^\\/]+\.egg-info)[\\/]/.test(file))
     .sort();
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
-  return Object.fromEntries(files.map((file, index) => [file.slice(folder.length + 1), texts[index] ?? ""]));
+  return Object.fromEntries(files.map((file, index) => [file.slice(directory.length + 1), texts[index] ?? ""]));
 }

@@ -36,8 +36,8 @@ it("exposes a key only when secrets are requested", async () => {
     );
   }
   expect(Object.entries(shown).flatMap(([name, text]) => canary.find(name, text))).toEqual([]);
-  expect(await canary.findInFolder(project.folder)).toEqual([]);
-  expect(await canary.findInFolder(run.folder)).toEqual([]);
+  expect(await canary.findInDirectory(project.directory)).toEqual([]);
+  expect(await canary.findInDirectory(run.folder)).toEqual([]);
   expect(shown["export of explicit"]).toContain("ciphertext");
   expect(shown["export of explicit native"]).toContain("ciphertext");
 });

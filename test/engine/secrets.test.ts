@@ -21,15 +21,15 @@ it("keeps a key from the environment out of every output and file", async () => 
   const findings = Object.entries(shown).flatMap(([command, output]) => canary.find(command, output));
   expect(findings).toEqual([]);
   // The state with its history and backups, the CLI's own files, and those of the project.
-  expect(await canary.findInFolder(project.folder)).toEqual([]);
-  expect(await canary.findInFolder(run.folder)).toEqual([]);
-  const told = await Promise.all(
+  expect(await canary.findInDirectory(project.directory)).toEqual([]);
+  expect(await canary.findInDirectory(run.folder)).toEqual([]);
+  const leaks = await Promise.all(
     ["/sandbox/requests", "/sandbox/audit", "/openapi.json"].map(async (path) => {
       const response = await fetch(sandbox.url + path, { headers: { "x-api-key": canary.key } });
       return canary.find(path, await response.text());
     }),
   );
-  expect(told.flat()).toEqual([]);
+  expect(leaks.flat()).toEqual([]);
   expect(canary.find("audit", JSON.stringify(sandbox.audit("acme")))).toEqual([]);
   expect(sandbox.audit("acme").at(-1)?.keyLabel).toBe("canary");
 });

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
-import { EmptyFolder } from "../support/packed-package";
+import { EmptyDirectory } from "../support/packed-package";
 import { sandboxWithKey } from "../support/sandbox-with-key";
 
 export const canary = new Canary();
@@ -23,8 +23,8 @@ export function program(instance = ""): string {
 
 /** Creates directories for everything that a run leaves behind, and a project whose processes write there. */
 export async function watched(environment: Record<string, string>) {
-  const folder = await EmptyFolder.create();
-  const at = (name: string) => join(folder.path, name);
+  const directory = await EmptyDirectory.create();
+  const at = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "service"]) await mkdir(at(name));
   const sandbox = await sandboxWithKey(at("service"), canary.key, {
     // A service that leaks the key it received.
@@ -44,13 +44,13 @@ export async function watched(environment: Record<string, string>) {
     },
   });
   return {
-    folder: folder.path,
+    folder: directory.path,
     project,
     sandbox,
     async [Symbol.asyncDispose]() {
       await sandbox.close();
       await project[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }

@@ -54,7 +54,7 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
  * line.
  */
 async function refusedRollout(fleet: Fleet, forgets: readonly string[]): Promise<string> {
-  for (const path of forgets) await rm(join(fleet.folder, path), { recursive: true });
+  for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
   fleet.take();
   const refused = await fleet.rollout("--yes");
   expect(refused.code, refused.output).toBe(3);
@@ -119,7 +119,7 @@ it("prints a command that forgets a removed tenant's stack from anywhere", async
 it("plans a new tenant despite another project's truncated state", async () => {
   const { fleet } = await withPartner();
   await using _ = fleet;
-  await mkdir(join(fleet.folder, ".state/.pulumi/stacks/other"));
+  await mkdir(join(fleet.directory, ".state/.pulumi/stacks/other"));
   await fleet.write(".state/.pulumi/stacks/other/acme.json", '{"version": 3, "check');
   const done = await fleet.rollout("--yes");
   expect(done.code, done.output).toBe(0);

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Fleet, keyVariable } from "../support/fleet";
-import { layLock, lockFolder, locksIn, NOBODY, typed } from "../support/stack-locks";
+import { getLockDirectory, layLock, locksIn, NOBODY, typed } from "../support/stack-locks";
 
 /* Removing a tenant: with its stack, or also with everything that the stack declared at the service. */
 
@@ -21,10 +21,10 @@ it("destroys only what the stack declared and continues after an interruption", 
   fleet.take();
 
   // Without `--yes`, the plan is printed and nothing is done.
-  const told = await remove("t0", "--destroy");
-  expect(told.code, told.output).toBe(2);
-  expect(told.stdout).toContain("-3 remove");
-  expect(told.stderr).toContain("Nothing was done. To do it: the same with --yes t0");
+  const preview = await remove("t0", "--destroy");
+  expect(preview.code, preview.output).toBe(2);
+  expect(preview.stdout).toContain("-3 remove");
+  expect(preview.stderr).toContain("Nothing was done. To do it: the same with --yes t0");
   expect(fleet.holds("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
@@ -38,7 +38,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   expect(done.code, done.output).toBe(0);
   expect(fleet.holds("t0")).toEqual(["allow by-hand.example"]);
   expect(await fleet.read("tenants.yaml")).toBe(files.replace("  t0: {}\n", ""));
-  expect(existsSync(join(fleet.folder, "settings/t0.yaml"))).toBe(false);
+  expect(existsSync(join(fleet.directory, "settings/t0.yaml"))).toBe(false);
   expect(done.output).not.toContain(fleet.environment[keyVariable("t0")]);
 
   // The files are restored, as after a kill before they were written. The second run only has to update them again.
@@ -74,7 +74,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
 
   const named = await remove("t1", "--destroy", "--yes", "t1", "--database", "nowhere.db");
   expect([named.code, named.stderr]).toEqual([1, expect.stringContaining('no rollouts\' journal at "nowhere.db"')]);
-  await rename(join(fleet.folder, ".email-security"), join(fleet.folder, ".elsewhere"));
+  await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
   for (const more of [[], ["--destroy", "--yes", "t1"], ["--forget-stack", "--yes", "t1"]]) {
     const open = await remove("t1", ...more);
     expect([open.code, open.stderr]).toEqual([1, expect.stringMatching(/still to change "t1".*ERR_ROLLOUT_BUSY/)]);
@@ -82,7 +82,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
   // The rollout is done with t0, but a removal of t0 was killed while it held the stack's lock.
-  const locks = lockFolder(fleet, "t0");
+  const locks = getLockDirectory(fleet, "t0");
   await layLock(locks, { host: "runner-7", pid: 1 });
   const held = await destroy();
   expect([held.code, held.stderr]).toEqual([1, expect.stringContaining("ci@runner-7 (pid 1)")]);
@@ -147,12 +147,12 @@ it("keeps a skip until its stack is removed", async () => {
 
   fleet.git("checkout", "--quiet", "--", ".");
   expect(await run("rollout", "skip", "t1", "--reason", "leaves for good")).toMatchObject({ code: 0 });
-  const told = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1", "--dry-run");
-  expect([told.code, told.stdout]).toEqual([0, expect.stringContaining('With the stack goes the skip of "t1"')]);
+  const dryRun = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1", "--dry-run");
+  expect([dryRun.code, dryRun.stdout]).toEqual([0, expect.stringContaining('With the stack goes the skip of "t1"')]);
   const gone = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
   expect(gone.stdout).toMatch(/Not skipped any more, since its stack is gone: "t1", since .* \(leaves for good\)/);
   expect(await run("rollout", "skip")).toMatchObject({ stdout: "Nobody is skipped.\n" });
-  const anew = await run("tenant", "add", "t1");
-  expect(anew.stdout).toContain("A first rollout, with a new stack, writes nothing");
-  expect(anew.stdout).toContain("\nNext: email-security rollout tenants.yaml --only t1\n");
+  const addRun = await run("tenant", "add", "t1");
+  expect(addRun.stdout).toContain("A first rollout, with a new stack, writes nothing");
+  expect(addRun.stdout).toContain("\nNext: email-security rollout tenants.yaml --only t1\n");
 });

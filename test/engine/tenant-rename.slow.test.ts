@@ -28,7 +28,7 @@ it.each([
   // One commit renames the tenant and removes the allow.
   await fleet.write("tenants.yaml", TENANTS("acme", fleet.sandbox.url));
   await fleet.write("settings/t0.yaml", settings);
-  for (const path of forgets) await rm(join(fleet.folder, path), { recursive: true });
+  for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
   fleet.take();
   const refused = await fleet.rollout("--yes");
   expect(refused.code, refused.output).toBe(3);

@@ -45,7 +45,7 @@ export class SettingsProject implements AsyncDisposable {
     this.sandbox = sandbox;
     this.proxy = proxy;
     this.project = project;
-    this.cli = commandLine(project.folder, project.environment);
+    this.cli = commandLine(project.directory, project.environment);
   }
 
   static async create(options: SandboxOptions = {}, { native = false } = {}): Promise<SettingsProject> {
@@ -57,7 +57,7 @@ export class SettingsProject implements AsyncDisposable {
       plugin: native,
       environment,
     });
-    await mkdir(join(project.folder, "settings"));
+    await mkdir(join(project.directory, "settings"));
     await project.writeFile("settings/baseline.yaml", BASELINE);
     const made = new SettingsProject(sandbox, proxy, project);
     await made.declare(SETTINGS);

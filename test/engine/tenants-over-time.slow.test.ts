@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { CompanyFleet, type NamedTenant, type NamedTenants, SERVICES } from "../support/company-fleet";
+import { CompanyFleet, type NamedTenants, SERVICES, type TenantDeclaration } from "../support/company-fleet";
 import { sized, stories, timeLimit } from "../support/scale";
 
 /*
@@ -16,7 +16,7 @@ const name = fc.constantFrom(...NAMES);
 const service = fc.constantFrom(...SERVICES);
 const allow = fc.constantFrom("partner.example", "supplier.example");
 
-type Change = (tenants: Map<string, NamedTenant>) => void;
+type Change = (tenants: Map<string, TenantDeclaration>) => void;
 
 /** An edit of `tenants.yaml`, if it applies. */
 const change = fc.oneof(

@@ -16,7 +16,7 @@ it.each([
   ["an IPv6 address", ["2001:DB8:0::1", "2001:db8::1"]],
   ["one spelling, twice", ["partner.example", "partner.example"]],
 ])("leaves no row after both duplicate resources are dropped: %s", async (_what, values) => {
-  await using service = await LiteralService.start({ permitsDuplicates: true });
+  await using service = await LiteralService.start({ allowsDuplicates: true });
   await using project = await EngineProject.create({
     program: program(values),
     environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },

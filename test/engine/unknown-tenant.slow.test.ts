@@ -129,7 +129,7 @@ describe("missing journal", () => {
   let fleet: Fleet;
   let swapped: Readonly<Record<string, string>>;
   const forget = async (): Promise<void> =>
-    await rm(join(fleet.folder, ".email-security"), { recursive: true, force: true });
+    await rm(join(fleet.directory, ".email-security"), { recursive: true, force: true });
 
   beforeAll(async () => {
     fleet = await startFleet();

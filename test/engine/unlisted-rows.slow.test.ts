@@ -14,7 +14,7 @@ it.each([
     import { AllowDenyEntry } from "${module}";
     new AllowDenyEntry("one", { list: "${list}", value: "evil.example", acceptRisk: "a partner" });
   `;
-    await using service = await LiteralService.start({ permitsDuplicates: true, readsBehind: 3 });
+    await using service = await LiteralService.start({ allowsDuplicates: true, readsBehind: 3 });
     await using project = await EngineProject.create({
       program: program("allow"),
       environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },

@@ -20,10 +20,10 @@ it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("stores what this rele
 });
 
 describe.each(keptReleases())("data from release %s", (release) => {
-  it.each(FRONTS)("includes a stack of the %s provider that still works", async (front) => {
+  it.each(FRONTS)("includes a stack of the %s provider that still works", async (providerKind) => {
     await using world = await KeptRelease.of(release);
     const { sandbox } = world;
-    const project = await world.project(front);
+    const project = await world.project(providerKind);
     await project.succeed("stack", "select", "dev");
     const before = await heldInState(project);
 
@@ -45,15 +45,15 @@ describe.each(keptReleases())("data from release %s", (release) => {
     expect(writesOf(sandbox)).toEqual([]);
     expect(await heldInState(project)).toEqual(before);
 
-    const program = await readFile(join(project.folder, "index.ts"), "utf8");
+    const program = await readFile(join(project.directory, "index.ts"), "utf8");
     await project.write(program.replace(COMMENT, "closed"));
     expect(await project.up()).toContain(`~ ${1 + changes.length} updated`);
-    const [entry] = sandbox.allowDenyEntries(front).filter(({ value }) => value === "look-alike.example");
+    const [entry] = sandbox.allowDenyEntries(providerKind).filter(({ value }) => value === "look-alike.example");
     expect(entry?.comment).toBe("closed");
     expect(writesOf(sandbox)).toEqual([`PATCH /api/v1/settings/allow_deny_entries/${entry?.id}`]);
 
     await project.destroy();
-    expect(heldBy(sandbox, front)).toEqual([]);
+    expect(heldBy(sandbox, providerKind)).toEqual([]);
     expect(await heldInState(project)).toEqual([]);
   });
 

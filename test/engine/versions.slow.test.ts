@@ -3,7 +3,7 @@ import pulumi from "@pulumi/pulumi/package.json";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sharedPackage } from "../support/packed-package";
 import { matrix } from "../support/scale";
-import { FRONTS, type Front, Installation } from "./versions";
+import { FRONTS, Installation, type InstalledProviderKind } from "./versions";
 
 /** The versions that the docs list as tested, oldest first. */
 const MEASURED = [...readFileSync("docs/reference/versions.md", "utf8").matchAll(/^\| (\d+\.\d+\.\d+) \| works/gm)].map(
@@ -12,7 +12,7 @@ const MEASURED = [...readFileSync("docs/reference/versions.md", "utf8").matchAll
 
 interface Case {
   readonly sdk: string;
-  readonly fronts: readonly Front[];
+  readonly fronts: readonly InstalledProviderKind[];
 }
 
 const all = MEASURED.map((sdk): Case => ({ sdk, fronts: FRONTS }));
@@ -36,8 +36,8 @@ describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, fr
     await installation?.[Symbol.asyncDispose]();
   });
 
-  it.each(fronts)("serves a stack of the %s provider through its whole lifecycle", async (front) => {
-    await installation.live(front);
+  it.each(fronts)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
+    await installation.live(providerKind);
   });
 
   it("has every patch of Pulumi's host applied", async () => {
@@ -69,8 +69,8 @@ describe("SDK without the internals to patch", () => {
     await installation?.[Symbol.asyncDispose]();
   });
 
-  it.each(FRONTS)("serves a stack of the %s provider through its whole lifecycle", async (front) => {
-    await installation.live(front);
+  it.each(FRONTS)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
+    await installation.live(providerKind);
   });
 
   it("completes a rollout", async () => {

@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { requireEngine } from "../../provider/engine";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { EmptyFolder, install, PACKAGE, type PackedPackage } from "../support/packed-package";
+import { EmptyDirectory, install, PACKAGE, type PackedPackage } from "../support/packed-package";
 import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
 
 /*
@@ -15,9 +15,9 @@ import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
  */
 
 const MODULES = { dynamic: PACKAGE, native: `${PACKAGE}/native` } as const;
-export type Front = keyof typeof MODULES;
+export type InstalledProviderKind = keyof typeof MODULES;
 
-export const FRONTS: readonly Front[] = ["dynamic", "native"];
+export const FRONTS: readonly InstalledProviderKind[] = ["dynamic", "native"];
 
 /** The SDK's internals that this package uses, and their names after {@link Installation.hideInternals}. */
 const HIDDEN = [
@@ -49,21 +49,21 @@ const CHANGED = { ...REST, [bad(8)]: "deny: INC-2", "partner.example": "allow" }
 
 /** A directory with an installed version of the SDK, and programs below it. */
 export class Installation implements AsyncDisposable {
-  readonly #folder: EmptyFolder;
+  readonly #directory: EmptyDirectory;
 
-  private constructor(folder: EmptyFolder) {
-    this.#folder = folder;
+  private constructor(directory: EmptyDirectory) {
+    this.#directory = directory;
   }
 
   static async of(sdk: string, packed: PackedPackage): Promise<Installation> {
-    const folder = await EmptyFolder.create();
-    await install(folder.path, "npm", packed, { "@pulumi/pulumi": sdk });
-    return new Installation(folder);
+    const directory = await EmptyDirectory.create();
+    await install(directory.path, "npm", packed, { "@pulumi/pulumi": sdk });
+    return new Installation(directory);
   }
 
   /** Renames all undocumented parts of the installed SDK, as a later release might. */
   async hideInternals(): Promise<void> {
-    const sdk = join(this.#folder.path, "node_modules", "@pulumi", "pulumi");
+    const sdk = join(this.#directory.path, "node_modules", "@pulumi", "pulumi");
     for (const [before, after] of HIDDEN) await rename(join(sdk, before), join(sdk, after));
     for (const file of await readdir(sdk, { recursive: true })) {
       if (file.startsWith("node_modules") || !/\.(js|d\.ts)$/.test(file)) continue;
@@ -79,23 +79,23 @@ export class Installation implements AsyncDisposable {
   /** Returns the methods of Pulumi's protocol messages that this package replaces when the host loads it. */
   async patchedMethods(): Promise<string[]> {
     const { stdout } = await promisify(execFile)(process.execPath, ["-e", PATCHED_METHODS], {
-      cwd: this.#folder.path,
+      cwd: this.#directory.path,
     });
     // The host also prints its port.
     return JSON.parse(stdout.split("\n").find((line) => line.startsWith("[")) ?? "");
   }
 
   /** Runs a stack with a provider, from its first `up` to `destroy`. */
-  async live(front: Front): Promise<void> {
+  async live(providerKind: InstalledProviderKind): Promise<void> {
     await using sandbox = await startSandbox({ scenario: "empty" });
-    const program = (entries: object) => programOf(front, sandbox.url, entries);
-    const plugin = front === "native" ? PLUGIN_LINES.replace("node_modules", "../node_modules") : "";
-    const folder = await this.#below(front, {
+    const program = (entries: object) => programOf(providerKind, sandbox.url, entries);
+    const plugin = providerKind === "native" ? PLUGIN_LINES.replace("node_modules", "../node_modules") : "";
+    const directory = await this.#below(providerKind, {
       "Pulumi.yaml": `name: settings\nruntime: nodejs\n${plugin}`,
       "package.json": '{ "name": "settings", "private": true, "main": "index.ts" }',
       "index.ts": program(ENTRIES),
     });
-    await using project = await EngineProject.at(folder, {
+    await using project = await EngineProject.at(directory, {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: KEY,
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
@@ -124,7 +124,7 @@ export class Installation implements AsyncDisposable {
   /** Rolls out to one tenant with the installed command, the only user of Pulumi's Automation API. */
   async rollOut(): Promise<void> {
     await using sandbox = await startSandbox({ scenario: "empty" });
-    const folder = await this.#below("rollout", {
+    const directory = await this.#below("rollout", {
       "Pulumi.yaml": "name: fleet\nruntime: nodejs\n",
       "acme.yaml": "version: 1\ndeny:\n  - evil.example\n",
       "tenants.yaml": `version: 1
@@ -132,15 +132,15 @@ tenants:
   acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: acme.yaml }
 `,
     });
-    await mkdir(join(folder, ".state"));
+    await mkdir(join(directory, ".state"));
     const engine = await requireEngine();
-    const command = join(this.#folder.path, "node_modules", PACKAGE, "dist", "commands", "main.js");
+    const command = join(this.#directory.path, "node_modules", PACKAGE, "dist", "commands", "main.js");
     await promisify(execFile)(process.execPath, [command, "rollout", "--yes"], {
-      cwd: folder,
+      cwd: directory,
       env: {
-        ...engine.environment({ PATH: process.env["PATH"], HOME: this.#folder.path }),
-        PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
-        PULUMI_HOME: join(folder, ".home"),
+        ...engine.environment({ PATH: process.env["PATH"], HOME: this.#directory.path }),
+        PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
+        PULUMI_HOME: join(directory, ".home"),
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
         ACME_KEY: KEY,
         EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
@@ -152,11 +152,11 @@ tenants:
   /** Returns the compiler's errors in our declarations and in a program of each provider, with `skipLibCheck` off. */
   async typeErrors(): Promise<string[]> {
     const files = await Promise.all(
-      FRONTS.map(async (front) => {
-        const folder = await this.#below(`types-${front}`, {
-          "index.ts": programOf(front, "http://127.0.0.1", {}),
+      FRONTS.map(async (providerKind) => {
+        const directory = await this.#below(`types-${providerKind}`, {
+          "index.ts": programOf(providerKind, "http://127.0.0.1", {}),
         });
-        return join(folder, "index.ts");
+        return join(directory, "index.ts");
       }),
     );
     const options = ["--noEmit", "--strict", "--skipLibCheck", "false", "--ignoreConfig", "--target", "es2022"];
@@ -165,30 +165,30 @@ tenants:
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [compiler, ...options, ...types, "--module", "node16", ...files],
-      { cwd: this.#folder.path },
+      { cwd: this.#directory.path },
     ).catch((error: { stdout: string }) => error);
     // Errors in Pulumi's own declarations aren't ours.
     return stdout.split("\n").filter((line) => /^(types-|node_modules\/pulumi-email-security\/)/.test(line));
   }
 
   async #below(name: string, files: Readonly<Record<string, string>>): Promise<string> {
-    const folder = join(this.#folder.path, name);
-    await mkdir(folder);
-    for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
-    return folder;
+    const directory = join(this.#directory.path, name);
+    await mkdir(directory);
+    for (const [file, text] of Object.entries(files)) await writeFile(join(directory, file), text);
+    return directory;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#folder[Symbol.asyncDispose]();
+    await this.#directory[Symbol.asyncDispose]();
   }
 }
 
 /**
  * Returns the same program for either provider: each kind of resource, a Provider, an output of ours, and a function.
  */
-function programOf(front: Front, url: string, entries: object): string {
+function programOf(providerKind: InstalledProviderKind, url: string, entries: object): string {
   return `import type { Output } from "@pulumi/pulumi";
-import { AllowDenyEntry, AllowDenyList, getAllowDenyEntriesOutput, Provider, VipEmployee, VipList } from "${MODULES[front]}";
+import { AllowDenyEntry, AllowDenyList, getAllowDenyEntriesOutput, Provider, VipEmployee, VipList } from "${MODULES[providerKind]}";
 
 const entry = new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "INC-7" });
 new VipEmployee("payroll", { email: "Yuki.Sato@acme.example" });

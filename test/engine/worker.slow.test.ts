@@ -22,7 +22,7 @@ afterAll(async () => {
 
 it("hands a killed worker's tenant over exactly once", async () => {
   const workers = [0, 1, 2].map(() => fleet.begin(database, "worker", "--max-concurrent", "1"));
-  for (const worker of workers) await worker.said("takes up to 1 tenants at once");
+  for (const worker of workers) await worker.waitForOutput("takes up to 1 tenants at once");
 
   const rollout = fleet.begin(database, "rollout", "--yes");
   const first = await rollout.seen(({ kind }) => kind === "tenant-started");
@@ -53,7 +53,7 @@ it("hands a killed worker's tenant over exactly once", async () => {
   expect(posts).toHaveLength(TENANTS * fleet.declared("t0").length);
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 
-  await endsWhenAsked(workers.filter((one) => one !== victim));
+  await expectGracefulStop(workers.filter((one) => one !== victim));
 });
 
 it("needs no worker when nothing changes", async () => {
@@ -64,7 +64,7 @@ it("needs no worker when nothing changes", async () => {
 });
 
 /** Asserts that workers never print a key, and that they exit cleanly on Ctrl-C. */
-async function endsWhenAsked(workers: readonly RunningCommand[]): Promise<void> {
+async function expectGracefulStop(workers: readonly RunningCommand[]): Promise<void> {
   for (const { process, output, ended } of workers) {
     for (const name of fleet.names) expect(output()).not.toContain(`sandbox-${name}-ci`);
     const exit = once(process, "exit");

@@ -154,7 +154,7 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
 
 it("compares the tenant of an earlier release's plan with earlier rollouts", async () => {
   const value = await planned();
-  const database = await openJournalDatabase(join(fleet.folder, DEFAULT_JOURNAL));
+  const database = await openJournalDatabase(join(fleet.directory, DEFAULT_JOURNAL));
   for (const { name, rollout, summary } of await database.query(
     "SELECT name, rollout, summary FROM rollout_tenants WHERE state = 'pending'",
   )) {

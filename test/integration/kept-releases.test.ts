@@ -13,19 +13,21 @@ import { keptFile, keptReleases } from "../support/kept-release";
  * releases continue from them.
  */
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-kept-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-kept-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 describe.each(keptReleases())("data of release %s", (release) => {
   it("contains state for handlers that still exist", () => {
     const state = readFileSync(keptFile(release, "dynamic/.state/.pulumi/stacks/settings/dev.json"), "utf8");
-    const asked = new Set(state.match(/exports\.handler(?:[^"\\]|\\.)*/g));
+    const serializedHandlers = new Set(state.match(/exports\.handler(?:[^"\\]|\\.)*/g));
     const kinds = ["allowDenyEntry", "allowDenyList", "vipEmployee", "vipList"] as const;
-    expect([...asked].sort()).toEqual(kinds.map((kind) => JSON.stringify(buildSerializedProvider(kind)).slice(1, -1)));
+    expect([...serializedHandlers].sort()).toEqual(
+      kinds.map((kind) => JSON.stringify(buildSerializedProvider(kind)).slice(1, -1)),
+    );
   });
 
   it("contains a journal that still opens with its rollouts", async () => {
-    const file = join(folder, `${release}.db`);
+    const file = join(directory, `${release}.db`);
     cpSync(keptFile(release, "files/.email-security/rollouts.db"), file);
     const journal = await Journal.open(await openSqlite(file));
     try {

@@ -2,40 +2,40 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
-import { Journal } from "../long/journal";
+import { ShardJournal } from "../long/journal";
 import { PARTS } from "../long/parts";
 import { run } from "../long/run";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-"));
+const directory = mkdtempSync(join(tmpdir(), "email-security-"));
 afterAll(() => {
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 it("resumes a stopped run without repeating passed cases", async () => {
-  const file = join(folder, "long", "journal.json");
+  const file = join(directory, "long", "journal.json");
   const parts = { "plan-each-living": { ...PARTS["plan-each-living"], cases: 6, shard: 2 } };
-  vi.stubEnv("TMPDIR", folder);
+  vi.stubEnv("TMPDIR", directory);
   const go = async (stopAfter: number) => {
     const stopping = new AbortController();
-    const said: string[] = [];
+    const lines: string[] = [];
     let kept = 0;
     const sum = await run(parts, {
       seed: 1,
-      journal: new Journal(file),
+      journal: new ShardJournal(file),
       atOnce: 1,
-      say: (line) => said.push(line.replace(/^ *[\d.]+ min {2}|, in .*(?=:)/g, "")),
+      log: (line) => lines.push(line.replace(/^ *[\d.]+ min {2}|, in .*(?=:)/g, "")),
       // The next shard is begun in this very turn.
       onKept: () => void (++kept === stopAfter && setImmediate(() => stopping.abort())),
       signal: stopping.signal,
     });
-    return { sum, said };
+    return { sum, said: lines };
   };
 
   const stopped = await go(1);
   expect(stopped.sum).toEqual({ passed: 1, failed: 0, left: 2 });
   expect(existsSync(file)).toBe(true);
-  expect(new Journal(file).entries()).toMatchObject([{ from: 0, count: 2, done: 2, failures: [] }]);
+  expect(new ShardJournal(file).entries()).toMatchObject([{ from: 0, count: 2, done: 2, failures: [] }]);
 
   const resumed = await go(Number.POSITIVE_INFINITY);
   expect(resumed.sum).toEqual({ passed: 2, failed: 0, left: 0 });
@@ -47,5 +47,5 @@ it("resumes a stopped run without repeating passed cases", async () => {
   ]);
   expect((await go(0)).said.at(-1)).toBe("Nothing is left.");
   // Neither leaves anything behind.
-  expect(readdirSync(folder)).toEqual(["long"]);
+  expect(readdirSync(directory)).toEqual(["long"]);
 });

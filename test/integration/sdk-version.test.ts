@@ -4,7 +4,7 @@ import manifest from "../../provider/package.json";
 import { getSdkVersionProblem, SDK_RANGE } from "../../provider/settings/sdk-requirement";
 
 /** What a program is told that finds another version of the SDK than there is, on standard error. */
-function beside(version: string, name: string): string {
+function loadWithSdkVersion(version: string, name: string): string {
   const found = `require("@pulumi/pulumi/package.json").version = "${version}";`;
   return spawnSync(process.execPath, ["-e", `${found} require("${name}")`], { encoding: "utf8" }).stderr;
 }
@@ -12,10 +12,10 @@ function beside(version: string, name: string): string {
 it.each(["pulumi-email-security", "pulumi-email-security/runtime"])(
   "names the required @pulumi/pulumi version when %s is loaded",
   (name) => {
-    expect(beside("3.149.0", name)).toContain(
+    expect(loadWithSdkVersion("3.149.0", name)).toContain(
       "Error: pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0: run `npm install @pulumi/pulumi@3`.\n",
     );
-    expect(beside("3.150.0", name)).toBe("");
+    expect(loadWithSdkVersion("3.150.0", name)).toBe("");
   },
 );
 

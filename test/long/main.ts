@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { cacheFolder } from "pulumi-email-security/engine";
-import { Journal } from "#long/journal";
+import { ShardJournal } from "#long/journal";
 import { PARTS, type PartName } from "#long/parts";
 import { resultsOf } from "#long/results";
 import { run } from "#long/run";
@@ -38,14 +38,14 @@ async function main(): Promise<void> {
   }
   if (parts.length === 0) return;
 
-  const journal = new Journal(join(cacheFolder(), "long", "journal.json"));
+  const journal = new ShardJournal(join(cacheFolder(), "long", "journal.json"));
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => stopping.abort());
   const { passed, failed, left } = await run(Object.fromEntries(parts.map((name) => [name, PARTS[name]])), {
     seed,
     journal,
     atOnce: availableParallelism(),
-    say: (line) => console.log(line),
+    log: (line) => console.log(line),
     onKept: () => writeFileSync(RESULTS, resultsOf(PARTS, journal.entries())),
     signal: stopping.signal,
   });

@@ -1,9 +1,9 @@
-import type { Entry, Failure } from "#long/journal";
+import type { ShardFailure, ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
 import { nameOf, type Shard } from "#long/shards";
 
 /** What is read of a report of vitest (`--reporter=json`). */
-export interface Report {
+export interface VitestReport {
   readonly testResults: readonly {
     readonly message?: string;
     readonly assertionResults: readonly {
@@ -18,12 +18,12 @@ export interface Report {
 export interface Ended {
   readonly code: number | null;
   /** Undefined where there is none. */
-  readonly report: Report | undefined;
+  readonly report: VitestReport | undefined;
   /** What it printed. */
   readonly output: string;
 }
 
-export type Outcome = Pick<Entry, "done" | "passed" | "failures">;
+export type ShardOutcome = Pick<ShardResult, "done" | "passed" | "failures">;
 
 /** How many lines of a failure are kept. */
 const LINES = 12;
@@ -39,12 +39,12 @@ export function outcomeOf(
   part: Pick<Part, "tests">,
   { code, report, output }: Ended,
   places: Readonly<Record<string, string>>,
-): Outcome {
+): ShardOutcome {
   const results = report?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
   const run = results.filter(({ status }) => status === "passed" || status === "failed");
   const isCaseATest = part.tests === undefined;
   const { tests = shard.count } = part;
-  const failures = run.flatMap(({ fullName, status, failureMessages }, at): Failure[] => {
+  const failures = run.flatMap(({ fullName, status, failureMessages }, at): ShardFailure[] => {
     if (status === "passed") return [];
     const message = (failureMessages ?? []).join("\n");
     const number = isCaseATest ? shard.from + at : storyIn(message);
@@ -53,10 +53,10 @@ export function outcomeOf(
     return [{ again: nameOf(again), name: fullName, message: firstLines(message, places) }];
   });
   const passed = run.filter(({ status }) => status === "passed").map(({ fullName }) => fullName);
-  const whole = (name: string, said: string): Failure => ({
+  const whole = (name: string, output: string): ShardFailure => ({
     again: nameOf(shard),
     name,
-    message: firstLines(said, places),
+    message: firstLines(output, places),
   });
   if (run.length !== tests) {
     const about = report?.testResults.map(({ message = "" }) => message).join("\n") || aboutIn(output);
@@ -77,7 +77,7 @@ function storyIn(message: string): number | undefined {
 }
 
 function firstLines(text: string, places: Readonly<Record<string, string>>): string {
-  const named = Object.entries(places).reduce((said, [place, name]) => said.replaceAll(place, name), text);
+  const named = Object.entries(places).reduce((result, [place, name]) => result.replaceAll(place, name), text);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are taken out.
   const plain = named.replaceAll(/\u001b\[[\d;]*m/g, "").trim();
   return plain.split("\n").slice(0, LINES).join("\n");

@@ -1,4 +1,4 @@
-import { type Entry, entryOf } from "#long/journal";
+import { entryOf, type ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
 import { casesIn, sumOf } from "#long/schedule";
 import { shardsOf } from "#long/shards";
@@ -12,7 +12,7 @@ the commit of their last run; a \`+\` means a work tree with changes on top of t
 incomplete part has cases from the whole matrix. Times are for one core, with two runs at once on two cores.`;
 
 /** The results as Markdown: a row a part and seed, by the last run of each of its shards. */
-export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readonly Entry[]): string {
+export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readonly ShardResult[]): string {
   const rows: string[][] = [];
   const failures: string[] = [];
   for (const [name, part] of Object.entries(parts)) {
@@ -39,12 +39,12 @@ export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readon
     }
   }
   const head = ["part", "one case", "cases", "seed", "commit", "date", "time", "failures"];
-  const told = failures.length === 0 ? [] : ["## Failures", ...failures];
-  return `${[HEAD, table(head, rows, head.length), ...told].join("\n\n")}\n`;
+  const failureSection = failures.length === 0 ? [] : ["## Failures", ...failures];
+  return `${[HEAD, table(head, rows, head.length), ...failureSection].join("\n\n")}\n`;
 }
 
 /** The commits, each with how many cases were run there where there are several. */
-function commitsOf(run: readonly Entry[]): string {
+function commitsOf(run: readonly ShardResult[]): string {
   const byCommit = [...Map.groupBy(run, ({ commit }) => commit)];
   return byCommit
     .map(([commit, all]) => `\`${commit}\`${byCommit.length === 1 ? "" : ` ${whole(casesIn(all))}`}`)

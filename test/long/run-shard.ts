@@ -4,7 +4,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Outcome, outcomeOf, type Report } from "#long/outcome";
+import { outcomeOf, type ShardOutcome, type VitestReport } from "#long/outcome";
 import type { Part } from "#long/parts";
 import type { Shard } from "#long/shards";
 
@@ -21,15 +21,19 @@ export interface ShardOptions {
 }
 
 /** Runs a shard to its end. Undefined where it was stopped: of what it did nothing is known. */
-export async function runShard(shard: Shard, part: Part, { seed, signal }: ShardOptions): Promise<Outcome | undefined> {
+export async function runShard(
+  shard: Shard,
+  part: Part,
+  { seed, signal }: ShardOptions,
+): Promise<ShardOutcome | undefined> {
   if (signal.aborted) return undefined;
   // A folder of its own for all that it leaves, be it killed.
-  const folder = mkdtempSync(join(tmpdir(), "email-security-long-"));
-  const file = join(folder, "report.json");
+  const directory = mkdtempSync(join(tmpdir(), "email-security-long-"));
+  const file = join(directory, "report.json");
   try {
     const child = start(shard, part, seed, {
       more: ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`],
-      environment: { TMPDIR: folder, NO_COLOR: "1", FORCE_COLOR: "0" },
+      environment: { TMPDIR: directory, NO_COLOR: "1", FORCE_COLOR: "0" },
       isSeen: false,
     });
     let output = "";
@@ -39,7 +43,7 @@ export async function runShard(shard: Shard, part: Part, { seed, signal }: Shard
       });
     }
     let isHung = false;
-    const stop = (): void => void killAll(folder, child.pid);
+    const stop = (): void => void killAll(directory, child.pid);
     const limit = setTimeout(() => {
       isHung = true;
       stop();
@@ -49,14 +53,14 @@ export async function runShard(shard: Shard, part: Part, { seed, signal }: Shard
     clearTimeout(limit);
     signal.removeEventListener("abort", stop);
     // What a test has killed may have left somebody.
-    await killAll(folder, child.pid);
+    await killAll(directory, child.pid);
     if (signal.aborted) return undefined;
     if (isHung) output += `\nIt had not ended after ${MOST_MS / 3_600_000} hours, and was killed.`;
-    const report = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Report) : undefined;
-    const places = { [folder]: "…", [ROOT]: "", [homedir()]: "~" };
+    const report = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined;
+    const places = { [directory]: "…", [ROOT]: "", [homedir()]: "~" };
     return outcomeOf(shard, part, { code, report, output }, places);
   } finally {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 
@@ -105,10 +109,10 @@ async function ended(child: ChildProcess): Promise<number | null> {
  * Ends a process with its group, and on Linux all that was started with a folder for its temporary files: also what is in a group
  * of its own, and what has lost who started it.
  */
-async function killAll(folder: string, pid = 0): Promise<void> {
+async function killAll(directory: string, pid = 0): Promise<void> {
   if (pid !== 0) kill(process.platform === "win32" ? pid : -pid);
   // Again, until nobody is left who could have started one meanwhile.
-  for (let left = startedWith(folder); left.length > 0; left = startedWith(folder)) {
+  for (let left = startedWith(directory); left.length > 0; left = startedWith(directory)) {
     for (const id of left) kill(id);
     await sleep(20);
   }
@@ -123,13 +127,13 @@ function kill(id: number): void {
 }
 
 /** The processes that have a folder for their temporary files. One that has ended, and is not looked after yet, has none. */
-function startedWith(folder: string): number[] {
+function startedWith(directory: string): number[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc")
     .filter((id) => /^\d+$/.test(id))
     .filter((id) => {
       try {
-        return readFileSync(`/proc/${id}/environ`, "utf8").split("\0").includes(`TMPDIR=${folder}`);
+        return readFileSync(`/proc/${id}/environ`, "utf8").split("\0").includes(`TMPDIR=${directory}`);
       } catch {
         return false;
       }

@@ -1,17 +1,17 @@
-import type { Journal } from "#long/journal";
+import type { ShardJournal } from "#long/journal";
 import type { Part } from "#long/parts";
 import { duration } from "#long/results";
 import { ROOT, runShard } from "#long/run-shard";
-import { casesIn, type Progress, progressOf, schedule } from "#long/schedule";
+import { casesIn, type PartProgress, progressOf, schedule } from "#long/schedule";
 import { nameOf, type Shard } from "#long/shards";
 import { Sources } from "#long/sources";
 
-export interface RunOptions {
+export interface ShardRunOptions {
   readonly seed: number;
-  readonly journal: Journal;
+  readonly journal: ShardJournal;
   /** How many shards are run at once. */
   readonly atOnce: number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   /** Called when the journal has a shard more. */
   readonly onKept: () => void;
   /** Ends what runs, of which nothing is kept. */
@@ -27,8 +27,8 @@ export interface Sum {
 }
 
 /** Runs all that is not done yet of some parts. */
-export async function run(parts: Readonly<Record<string, Part>>, options: RunOptions): Promise<Sum> {
-  const { seed, journal, atOnce, say } = options;
+export async function run(parts: Readonly<Record<string, Part>>, options: ShardRunOptions): Promise<Sum> {
+  const { seed, journal, atOnce, log } = options;
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
   const sources = Sources.read(ROOT);
@@ -36,7 +36,7 @@ export async function run(parts: Readonly<Record<string, Part>>, options: RunOpt
   const progress = Object.entries(parts).map(([name, part]) =>
     progressOf(name, part, { entries, seed, sourcesOf: (one) => sources.of(one) }),
   );
-  for (const line of overview(progress, atOnce)) say(line);
+  for (const line of overview(progress, atOnce)) log(line);
   const queue = schedule(progress);
   const done = new Map(progress.map(({ name, done }) => [name, done]));
   const waiting = queue.values();
@@ -51,7 +51,7 @@ export async function run(parts: Readonly<Record<string, Part>>, options: RunOpt
     if (outcome === undefined) return;
     // Some of it may have been run by these, some by those.
     if (sources.areChangedFor(part)) {
-      say(`${clock()}  The sources have changed: ${nameOf(shard)} does not count, and what runs is stopped.`);
+      log(`${clock()}  The sources have changed: ${nameOf(shard)} does not count, and what runs is stopped.`);
       return stopping.abort();
     }
     const seconds = (performance.now() - begunAt) / 1_000;
@@ -75,10 +75,10 @@ export async function run(parts: Readonly<Record<string, Part>>, options: RunOpt
       done.set(shard.part, (done.get(shard.part) ?? 0) + shard.count);
     }
     const how = isFailed ? "FAILED" : "passed";
-    say(`${clock()}  ${nameOf(shard)} has ${how}, in ${duration(seconds)}: ${done.get(shard.part)} of ${part.cases}`);
+    log(`${clock()}  ${nameOf(shard)} has ${how}, in ${duration(seconds)}: ${done.get(shard.part)} of ${part.cases}`);
     for (const { name, message, again } of outcome.failures) {
-      say(`            ${name}: ${message.split("\n")[0]}`);
-      say(`            again: EMAIL_SECURITY_TEST_SEED=${seed} npm run test:long -- ${again}`);
+      log(`            ${name}: ${message.split("\n")[0]}`);
+      log(`            again: EMAIL_SECURITY_TEST_SEED=${seed} npm run test:long -- ${again}`);
     }
   };
   const worker = async (): Promise<void> => {
@@ -95,7 +95,7 @@ export async function run(parts: Readonly<Record<string, Part>>, options: RunOpt
   return { passed, failed, left: queue.length - passed - failed };
 }
 
-function overview(progress: readonly Progress[], atOnce: number): string[] {
+function overview(progress: readonly PartProgress[], atOnce: number): string[] {
   const width = Math.max(...progress.map(({ name }) => name.length));
   const lines = progress.map(({ name, part, done, secondsLeft }) => {
     const left = secondsLeft === 0 ? "done" : `about ${duration(secondsLeft)} left`;

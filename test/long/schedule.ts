@@ -1,9 +1,9 @@
-import { type Entry, entryOf } from "#long/journal";
+import { entryOf, type ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
 import { type Shard, shardsOf } from "#long/shards";
 
 /** How far a part is. */
-export interface Progress {
+export interface PartProgress {
   readonly name: string;
   readonly part: Part;
   /** How many cases have passed with the sources as they are. */
@@ -15,7 +15,7 @@ export interface Progress {
 }
 
 export interface Known {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ShardResult[];
   readonly seed: number;
   /** The digest of what a part tests. */
   readonly sourcesOf: (part: Part) => string;
@@ -25,7 +25,7 @@ export interface Known {
 const UNKNOWN_SECONDS = 150;
 
 /** A shard is done when it has passed, and nothing of what it tests has changed since. One that failed is run again. */
-export function progressOf(name: string, part: Part, { entries, seed, sourcesOf }: Known): Progress {
+export function progressOf(name: string, part: Part, { entries, seed, sourcesOf }: Known): PartProgress {
   const sources = sourcesOf(part);
   const isDone = (shard: Shard): boolean => {
     const entry = entryOf(shard, { entries, seed, of: part.cases });
@@ -43,7 +43,7 @@ export function progressOf(name: string, part: Part, { entries, seed, sourcesOf 
 }
 
 /** All that is left, the parts that were run least first: one that is stopped has seen something of each. */
-export function schedule(parts: readonly Progress[]): readonly Shard[] {
+export function schedule(parts: readonly PartProgress[]): readonly Shard[] {
   const ranked = parts.flatMap(({ part, done, undone }) =>
     undone.map((shard, at) => ({
       shard,

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { cp } from "node:fs/promises";
 import { promisify } from "node:util";
 import { goTool } from "./go-tool";
-import { EmptyFolder } from "./packed-package";
+import { EmptyDirectory } from "./packed-package";
 
 const run = promisify(execFile);
 
@@ -10,10 +10,10 @@ const run = promisify(execFile);
  * What actionlint says of the workflows of a repository, a line each; empty when nothing. The folder need not be a
  * repository: a copy of it is made one, since only there the repository's own actions are looked at.
  */
-export async function actionlint(folder: string): Promise<string[]> {
+export async function actionlint(directory: string): Promise<string[]> {
   const command = await goTool("github.com/rhysd/actionlint", "actionlint");
-  await using copy = await EmptyFolder.create();
-  await cp(folder, copy.path, {
+  await using copy = await EmptyDirectory.create();
+  await cp(directory, copy.path, {
     recursive: true,
     filter: (path) => !path.includes("node_modules"),
   });

@@ -1,17 +1,17 @@
 import type { SandboxOptions } from "../../provider/sandbox";
 
 /** A row of a list, as it goes over the wire. */
-export type Row = Readonly<Record<string, unknown>>;
+export type WireRow = Readonly<Record<string, unknown>>;
 
 /** A service whose lists answer with these rows, page by page, and that takes writes as ever. A function is asked each time. */
 export function answering(
-  entries: readonly Row[] | (() => readonly Row[]),
-  vips: readonly Row[] | (() => readonly Row[]),
+  entries: readonly WireRow[] | (() => readonly WireRow[]),
+  vips: readonly WireRow[] | (() => readonly WireRow[]),
 ): SandboxOptions & Pick<Required<SandboxOptions>, "intercept"> {
   return {
     intercept: ({ method, path, query }) => {
       if (method !== "GET") return undefined;
-      const isOfList = (row: Row): boolean => {
+      const isOfList = (row: WireRow): boolean => {
         // The unknown lists come with the deny list.
         const list = row["list"] === "allow" ? "allow" : "deny";
         return query["list"] === undefined || list === query["list"];
@@ -27,6 +27,6 @@ export function answering(
   };
 }
 
-function now(rows: readonly Row[] | (() => readonly Row[])): readonly Row[] {
+function now(rows: readonly WireRow[] | (() => readonly WireRow[])): readonly WireRow[] {
   return typeof rows === "function" ? rows() : rows;
 }

@@ -11,8 +11,8 @@ import { PACKAGE } from "./packed-package";
  *
  * @returns the `email-security` command.
  */
-export async function barePackage(folder: string): Promise<string> {
-  const modules = join(folder, "node_modules");
+export async function barePackage(directory: string): Promise<string> {
+  const modules = join(directory, "node_modules");
   const home = join(modules, PACKAGE);
   const dist = dirname(dirname(built("commands/main.js", () => import("../../provider/commands/main.ts"))));
   await cp(dist, join(home, "dist"), { recursive: true, filter: (path) => path !== join(dist, "plugin") });

@@ -4,7 +4,7 @@ import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/
 import type { JobQueue } from "../../provider/rollout/queue/job-queue";
 import { targetOf } from "./journal-story";
 
-const LANE = { enqueue: async () => {}, start: () => {} } as unknown as JobQueue;
+const QUEUE = { enqueue: async () => {}, start: () => {} } as unknown as JobQueue;
 
 /** Writes a journal in which one rollout brought an entry to acme and failed at globex. */
 export async function journalAt(place: string): Promise<string> {
@@ -34,7 +34,7 @@ export async function journalAt(place: string): Promise<string> {
   await journal.completePlanning(id, "r2-reviewed", { bundle: new Map(), folder: "." });
   await journal.start(id, { retry: false });
   await journal.setWaveState(id, 0, "running");
-  await journal.release(id, 0, ["acme"], LANE);
+  await journal.release(id, 0, ["acme"], QUEUE);
   const claimed = await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "here:1");
   if (claimed === undefined) throw new Error("It was not begun.");
   await journal.finish(claimed, undefined);

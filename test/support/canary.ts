@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { constants, inflateRawSync } from "node:zlib";
 
 /** Where a part of the key was found, and how it was written there. */
-export interface Finding {
+export interface CanaryFinding {
   readonly place: string;
   /** The ways of writing that were undone, outermost first: "as it is", "base64, JSON". */
   readonly written: string;
@@ -32,7 +32,7 @@ export class Canary {
   }
 
   /** Every way in which the content shows a part of the key; none when it doesn't. */
-  find(place: string, content: string | Buffer): Finding[] {
+  find(place: string, content: string | Buffer): CanaryFinding[] {
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
     return [...this.#written(bytes.toString("latin1"), DEPTH, new Set())].map((written) => ({
       place,
@@ -41,8 +41,8 @@ export class Canary {
   }
 
   /** The same for every file of a folder, however deep, and for the names of the files. */
-  async findInFolder(folder: string): Promise<Finding[]> {
-    const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  async findInDirectory(directory: string): Promise<CanaryFinding[]> {
+    const files = await readdir(directory, { recursive: true, withFileTypes: true });
     const findings = files.map(async (file) => {
       const path = join(file.parentPath, file.name);
       const inName = this.find(path, file.name);

@@ -17,14 +17,14 @@ export interface CommandRun {
 export type CommandLine = (...args: string[]) => Promise<CommandRun>;
 
 /**
- * @param folder where it is run.
+ * @param directory where it is run.
  * @param environment all of its environment.
  * @param command another than the one of this repository.
  */
-export function commandLine(folder: string, environment: NodeJS.ProcessEnv, command = COMMAND): CommandLine {
+export function commandLine(directory: string, environment: NodeJS.ProcessEnv, command = COMMAND): CommandLine {
   return async (...args) =>
     await new Promise((done, fail) => {
-      const child = spawn(process.execPath, [command, ...args], { cwd: folder, env: environment });
+      const child = spawn(process.execPath, [command, ...args], { cwd: directory, env: environment });
       const texts = { stdout: "", stderr: "", output: "" };
       for (const name of ["stdout", "stderr"] as const) {
         child[name].setEncoding("utf8").on("data", (text: string) => {

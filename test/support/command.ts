@@ -16,7 +16,7 @@ export interface CommandOutcome {
  * @param disk what the folder's disk is to this run alone.
  */
 export function emailSecurity(
-  folder: string,
+  directory: string,
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
   disk?: UnwritableDisk,
@@ -25,7 +25,7 @@ export function emailSecurity(
     const program = [process.execPath, COMMAND, ...args] as const;
     const [file, parameters] = disk === undefined ? [program[0], program.slice(1)] : onDisk(disk, program);
     const child = spawn(file, parameters, {
-      cwd: folder,
+      cwd: directory,
       env: { ...runEnvironment(), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -11,14 +11,14 @@ import { clockBehind } from "./two-clones";
 import { chiefOf } from "./two-tenants";
 
 /** What `tenants.yaml` says of a tenant: the tenant of the service whose key it has, and what its own settings file allows. */
-export interface NamedTenant {
+export interface TenantDeclaration {
   readonly service: string;
   /** Whether it has the second key of that tenant. Default: false. */
   readonly isSecondKey?: boolean;
   readonly allow: string;
 }
 
-export type NamedTenants = ReadonlyMap<string, NamedTenant>;
+export type NamedTenants = ReadonlyMap<string, TenantDeclaration>;
 
 interface TenantsFile {
   readonly tenants: Readonly<
@@ -27,7 +27,7 @@ interface TenantsFile {
 }
 
 interface Clone {
-  readonly folder: string;
+  readonly directory: string;
   readonly run: CommandLine;
   /** The same commands, two days later. */
   readonly later: CommandLine;
@@ -61,7 +61,7 @@ export class CompanyFleet implements AsyncDisposable {
   readonly #first = new Map<string, string>();
   /** What each tenant of the service held when it left all files. */
   readonly #left = new Map<string, readonly string[]>();
-  readonly #told: string[] = [];
+  readonly #log: string[] = [];
 
   private constructor(fleet: Fleet, clones: readonly Clone[]) {
     this.#fleet = fleet;
@@ -80,16 +80,16 @@ export class CompanyFleet implements AsyncDisposable {
       ...Object.fromEntries(SERVICES.map((name) => [keyOf(name, true), `sandbox-${name}-console`])),
     };
     const fleet = await Fleet.start({ tenants: SERVICES.length, scenario, environment });
-    if (!hasPeople) fleet.environment["EMAIL_SECURITY_DATABASE"] = join(fleet.folder, "journal.db");
+    if (!hasPeople) fleet.environment["EMAIL_SECURITY_DATABASE"] = join(fleet.directory, "journal.db");
     const clones = await Promise.all(
       [".one", ".two"].map(async (name): Promise<Clone> => {
-        const folder = join(fleet.folder, name);
-        await mkdir(join(folder, "settings"), { recursive: true });
+        const directory = join(fleet.directory, name);
+        await mkdir(join(directory, "settings"), { recursive: true });
         const later = { ...fleet.environment, ...clockBehind(-TWO_DAYS_MS) };
         return {
-          folder,
-          run: commandLine(folder, fleet.environment),
-          later: commandLine(folder, later),
+          directory,
+          run: commandLine(directory, fleet.environment),
+          later: commandLine(directory, later),
           tenants: new Map(),
         };
       }),
@@ -101,7 +101,7 @@ export class CompanyFleet implements AsyncDisposable {
 
   /** What happened so far. */
   get story(): string {
-    return this.#told.join("\n");
+    return this.#log.join("\n");
   }
 
   tenants(at: number): NamedTenants {
@@ -113,14 +113,14 @@ export class CompanyFleet implements AsyncDisposable {
     const named = [...tenants].map(
       ([name, { service, isSecondKey, allow }]) => `${name}: ${keyOf(service, isSecondKey)}, ${allow}`,
     );
-    this.#told.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
+    this.#log.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
     for (const clone of isPulled ? this.#clones : [this.#clone(at)]) await this.#write(clone, tenants);
     this.#noteLeft();
   }
 
   /** Sets the files of the clones back to what they were. */
   async revert(before: readonly NamedTenants[]): Promise<void> {
-    this.#told.push("both clones: the files as they were");
+    this.#log.push("both clones: the files as they were");
     for (const [at, tenants] of before.entries()) await this.#write(this.#clone(at), tenants);
     this.#noteLeft();
   }
@@ -135,7 +135,7 @@ export class CompanyFleet implements AsyncDisposable {
     const { code } = await this.#run(at, this.#clone(at).later, PRUNE);
     const { length } = this.#fleet.sandbox.requests;
     if (length > 0) this.#fail(`prune sent ${length} requests to the service`);
-    if (code !== 0 && existsSync(join(this.#clone(at).folder, ".email-security")))
+    if (code !== 0 && existsSync(join(this.#clone(at).directory, ".email-security")))
       this.#fail(`prune ended with ${code}`);
   }
 
@@ -143,7 +143,7 @@ export class CompanyFleet implements AsyncDisposable {
     const clone = this.#clone(at);
     this.#fleet.take();
     const run = await command(...args);
-    this.#told.push(`clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`);
+    this.#log.push(`clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`);
     for (const { method, tenant, keyLabel } of this.#fleet.sandbox.requests) {
       if (method === "GET" || tenant === undefined) continue;
       const isSecond = keyLabel === "console";
@@ -161,11 +161,11 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   async rollout(at: number): Promise<void> {
-    const { folder, tenants } = this.#clone(at);
-    await rm(join(folder, "report.json"), { force: true });
+    const { directory, tenants } = this.#clone(at);
+    await rm(join(directory, "report.json"), { force: true });
     const { code } = await this.run(at, "rollout", "--yes", "--output", "report.json");
     if (code !== 0) return;
-    const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as RolloutReport;
+    const report = JSON.parse(await readFile(join(directory, "report.json"), "utf8")) as RolloutReport;
     for (const { name, state } of report.tenants) {
       const tenant = tenants.get(name);
       if (tenant === undefined) this.#fail(`the report names ${name}`);
@@ -213,18 +213,18 @@ export class CompanyFleet implements AsyncDisposable {
     );
     const defaults = `defaults:\n  baseUrl: ${this.#fleet.sandbox.url}\n  settings: settings/{name}.yaml\n`;
     await writeFile(
-      join(clone.folder, "tenants.yaml"),
+      join(clone.directory, "tenants.yaml"),
       `version: 1\nproject: fleet\n${defaults}tenants:\n${lines.join("")}${WAVES}`,
     );
     for (const [name, { allow }] of tenants)
-      await writeFile(join(clone.folder, `settings/${name}.yaml`), `version: 1\nallow: [${allow}]\n${OVERVIEW}`);
+      await writeFile(join(clone.directory, `settings/${name}.yaml`), `version: 1\nallow: [${allow}]\n${OVERVIEW}`);
   }
 
   /** Reads the files after a command that edits them. */
   async #read(clone: Clone): Promise<void> {
-    const file = parse(await readFile(join(clone.folder, "tenants.yaml"), "utf8")) as TenantsFile;
+    const file = parse(await readFile(join(clone.directory, "tenants.yaml"), "utf8")) as TenantsFile;
     const named = Object.entries(file.tenants).map(async ([name, { key, settings }]) => {
-      const path = join(clone.folder, settings ?? `settings/${name}.yaml`);
+      const path = join(clone.directory, settings ?? `settings/${name}.yaml`);
       const { allow } = parse(await readFile(path, "utf8")) as { readonly allow: readonly [string] };
       const { environment } = key;
       const isSecondKey = environment.endsWith("_SECOND_KEY");
@@ -254,7 +254,7 @@ function keyOf(service: string, isSecond = false): string {
   return `${service.toUpperCase()}${isSecond ? "_SECOND" : ""}_KEY`;
 }
 
-function declaredOf({ allow }: NamedTenant): string[] {
+function declaredOf({ allow }: TenantDeclaration): string[] {
   return [`allow ${allow}`, "deny evil.example"];
 }
 

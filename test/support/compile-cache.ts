@@ -14,17 +14,17 @@ const LOADED = ["@pulumi/pulumi/cmd/dynamic-provider", "pulumi-email-security", 
  * Also gives Pulumi a home of this run: it takes the account's home directory from the system, whatever HOME is.
  */
 export default function compileOnce(): () => Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "email-security-compiled-"));
-  process.env["NODE_COMPILE_CACHE"] = folder;
-  process.env["PULUMI_HOME"] = join(folder, "pulumi");
+  const directory = mkdtempSync(join(tmpdir(), "email-security-compiled-"));
+  process.env["NODE_COMPILE_CACHE"] = directory;
+  process.env["PULUMI_HOME"] = join(directory, "pulumi");
   const program = `process.argv.push("", "127.0.0.1:1"); ${LOADED.map((name) => `require("${name}");`).join(" ")} process.exit();`;
   execFileSync(process.execPath, ["-e", program], { stdio: "ignore" });
   // Asynchronously, since that tries again where processes that end at this moment still write into it.
-  return async () => await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  return async () => await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
 /** What a process that is given an environment of its own needs of it to find what was compiled. */
 export function compiled(): Record<string, string> {
-  const folder = process.env["NODE_COMPILE_CACHE"];
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
+  const directory = process.env["NODE_COMPILE_CACHE"];
+  return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory };
 }

@@ -7,7 +7,7 @@ import { built } from "./built";
 import { linkPackages } from "./program-packages";
 
 /** What one run of the CLI gave. */
-export interface Run {
+export interface CliRun {
   readonly code: number;
   /** Standard output and error, in the order in which they came. */
   readonly output: string;
@@ -20,8 +20,8 @@ export interface RunUnderWay {
   /** Kills the engine (SIGKILL). */
   readonly kill: () => void;
   /** What it has printed until now. */
-  readonly said: () => string;
-  readonly ended: Promise<Run>;
+  readonly readOutput: () => string;
+  readonly ended: Promise<CliRun>;
 }
 
 /** One resource of an exported stack. */
@@ -70,31 +70,31 @@ export const PLUGIN_LINES = `plugins:
  * real CLI. It has one stack.
  */
 export class EngineProject implements AsyncDisposable {
-  readonly folder: string;
+  readonly directory: string;
   /** Where its state and the CLI's own files are; removed at the end. */
   readonly #scratch: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #command: string;
 
-  private constructor(folder: string, scratch: string, command: string, environment: NodeJS.ProcessEnv) {
-    this.folder = folder;
+  private constructor(directory: string, scratch: string, command: string, environment: NodeJS.ProcessEnv) {
+    this.directory = directory;
     this.#scratch = scratch;
     this.#command = command;
     this.#environment = environment;
   }
 
   static async create(options: EngineProjectOptions): Promise<EngineProject> {
-    const folder = await mkdtemp(join(tmpdir(), "email-security-"));
-    if (options.nodeModules === undefined) await linkPackages(folder);
-    else await symlink(options.nodeModules, join(folder, "node_modules"));
+    const directory = await mkdtemp(join(tmpdir(), "email-security-"));
+    if (options.nodeModules === undefined) await linkPackages(directory);
+    else await symlink(options.nodeModules, join(directory, "node_modules"));
     const files = {
       "Pulumi.yaml": `name: settings\nruntime: nodejs\n${options.plugin === true ? PLUGIN_LINES : ""}`,
       "package.json": '{ "name": "settings", "private": true, "main": "index.ts" }',
       "index.ts": options.program,
       ...options.files,
     };
-    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-    const project = await EngineProject.#open(folder, folder, {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+    const project = await EngineProject.#open(directory, directory, {
       ...(options.checksTypes === true ? {} : { PULUMI_NODEJS_TRANSPILE_ONLY: "true" }),
       ...options.environment,
     });
@@ -103,19 +103,19 @@ export class EngineProject implements AsyncDisposable {
   }
 
   /** A project that is there already; its folder stays. It has no stack yet. */
-  static async at(folder: string, environment: Record<string, string>): Promise<EngineProject> {
-    return await EngineProject.#open(folder, await mkdtemp(join(tmpdir(), "email-security-")), environment);
+  static async at(directory: string, environment: Record<string, string>): Promise<EngineProject> {
+    return await EngineProject.#open(directory, await mkdtemp(join(tmpdir(), "email-security-")), environment);
   }
 
   static async #open(
-    folder: string,
+    directory: string,
     scratch: string,
     environment: Record<string, string> = {},
   ): Promise<EngineProject> {
     const engine = await requireEngine();
     const state = join(scratch, ".state");
     await mkdir(state);
-    return new EngineProject(folder, scratch, engine.command, {
+    return new EngineProject(directory, scratch, engine.command, {
       ...engine.environment(withoutOwnSettings(process.env)),
       PULUMI_BACKEND_URL: `file://${state}`,
       PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
@@ -136,23 +136,23 @@ export class EngineProject implements AsyncDisposable {
 
   /** Replaces a file beside the program. */
   async writeFile(path: string, text: string): Promise<void> {
-    await writeFile(join(this.folder, path), text);
+    await writeFile(join(this.directory, path), text);
   }
 
   /** Runs the CLI to its end. */
-  async run(...args: string[]): Promise<Run> {
+  async run(...args: string[]): Promise<CliRun> {
     return await this.runWith({}, ...args);
   }
 
   /** The same with more in the environment. */
-  async runWith(environment: Record<string, string>, ...args: string[]): Promise<Run> {
+  async runWith(environment: Record<string, string>, ...args: string[]): Promise<CliRun> {
     return await this.begin(environment, ...args).ended;
   }
 
   /** Begins a run of the CLI, with more in the environment, and answers while it goes on. */
   begin(environment: Record<string, string>, ...args: string[]): RunUnderWay {
     const child = spawn(this.#command, ["--non-interactive", "--color", "never", ...args], {
-      cwd: this.folder,
+      cwd: this.directory,
       env: { ...this.#environment, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -162,11 +162,11 @@ export class EngineProject implements AsyncDisposable {
     };
     child.stdout.on("data", take);
     child.stderr.on("data", take);
-    const ended = new Promise<Run>((resolveRun, reject) => {
+    const ended = new Promise<CliRun>((resolveRun, reject) => {
       child.once("error", reject);
       child.once("close", (code) => resolveRun({ code: code ?? -1, output }));
     });
-    return { id: child.pid ?? 0, kill: () => child.kill("SIGKILL"), said: () => output, ended };
+    return { id: child.pid ?? 0, kill: () => child.kill("SIGKILL"), readOutput: () => output, ended };
   }
 
   /** Runs the CLI and fails unless it succeeds; answers what it printed. */

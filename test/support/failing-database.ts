@@ -3,7 +3,7 @@ import { JournalError } from "../../provider/rollout/database/journal-error";
 import { InterruptedDatabase } from "./crashing-database";
 
 /** When a database fails: at which moment, and for how many of them. */
-export interface Failure {
+export interface FailureWindow {
   readonly from: number;
   readonly count: number;
 }
@@ -17,9 +17,9 @@ export class FailingDatabase extends InterruptedDatabase {
   moments = 0;
   /** Told of each moment. */
   onMoment: (moment: number) => void = () => {};
-  readonly #failure: Failure;
+  readonly #failure: FailureWindow;
 
-  constructor(inner: Database, failure: Failure) {
+  constructor(inner: Database, failure: FailureWindow) {
     super(inner);
     this.#failure = failure;
   }

@@ -22,7 +22,7 @@ export interface Fault {
   /** Whether the service gets the request, and does what it asks, before the fault. */
   readonly forwarded: boolean;
   /** What the client is told in place of the service's answer. */
-  readonly told: Told;
+  readonly response: FaultResponse;
 }
 
 /**
@@ -33,9 +33,9 @@ export interface Fault {
  * - else an answer; what is left out is as the service has it, or 200 without a body where it was not asked.
  *   `{in N s}` in a header becomes an HTTP date.
  */
-export type Told = "reset" | "silence" | "trickle" | "half" | ToldAnswer;
+export type FaultResponse = "reset" | "silence" | "trickle" | "half" | ResponseOverride;
 
-export interface ToldAnswer {
+export interface ResponseOverride {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -71,7 +71,7 @@ export interface ProxiedRequest {
   /** The status with which the service answered; undefined where it was not asked, or gave no answer. */
   served: number | undefined;
   /** What the client was told: a status, or the fault in place of an answer; undefined as long as it was told nothing. */
-  told: number | "reset" | "silence" | "trickle" | "half" | undefined;
+  clientOutcome: number | "reset" | "silence" | "trickle" | "half" | undefined;
 }
 
 /** What may be done at the boundaries of a request, such as killing somebody. Promises are awaited. */
@@ -153,7 +153,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   /** From now on new connections are refused, as by a machine on which nothing listens. Those there are stay. */
-  refuse(): void {
+  rejectConnections(): void {
     if (this.#server.listening) this.#server.close();
   }
 
@@ -203,7 +203,7 @@ export class FaultyProxy implements AsyncDisposable {
       query: search,
       body: body.toString(),
       served: undefined,
-      told: undefined,
+      clientOutcome: undefined,
     };
     this.requests.push(proxied);
     const fault = this.#faultOf(proxied);
@@ -219,7 +219,7 @@ export class FaultyProxy implements AsyncDisposable {
       proxied.served = answer.status;
       await this.hooks.afterCommit?.(proxied);
     }
-    await this.#tell(fault?.told ?? {}, { proxied, request, response, answer });
+    await this.#tell(fault?.response ?? {}, { proxied, request, response, answer });
   }
 
   #faultOf(request: ProxiedRequest): Fault | undefined {
@@ -228,7 +228,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   async #tell(
-    deliveredStatus: Told,
+    deliveredStatus: FaultResponse,
     {
       proxied,
       request,
@@ -237,7 +237,8 @@ export class FaultyProxy implements AsyncDisposable {
     }: { proxied: ProxiedRequest; request: IncomingMessage; response: ServerResponse; answer: Answer },
   ): Promise<void> {
     if (deliveredStatus === "reset") return this.#reset(proxied, request);
-    proxied.told = typeof deliveredStatus === "string" ? deliveredStatus : (deliveredStatus.status ?? answer.status);
+    proxied.clientOutcome =
+      typeof deliveredStatus === "string" ? deliveredStatus : (deliveredStatus.status ?? answer.status);
     if (deliveredStatus === "silence") return;
     if (deliveredStatus === "trickle") {
       response.writeHead(answer.status, { "content-type": "application/json", connection: "close" });
@@ -273,7 +274,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   #reset(proxied: ProxiedRequest, { socket }: IncomingMessage): void {
-    proxied.told = "reset";
+    proxied.clientOutcome = "reset";
     // A connection under TLS can't be reset from here; it ends without a word.
     if ("encrypted" in socket) socket.destroy();
     else socket.resetAndDestroy();

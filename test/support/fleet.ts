@@ -54,7 +54,7 @@ export interface RunningCommand {
   /** Done when an event is there; fails when the command ends before. */
   seen(which: (event: RolloutEvent) => boolean): Promise<RolloutEvent>;
   /** Done when a text was printed; fails when the command ends before. */
-  said(text: string): Promise<void>;
+  waitForOutput(text: string): Promise<void>;
   readonly ended: Promise<EndedCommand>;
 }
 
@@ -63,7 +63,7 @@ export interface RunningCommand {
  * a file backend: all that a rollout takes. The folder is also the project of a plain `pulumi up`.
  */
 export class Fleet implements AsyncDisposable {
-  readonly folder: string;
+  readonly directory: string;
   readonly sandbox: Sandbox;
   readonly names: readonly string[];
   /** The command's environment, with all keys. */
@@ -74,13 +74,13 @@ export class Fleet implements AsyncDisposable {
   #reports = 0;
 
   private constructor(
-    folder: string,
+    directory: string,
     sandbox: Sandbox,
     environment: NodeJS.ProcessEnv,
     pulumi: string,
     options: FleetOptions,
   ) {
-    this.folder = folder;
+    this.directory = directory;
     this.sandbox = sandbox;
     this.names = sandbox.tenants.slice(0, options.tenants).map(({ name }) => name);
     this.environment = environment;
@@ -89,7 +89,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   static async start(options: FleetOptions): Promise<Fleet> {
-    const folder = await mkdtemp(join(tmpdir(), "email-security-fleet-"));
+    const directory = await mkdtemp(join(tmpdir(), "email-security-fleet-"));
     const sandbox = await startSandbox({
       scenario: {
         name: "fleet",
@@ -105,13 +105,13 @@ export class Fleet implements AsyncDisposable {
       .slice(0, options.tenants)
       .map(({ name, apiKeys }) => [keyVariable(name), apiKeys.ci] as const);
     const fleet = new Fleet(
-      folder,
+      directory,
       sandbox,
       {
         ...engine.environment(withoutOwnSettings(process.env)),
-        PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
+        PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
-        PULUMI_HOME: join(folder, ".home"),
+        PULUMI_HOME: join(directory, ".home"),
         PULUMI_NODEJS_TRANSPILE_ONLY: "true",
         ...Object.fromEntries(keys),
         EMAIL_SECURITY_KEY_VARIABLES: keys.map(([variable]) => variable).join(","),
@@ -126,11 +126,11 @@ export class Fleet implements AsyncDisposable {
 
   /** Replaces a file of the folder. */
   async write(path: string, text: string): Promise<void> {
-    await writeFile(join(this.folder, path), text);
+    await writeFile(join(this.directory, path), text);
   }
 
   async read(path: string): Promise<string> {
-    return await readFile(join(this.folder, path), "utf8");
+    return await readFile(join(this.directory, path), "utf8");
   }
 
   /** Replaces the baseline: what every tenant denies. */
@@ -167,7 +167,7 @@ ${tenants}${waves}`,
     const report = args.find((arg, at) => args[at - 1] === "--output" && arg.endsWith(".json")) ?? own;
     const telling = report === own ? [...args, "--output", own] : args;
     const child = spawn(process.execPath, [COMMAND, ...(isRun ? [...telling, "--events"] : args)], {
-      cwd: this.folder,
+      cwd: this.directory,
       env: { ...this.environment, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
@@ -196,7 +196,7 @@ ${tenants}${waves}`,
         isOver = true;
         for (const look of waiting) look();
         const reported = (): RolloutReport => {
-          const file = join(this.folder, report);
+          const file = join(this.directory, report);
           if (!existsSync(file)) throw new Error(`no report:\n${texts.output}`);
           return JSON.parse(readFileSync(file, "utf8")) as RolloutReport;
         };
@@ -220,7 +220,7 @@ ${tenants}${waves}`,
       events,
       output: () => texts.output,
       seen: async (which) => await until(() => events.find(which)),
-      said: async (text) => void (await until(() => texts.output.includes(text) || undefined)),
+      waitForOutput: async (text) => void (await until(() => texts.output.includes(text) || undefined)),
       ended,
     };
   }
@@ -247,7 +247,7 @@ ${tenants}${waves}`,
       [`GIT_${role}_EMAIL`, "a@a.example"],
     ]);
     const env = { ...process.env, ...Object.fromEntries(who) };
-    return execFileSync("git", args, { cwd: this.folder, encoding: "utf8", env }).trim();
+    return execFileSync("git", args, { cwd: this.directory, encoding: "utf8", env }).trim();
   }
 
   /** Makes the folder a repository, with all that a rollout is made of in its first commit. */
@@ -261,7 +261,7 @@ ${tenants}${waves}`,
   /** Runs the CLI of Pulumi on a tenant's stack in the folder's project, as a person would. */
   pulumi(name: string, ...args: string[]): { process: ChildProcess; ended: Promise<CommandRun> } {
     const child = spawn(this.#pulumi, ["--non-interactive", "--color", "never", ...args, "--stack", name], {
-      cwd: this.folder,
+      cwd: this.directory,
       env: {
         ...this.environment,
         EMAIL_SECURITY_BASE_URL: this.sandbox.url,
@@ -323,7 +323,7 @@ ${tenants}${waves}`,
    * all have its state backend there: a process that runs engines is told of one with each tenant.
    */
   processes(): FleetProcess[] {
-    const mark = `PULUMI_HOME=${join(this.folder, ".home")}`;
+    const mark = `PULUMI_HOME=${join(this.directory, ".home")}`;
     return readdirSync("/proc")
       .filter((id) => /^\d+$/.test(id) && Number(id) !== process.pid)
       .flatMap((id) => {
@@ -355,8 +355,8 @@ ${tenants}${waves}`,
   }
 
   async #layOut(): Promise<void> {
-    for (const folder of ["settings", ".state", ".reports"]) await mkdir(join(this.folder, folder));
-    await linkPackages(this.folder);
+    for (const directory of ["settings", ".state", ".reports"]) await mkdir(join(this.directory, directory));
+    await linkPackages(this.directory);
     await this.write("Pulumi.yaml", "name: fleet\nruntime: nodejs\n");
     await this.write("package.json", '{ "name": "fleet", "private": true, "main": "index.ts" }');
     await this.write("index.ts", PROGRAM);
@@ -369,7 +369,7 @@ ${tenants}${waves}`,
     for (const child of this.#begun) if (child.exitCode === null) child.kill("SIGKILL");
     await this.sandbox.close();
     await this.quiet();
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
 
@@ -379,7 +379,7 @@ export function begun({ events }: Pick<EndedCommand, "events">): string[] {
 }
 
 /** How a run ended, and whom it began. */
-export function told(run: EndedCommand): readonly [code: number, begun: readonly string[]] {
+export function summarizeRun(run: EndedCommand): readonly [code: number, begun: readonly string[]] {
   return [run.code, begun(run)];
 }
 

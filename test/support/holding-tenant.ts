@@ -1,8 +1,8 @@
 import type { ServiceRequest } from "../../provider/sandbox/options";
-import { type SandboxTenant, sandboxTenant } from "./sandbox-tenant";
+import { type ManagedSandboxTenant, sandboxTenant } from "./sandbox-tenant";
 
 /** A tenant whose service holds back some answers. */
-export interface HoldingTenant extends SandboxTenant {
+export interface HoldingTenant extends ManagedSandboxTenant {
   /** How many requests were held back. */
   held(): number;
   /** Answers those that are held back, and holds back no others. */

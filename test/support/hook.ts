@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** What a hook was sent. */
-export interface Received {
+export interface HookRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -11,12 +11,12 @@ export interface Received {
 /** A server on loopback that keeps what is posted to it. */
 export interface Hook extends AsyncDisposable {
   readonly url: string;
-  readonly received: readonly Received[];
+  readonly received: readonly HookRequest[];
 }
 
 /** @param statuses the answers, one after the other; then 200. 0 breaks the connection; undefined never answers. */
 export async function startHook(statuses: readonly (number | undefined)[] = []): Promise<Hook> {
-  const received: Received[] = [];
+  const received: HookRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -171,11 +171,11 @@ export class JournalStory {
       return tenant?.state === "running" && tenant.attempt > attempt;
     });
     const claim = pick(taken, which) ?? pick(claims, which);
-    const isWell = other % 5 > 0;
+    const isSuccessful = other % 5 > 0;
     const finish = (ended: ClaimedJob | undefined): Act | undefined =>
       ended && {
-        real: async () => await journal.finish(ended, isWell ? undefined : ERROR),
-        virtual: () => virtual.finish(ended.job.tenant, ended.attempt, isWell),
+        real: async () => await journal.finish(ended, isSuccessful ? undefined : ERROR),
+        virtual: () => virtual.finish(ended.job.tenant, ended.attempt, isSuccessful),
       };
     switch (kind) {
       case "step":
@@ -289,7 +289,7 @@ export class JournalStory {
 
   #release({ id, virtual, handedOut }: TwoReadings, wave: number, names: readonly string[]): Act {
     return {
-      real: async () => await this.#journal.release(id, wave, names, LANE),
+      real: async () => await this.#journal.release(id, wave, names, QUEUE),
       virtual: () => {
         for (const { name, round } of virtual.release(wave, names)) {
           handedOut.add(jobId({ rollout: id, wave, tenant: name, round }));
@@ -405,7 +405,7 @@ const WORK: Deed = { kind: "work", rollout: 0, which: 0, other: 1, yes: true, cr
 const START: Deed = { kind: "start", rollout: 0, which: 0, other: 50, yes: true, crashAt: undefined };
 
 /** Keeps jobs in a table of the same database, each once. */
-const LANE: JobQueue = {
+const QUEUE: JobQueue = {
   enqueue: async (database, jobs) => {
     for (const job of jobs) {
       await database.query("INSERT INTO handed_out (job) VALUES ($1) ON CONFLICT DO NOTHING", [jobId(job)]);

@@ -15,13 +15,13 @@ const RELEASES = resolve("test/fixtures/releases");
  * port, which is below those that systems give away by themselves, has the folder too.
  */
 const PORT = 21_313;
-const FOLDER = "/tmp/email-security-kept-release";
+const DIRECTORY = "/tmp/email-security-kept-release";
 
 /** A tenant for each front, and those of a rollout and of one settings file. */
 const TENANTS = ["dynamic", "native", "second", "t0", "t1", "solo"] as const;
 
 export const FRONTS = ["dynamic", "native"] as const;
-export type Front = (typeof FRONTS)[number];
+export type ReleaseProviderKind = (typeof FRONTS)[number];
 
 /** The sandbox's own file. */
 const DATA = "sandbox.db";
@@ -57,7 +57,7 @@ export class KeptRelease implements AsyncDisposable {
     const data = join(await mkdtemp(join(tmpdir(), "email-security-")), DATA);
     await cp(join(RELEASES, release, DATA), data);
     const kept = await KeptRelease.#start(data);
-    await cp(join(RELEASES, release), FOLDER, { recursive: true });
+    await cp(join(RELEASES, release), DIRECTORY, { recursive: true });
     return kept;
   }
 
@@ -82,18 +82,18 @@ export class KeptRelease implements AsyncDisposable {
 
   static async #start(data: string, options: SandboxOptions = {}): Promise<KeptRelease> {
     const sandbox = await patientSandbox({ ...options, data, port: PORT });
-    await rm(FOLDER, { recursive: true, force: true });
+    await rm(DIRECTORY, { recursive: true, force: true });
     return new KeptRelease(sandbox, data);
   }
 
   /** The project of a front, with its stack `dev`. */
-  async project(front: Front): Promise<EngineProject> {
-    return await this.#engineIn(front);
+  async project(providerKind: ReleaseProviderKind): Promise<EngineProject> {
+    return await this.#engineIn(providerKind);
   }
 
   async #engineIn(name: string): Promise<EngineProject> {
-    const project = await EngineProject.at(await this.#projectFolder(name), {
-      PULUMI_BACKEND_URL: `file://${join(FOLDER, name, ".state")}`,
+    const project = await EngineProject.at(await this.#createProjectDirectory(name), {
+      PULUMI_BACKEND_URL: `file://${join(DIRECTORY, name, ".state")}`,
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
     });
     this.#open.push(project);
@@ -105,7 +105,7 @@ export class KeptRelease implements AsyncDisposable {
     const pulumi = await this.#engineIn("files");
     return {
       pulumi,
-      command: commandLine(pulumi.folder, {
+      command: commandLine(pulumi.directory, {
         ...pulumi.environment,
         EMAIL_SECURITY_BASE_URL: this.sandbox.url,
         EMAIL_SECURITY_API_KEY: keyOf(tenant),
@@ -116,12 +116,12 @@ export class KeptRelease implements AsyncDisposable {
     };
   }
 
-  async #projectFolder(name: string): Promise<string> {
-    const folder = join(FOLDER, name);
-    mkdirSync(join(folder, ".state"), { recursive: true });
-    const packages = join(folder, "node_modules");
+  async #createProjectDirectory(name: string): Promise<string> {
+    const directory = join(DIRECTORY, name);
+    mkdirSync(join(directory, ".state"), { recursive: true });
+    const packages = join(directory, "node_modules");
     if (!existsSync(packages)) await symlink(resolve("node_modules"), packages);
-    return folder;
+    return directory;
   }
 
   /** Keeps all of it as what this release leaves, in the place of what was kept of it before. */
@@ -132,21 +132,21 @@ export class KeptRelease implements AsyncDisposable {
     await this.sandbox.close();
     const isKept = (path: string): boolean =>
       !/[\\/](node_modules|history|backups|locks|[^\\/]*\.(bak|attrs|lock))$/.test(path);
-    await cp(FOLDER, target, { recursive: true, filter: isKept });
+    await cp(DIRECTORY, target, { recursive: true, filter: isKept });
     await cp(this.#data, join(target, DATA));
     // Where this repository and which machine it was is nobody's business.
     for await (const file of glob("*/.state/.pulumi/stacks/*/*.json", { cwd: target })) {
       const text = await readFile(join(target, file), "utf8");
-      const told = text.replaceAll(resolve("."), "/repository");
-      await writeFile(join(target, file), told.replaceAll(`"${hostname()}:`, '"machine:'));
+      const portableText = text.replaceAll(resolve("."), "/repository");
+      await writeFile(join(target, file), portableText.replaceAll(`"${hostname()}:`, '"machine:'));
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const project of this.#open) await project[Symbol.asyncDispose]();
     await this.sandbox.close();
-    for (const folder of [FOLDER, dirname(this.#data)]) {
-      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    for (const directory of [DIRECTORY, dirname(this.#data)]) {
+      await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     }
   }
 }
@@ -177,42 +177,42 @@ async function patientSandbox(options: SandboxOptions): Promise<Sandbox> {
 
 /** Everything that a user of this release can leave behind; told as it is done. */
 export async function leaveAll(world: KeptRelease): Promise<void> {
-  for (const front of FRONTS) await leaveStack(world, front);
+  for (const providerKind of FRONTS) await leaveStack(world, providerKind);
   await leaveRepository(world);
 }
 
 /** A stack with a resource of each kind, and a second tenant by a Provider; keys are secrets of its configuration. */
-async function leaveStack(world: KeptRelease, front: Front): Promise<void> {
-  const project = await world.project(front);
-  const plugin = front === "native" ? PLUGIN_LINES : "";
+async function leaveStack(world: KeptRelease, providerKind: ReleaseProviderKind): Promise<void> {
+  const project = await world.project(providerKind);
+  const plugin = providerKind === "native" ? PLUGIN_LINES : "";
   await project.writeFile("Pulumi.yaml", `name: settings\nruntime: nodejs\n${plugin}`);
   await project.writeFile("package.json", '{ "name": "settings", "private": true, "main": "index.ts" }\n');
-  await project.write(programOf(world, front));
+  await project.write(programOf(world, providerKind));
   await project.succeed("stack", "init", "dev");
   await project.succeed("config", "set", "email-security:baseUrl", world.sandbox.url);
-  await project.succeed("config", "set", "--secret", "email-security:apiKey", keyOf(front));
+  await project.succeed("config", "set", "--secret", "email-security:apiKey", keyOf(providerKind));
   await project.succeed("config", "set", "--secret", "secondKey", keyOf("second"));
   await project.up();
 }
 
-function programOf({ sandbox }: KeptRelease, front: Front): string {
-  const name = front === "native" ? "pulumi-email-security/native" : "pulumi-email-security";
+function programOf({ sandbox }: KeptRelease, providerKind: ReleaseProviderKind): string {
+  const name = providerKind === "native" ? "pulumi-email-security/native" : "pulumi-email-security";
   return `import * as pulumi from "@pulumi/pulumi";
 import { AllowDenyEntry, AllowDenyList, Provider, VipEmployee, VipList } from "${name}";
 
 const entry = new AllowDenyEntry("look-alike", { list: "deny", value: "Look-Alike.example", comment: "${COMMENT}" });
-new VipEmployee("payroll", { email: "Yuki.Sato@${front}.example", comment: "Signs payments" });
+new VipEmployee("payroll", { email: "Yuki.Sato@${providerKind}.example", comment: "Signs payments" });
 new AllowDenyList("blocklist", {
   entries: { "one.example": "deny: a", "203.0.113.7": "deny: b", "news@two.example (graymail)": "allow: c" },
 });
-new VipList("finance", { members: { "diego.santos@${front}.example": "Approves invoices" } });
+new VipList("finance", { members: { "diego.santos@${providerKind}.example": "Approves invoices" } });
 
 const second = new Provider("second", {
   baseUrl: "${sandbox.url}",
   apiKey: new pulumi.Config().requireSecret("secondKey"),
 });
-new AllowDenyEntry("theirs", { list: "allow", value: "${front}.partner.example" }, { provider: second });
-new VipEmployee("their-payroll", { email: "${front === "native" ? "diego.santos" : "yuki.sato"}@second.example" }, { provider: second });
+new AllowDenyEntry("theirs", { list: "allow", value: "${providerKind}.partner.example" }, { provider: second });
+new VipEmployee("their-payroll", { email: "${providerKind === "native" ? "diego.santos" : "yuki.sato"}@second.example" }, { provider: second });
 
 export const entryId = entry.entryId;
 `;
@@ -229,7 +229,7 @@ async function leaveRepository(world: KeptRelease): Promise<void> {
     const run = await command(...args);
     if (run.code !== code) throw new Error(`${args.join(" ")} ended with ${run.code}:\n${run.output}`);
   };
-  mkdirSync(join(pulumi.folder, "settings"), { recursive: true });
+  mkdirSync(join(pulumi.directory, "settings"), { recursive: true });
   await write("Pulumi.yaml", "name: fleet\nruntime: nodejs\n");
   await write("package.json", '{ "name": "fleet", "private": true, "main": "index.ts" }\n');
   await write(

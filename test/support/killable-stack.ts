@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EngineProject, type Run, type RunUnderWay } from "./engine-project";
+import { type CliRun, EngineProject, type RunUnderWay } from "./engine-project";
 import { type FaultyProxy, type ProxiedRequest, startFaultyProxy } from "./faulty-proxy";
 import { SandboxProcess } from "./sandbox-process";
 
@@ -12,22 +12,22 @@ export const VICTIMS = ["provider", "engine", "engine without checkpoints", "ser
 export type Victim = (typeof VICTIMS)[number];
 
 export const MOMENTS = ["before the service sees", "before the answer to", "after the answer to"] as const;
-export type Moment = (typeof MOMENTS)[number];
+export type KillMoment = (typeof MOMENTS)[number];
 
 /** By which front the program's resources are managed. */
 export const FRONTS = ["dynamic", "native"] as const;
-export type Front = (typeof FRONTS)[number];
+export type KillableProviderKind = (typeof FRONTS)[number];
 
 /** Who is killed when. */
 export interface Kill {
   readonly victim: Victim;
-  readonly moment: Moment;
+  readonly moment: KillMoment;
   /** At which request of the run, counted from 0. */
   readonly at: number;
 }
 
 /** What a tenant holds, and what was changed to get there: texts in which no id and no date stands. */
-export interface Outcome {
+export interface StackContent {
   readonly holds: readonly string[];
   readonly changes: readonly string[];
 }
@@ -44,45 +44,45 @@ const REFRESH = ["refresh", ...QUIETLY, "--clear-pending-creates"];
  */
 export class KillableStack implements AsyncDisposable {
   readonly proxy: FaultyProxy;
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #sandbox: SandboxProcess;
   readonly #project: EngineProject;
-  readonly #front: Front;
+  readonly #providerKind: KillableProviderKind;
   /** The provider process of the run in which somebody was killed. */
   #provider: number | undefined;
 
   private constructor(
-    folder: string,
+    directory: string,
     proxy: FaultyProxy,
     sandbox: SandboxProcess,
     project: EngineProject,
-    front: Front,
+    providerKind: KillableProviderKind,
   ) {
-    this.#folder = folder;
+    this.#directory = directory;
     this.proxy = proxy;
     this.#sandbox = sandbox;
     this.#project = project;
-    this.#front = front;
+    this.#providerKind = providerKind;
   }
 
-  static async create(program: string, front: Front): Promise<KillableStack> {
-    const folder = await mkdtemp(join(tmpdir(), "email-security-"));
-    await mkdir(join(folder, "tenant"));
-    const sandbox = await SandboxProcess.start(join(folder, "tenant", "tenant.sqlite"));
+  static async create(program: string, providerKind: KillableProviderKind): Promise<KillableStack> {
+    const directory = await mkdtemp(join(tmpdir(), "email-security-"));
+    await mkdir(join(directory, "tenant"));
+    const sandbox = await SandboxProcess.start(join(directory, "tenant", "tenant.sqlite"));
     const proxy = await startFaultyProxy({ target: sandbox.url });
     const project = await EngineProject.create({
       program,
-      plugin: front === "native",
+      plugin: providerKind === "native",
       environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     });
-    return new KillableStack(folder, proxy, sandbox, project, front);
+    return new KillableStack(directory, proxy, sandbox, project, providerKind);
   }
 
   /** Keeps how everything is now under a name. */
   async keep(name: string): Promise<void> {
     await this.#sandbox.kill();
-    await cp(join(this.#folder, "tenant"), join(this.#folder, name, "tenant"), { recursive: true });
-    await cp(this.#state, join(this.#folder, name, "state"), { recursive: true });
+    await cp(join(this.#directory, "tenant"), join(this.#directory, name, "tenant"), { recursive: true });
+    await cp(this.#state, join(this.#directory, name, "state"), { recursive: true });
     await this.#restartService();
   }
 
@@ -90,18 +90,18 @@ export class KillableStack implements AsyncDisposable {
   async restore(name: string): Promise<void> {
     await this.#sandbox.kill();
     for (const [kept, now] of [
-      ["tenant", join(this.#folder, "tenant")],
+      ["tenant", join(this.#directory, "tenant")],
       ["state", this.#state],
     ] as const) {
       await rm(now, { recursive: true });
-      await cp(join(this.#folder, name, kept), now, { recursive: true });
+      await cp(join(this.#directory, name, kept), now, { recursive: true });
     }
     await this.#restartService();
     await this.proxy.heal();
   }
 
   /** `pulumi up`, undisturbed. */
-  async up(declared: unknown, ...args: string[]): Promise<Run> {
+  async up(declared: unknown, ...args: string[]): Promise<CliRun> {
     return await this.#begin(declared, {}, [...UP, ...args]).ended;
   }
 
@@ -110,12 +110,12 @@ export class KillableStack implements AsyncDisposable {
    *
    * @throws when nobody was killed, since the run makes fewer requests.
    */
-  async upWith(kill: Kill, declared: unknown, { isBackAtOnce }: { isBackAtOnce: boolean }): Promise<Run> {
+  async upWith(kill: Kill, declared: unknown, { isBackAtOnce }: { isBackAtOnce: boolean }): Promise<CliRun> {
     const skip = kill.victim === "engine without checkpoints" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
     let killed = false;
-    const at = (moment: Moment) => async (request: ProxiedRequest) => {
+    const at = (moment: KillMoment) => async (request: ProxiedRequest) => {
       if (request.index !== kill.at || moment !== kill.moment) return undefined;
-      this.#provider = providerOf(run.id, this.#front);
+      this.#provider = providerOf(run.id, this.#providerKind);
       // After the last answer the engine may have ended it already.
       killed = this.#provider !== undefined || moment === MOMENTS.at(-1);
       if (kill.victim === "provider") {
@@ -127,7 +127,7 @@ export class KillableStack implements AsyncDisposable {
       return kill.victim === "provider" || kill.victim === "service" ? "drop" : undefined;
     };
     if (kill.victim === "service" && kill.moment === "before the answer to") {
-      this.proxy.inject({ nth: [kill.at + 1], fault: { forwarded: true, told: "reset" } });
+      this.proxy.inject({ nth: [kill.at + 1], fault: { forwarded: true, response: "reset" } });
     }
     const [before, commit, after] = MOMENTS.map(at);
     Object.assign(this.proxy.hooks, { beforeForward: before, afterCommit: commit, afterAnswer: after });
@@ -148,7 +148,7 @@ export class KillableStack implements AsyncDisposable {
   async recover(declared: unknown, { refreshesFirst }: { refreshesFirst: boolean }): Promise<string> {
     let output = "";
     let environment: Record<string, string> = {};
-    const type = async (...command: string[]): Promise<Run> => {
+    const type = async (...command: string[]): Promise<CliRun> => {
       const run = await this.#begin(declared, environment, command).ended;
       output += `$ pulumi ${command.join(" ")}\n${run.output}\n`;
       return run;
@@ -182,7 +182,7 @@ export class KillableStack implements AsyncDisposable {
   }
 
   /** What the tenant holds, and what was changed since a row of its audit log. */
-  async outcome(since: number): Promise<Outcome> {
+  async outcome(since: number): Promise<StackContent> {
     const entries = await this.#get("/api/v1/settings/allow_deny_entries?page_size=200");
     const vips = await this.#get("/api/v1/settings/vip_employees?page_size=200");
     const audit = (await this.#audit()).filter(({ id }) => id > since);
@@ -226,7 +226,7 @@ export class KillableStack implements AsyncDisposable {
   }
 
   get #state(): string {
-    return join(this.#project.folder, ".state");
+    return join(this.#project.directory, ".state");
   }
 
   #begin(declared: unknown, environment: Record<string, string>, command: readonly string[]): RunUnderWay {
@@ -237,7 +237,7 @@ export class KillableStack implements AsyncDisposable {
     await this.#project[Symbol.asyncDispose]();
     await this.proxy[Symbol.asyncDispose]();
     await this.#sandbox[Symbol.asyncDispose]();
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#directory, { recursive: true, force: true });
   }
 }
 
@@ -267,7 +267,7 @@ export function isRunning(id: number): boolean {
 const PROVIDERS = { dynamic: "cmd/dynamic-provider", native: "/pulumi-resource-email-security" } as const;
 
 /** The number of the process in which an engine runs the resources of a front; undefined where it has ended. */
-export function providerOf(engine: number, front: Front): number | undefined {
+export function providerOf(engine: number, providerKind: KillableProviderKind): number | undefined {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
   const processes = lines.flatMap((line) => {
     const [, id, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
@@ -276,5 +276,6 @@ export function providerOf(engine: number, front: Front): number | undefined {
   // Pulumi starts dynamic providers through a shell.
   const children = processes.filter(({ parent }) => parent === engine).map(({ id }) => id);
   const parents = [engine, ...children];
-  return processes.find(({ parent, command }) => parents.includes(parent) && command.includes(PROVIDERS[front]))?.id;
+  return processes.find(({ parent, command }) => parents.includes(parent) && command.includes(PROVIDERS[providerKind]))
+    ?.id;
 }

@@ -44,9 +44,9 @@ export const GO_BUILD = {
  */
 export async function languageHost(language: HostedLanguage): Promise<string> {
   const command = await buildGoProgram({ name: `pulumi-language-${language}`, ...PROGRAMS[language] });
-  const folder = dirname(command);
-  if (language === "python") await addExecutor(folder);
-  return folder;
+  const directory = dirname(command);
+  if (language === "python") await addExecutor(directory);
+  return directory;
 }
 
 /** A Python with Pulumi's package, as pinned: the folder with its commands, to be put on PATH. */
@@ -108,8 +108,8 @@ function byPath(one: Dirent, other: Dirent): number {
 }
 
 /** PATH with these folders before all others, then that of the Node.js which runs the tests. */
-export function pathWith(...folders: string[]): { PATH: string } {
-  return { PATH: [...folders, dirname(process.execPath), process.env["PATH"]].join(delimiter) };
+export function pathWith(...directories: string[]): { PATH: string } {
+  return { PATH: [...directories, dirname(process.execPath), process.env["PATH"]].join(delimiter) };
 }
 
 /** Why programs in a language can't be run on this machine; undefined when they can. */
@@ -126,9 +126,9 @@ export function missingToolchain(language: HostedLanguage): string | undefined {
 }
 
 /** Python's host runs programs by a script beside it, which the module of Pulumi's SDK still has in today's release. */
-async function addExecutor(folder: string): Promise<void> {
+async function addExecutor(directory: string): Promise<void> {
   const name = "pulumi-language-python-exec";
-  const target = join(folder, name);
+  const target = join(directory, name);
   if (existsSync(target)) return;
   const { stdout } = await run("go", ["mod", "download", "-json", SDK], {
     cwd: resolve("scripts/engine/cli"),

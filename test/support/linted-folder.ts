@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import type { Finding } from "../../provider/files/finding";
 
 /** Settings files in a temporary folder, until the end of the block, and how findings in them are told in tests. */
-export class LintedFolder implements Disposable {
-  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "email-security-settings-")));
+export class LintedDirectory implements Disposable {
+  readonly root = realpathSync(mkdtempSync(join(tmpdir(), "email-security-settings-")));
 
   /** @param files what each file holds, by its path in the folder. */
   constructor(files: Readonly<Record<string, string | Uint8Array>> = {}) {
@@ -13,7 +13,7 @@ export class LintedFolder implements Disposable {
   }
 
   path(file: string): string {
-    return join(this.folder, file);
+    return join(this.root, file);
   }
 
   write(file: string, content: string | Uint8Array): string {
@@ -26,17 +26,17 @@ export class LintedFolder implements Disposable {
   /** Findings a line each, `tenant.yaml:3:5 error yaml-tab`, with the paths as in this folder. */
   spots(findings: readonly Finding[]): string[] {
     return findings.map(({ place, level, code }) => {
-      const file = place?.file.replace(`${this.folder}/`, "");
+      const file = place?.file.replace(`${this.root}/`, "");
       return `${file}:${place?.line}:${place?.column} ${level} ${code}`;
     });
   }
 
   /** The messages, with the paths as in this folder. */
   messages(findings: readonly Finding[]): string[] {
-    return findings.map(({ message }) => message.replaceAll(`${this.folder}/`, ""));
+    return findings.map(({ message }) => message.replaceAll(`${this.root}/`, ""));
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.root, { recursive: true, force: true });
   }
 }

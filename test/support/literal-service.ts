@@ -32,7 +32,7 @@ export interface LiteralServiceOptions {
   /** The form in which a value is stored. Default: as it was sent. */
   readonly stored?: (value: string) => string;
   /** Whether a second row of the same text is created rather than refused with 409. Default: false. */
-  readonly permitsDuplicates?: boolean;
+  readonly allowsDuplicates?: boolean;
   /** How many reads of a list a row that was just created is missing from. Default: 0. */
   readonly readsBehind?: number;
   /** How many reads of each list, or of one of the two, show the rows from before a change or a deletion. Default: 0. */
@@ -200,7 +200,7 @@ export class LiteralService implements AsyncDisposable {
     this.writes.push(`POST ${body.list} ${body.value}`);
     const value = this.#options.stored?.(body.value ?? "") ?? body.value ?? "";
     const isThere = this.entries.some((one) => one.value === value);
-    if (isThere && this.#options.permitsDuplicates !== true) return [409, { error: "is there already" }];
+    if (isThere && this.#options.allowsDuplicates !== true) return [409, { error: "is there already" }];
     const row = this.#insert({ ...body, value, created_by: "ci" });
     this.#hidden.set(row.id, this.#options.readsBehind ?? 0);
     return results(row, 201);

@@ -8,18 +8,18 @@ import { dirname } from "node:path";
  *
  * @param make fills a new folder, which is then moved to its place.
  */
-export async function madeOnce(folder: string, make: (unfinished: string) => Promise<void>): Promise<string> {
-  if (existsSync(folder)) return folder;
-  await mkdir(dirname(folder), { recursive: true });
-  const unfinished = await mkdtemp(`${folder}-`);
+export async function madeOnce(directory: string, make: (unfinished: string) => Promise<void>): Promise<string> {
+  if (existsSync(directory)) return directory;
+  await mkdir(dirname(directory), { recursive: true });
+  const unfinished = await mkdtemp(`${directory}-`);
   try {
     await make(unfinished);
-    await rename(unfinished, folder).catch((error: NodeJS.ErrnoException) => {
+    await rename(unfinished, directory).catch((error: NodeJS.ErrnoException) => {
       // Another process was first.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
-  return folder;
+  return directory;
 }

@@ -120,18 +120,18 @@ export function bytesOf(files: ReadonlyMap<string, string>): number {
 
 /** A site in a folder for temporary files. */
 export class WrittenSite implements Disposable {
-  readonly folder = mkdtempSync(join(tmpdir(), "email-security-site-"));
+  readonly directory = mkdtempSync(join(tmpdir(), "email-security-site-"));
 
   constructor(data: SiteData) {
-    writeSite(openSite(this.folder), generateSiteFiles(data), buildSiteRun(data.status));
+    writeSite(openSite(this.directory), generateSiteFiles(data), buildSiteRun(data.status));
   }
 
   read(path: string): string {
-    return readFileSync(join(this.folder, path), "utf8");
+    return readFileSync(join(this.directory, path), "utf8");
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.directory, { recursive: true, force: true });
   }
 }
 

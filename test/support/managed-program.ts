@@ -1,38 +1,38 @@
 import type { HandlerName } from "../../provider/resources/serialized-provider";
-import { InitFailed, type Properties } from "./provider-call";
+import { InitFailed, type ResourceProperties } from "./provider-call";
 import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 
 /** One resource of a program. */
 export interface Declared {
   readonly handler: HandlerName;
-  readonly args: Properties;
+  readonly args: ResourceProperties;
 }
 
 /** A program: its resources by name, in the order in which it declares them. */
-export type Program = Readonly<Record<string, Declared>>;
+export type DeclaredProgram = Readonly<Record<string, Declared>>;
 
 /** What the stack keeps of one resource. Plain data. */
-export interface Kept {
+export interface StoredResource {
   readonly handler: HandlerName;
   readonly id: string;
-  readonly inputs: Properties;
-  readonly properties: Properties;
+  readonly inputs: ResourceProperties;
+  readonly properties: ResourceProperties;
   /** Whether the last run did only a part: the next one updates it, whatever the diff says. */
   readonly isHalfMade: boolean;
 }
 
 /** What the stack keeps. Plain data. */
-export interface Stack {
-  readonly resources: ReadonlyMap<string, Kept>;
+export interface ManagedStackState {
+  readonly resources: ReadonlyMap<string, StoredResource>;
   /** What was replaced, and could not be deleted yet. */
-  readonly doomed: readonly Kept[];
+  readonly doomed: readonly StoredResource[];
 }
 
-export type Outcome = "created" | "updated" | "replaced" | "same" | "deleted" | "failed" | "half-made";
+export type ResourceOutcome = "created" | "updated" | "replaced" | "same" | "deleted" | "failed" | "half-made";
 
 /** What one `up` came to. */
 export interface ProgramUp {
-  readonly outcomes: Readonly<Record<string, Outcome>>;
+  readonly outcomes: Readonly<Record<string, ResourceOutcome>>;
   /** What was told of each resource that failed. */
   readonly failures: Readonly<Record<string, string>>;
 }
@@ -44,7 +44,7 @@ export interface UpOptions {
   readonly onStep?: () => void;
 }
 
-const EMPTY: Stack = { resources: new Map(), doomed: [] };
+const EMPTY: ManagedStackState = { resources: new Map(), doomed: [] };
 
 /**
  * A program of several resources as the engine manages it, without the engine: all in one provider process a run, side
@@ -52,27 +52,27 @@ const EMPTY: Stack = { resources: new Map(), doomed: [] };
  */
 export class ManagedProgram implements AsyncDisposable {
   readonly #options: ProviderProcessOptions;
-  readonly #resources: Map<string, Kept>;
-  #doomed: readonly Kept[];
+  readonly #resources: Map<string, StoredResource>;
+  #doomed: readonly StoredResource[];
   #process: ProviderProcess | undefined;
 
   /** @param stack what runs of another instance have left behind. */
-  constructor(options: ProviderProcessOptions, stack: Stack = EMPTY) {
+  constructor(options: ProviderProcessOptions, stack: ManagedStackState = EMPTY) {
     this.#options = options;
     this.#resources = new Map(stack.resources);
     this.#doomed = stack.doomed;
   }
 
-  get stack(): Stack {
+  get stack(): ManagedStackState {
     return { resources: new Map(this.#resources), doomed: this.#doomed };
   }
 
   /** `pulumi up --skip-preview`. */
-  async up(program: Program, { parallel = true, onStep = () => {} }: UpOptions = {}): Promise<ProgramUp> {
+  async up(program: DeclaredProgram, { parallel = true, onStep = () => {} }: UpOptions = {}): Promise<ProgramUp> {
     const provider = await this.#nextRun();
-    const outcomes: Record<string, Outcome> = {};
+    const outcomes: Record<string, ResourceOutcome> = {};
     const failures: Record<string, string> = {};
-    const attempt = async (name: string, work: () => Promise<Outcome>): Promise<void> => {
+    const attempt = async (name: string, work: () => Promise<ResourceOutcome>): Promise<void> => {
       try {
         outcomes[name] = await work();
       } catch (error) {
@@ -121,8 +121,8 @@ export class ManagedProgram implements AsyncDisposable {
   }
 
   /** `pulumi refresh --preview-only`: how each resource would read, in the process of the last run. */
-  async read(): Promise<Map<string, Properties | undefined>> {
-    const found = new Map<string, Properties | undefined>();
+  async read(): Promise<Map<string, ResourceProperties | undefined>> {
+    const found = new Map<string, ResourceProperties | undefined>();
     const provider = this.#process ?? (await this.#nextRun());
     await Promise.all(
       [...this.#resources].map(async ([name, { handler, id, properties, inputs }]) => {
@@ -147,14 +147,14 @@ export class ManagedProgram implements AsyncDisposable {
     name: string,
     { handler, args }: Declared,
     { provider, onStep }: { provider: ProviderProcess; onStep: () => void },
-  ): Promise<Outcome> {
+  ): Promise<ResourceOutcome> {
     const resource = provider.resource(handler, name);
-    const check = async (olds?: Properties): Promise<Properties> => {
+    const check = async (olds?: ResourceProperties): Promise<ResourceProperties> => {
       const { inputs, failures } = await resource.check(args, olds);
       if (Object.keys(failures).length > 0) throw new Error(JSON.stringify(failures));
       return inputs;
     };
-    const create = async (inputs: Properties): Promise<void> => {
+    const create = async (inputs: ResourceProperties): Promise<void> => {
       onStep();
       try {
         const made = await resource.create(inputs);

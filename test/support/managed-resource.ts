@@ -1,5 +1,5 @@
 import type { HandlerName } from "../../provider/resources/serialized-provider";
-import { InitFailed, type Properties } from "./provider-call";
+import { InitFailed, type ResourceProperties } from "./provider-call";
 import { ProviderProcess, type ProviderResource } from "./provider-process";
 
 /** What serves the resources of a run. */
@@ -28,8 +28,8 @@ export interface Up {
  * run, hands them over as the engine does, and starts a new provider process for each run.
  */
 export class ManagedResource {
-  inputs: Properties = {};
-  properties: Properties | undefined;
+  inputs: ResourceProperties = {};
+  properties: ResourceProperties | undefined;
   id = "";
   readonly #tenant: { readonly provider: ServesRuns };
   readonly #handler: HandlerName;
@@ -50,7 +50,7 @@ export class ManagedResource {
   }
 
   /** `pulumi up --skip-preview`. @param seconds how long the change may take, by `customTimeouts`. */
-  async up(args: Properties, seconds = 0): Promise<Up> {
+  async up(args: ResourceProperties, seconds = 0): Promise<Up> {
     return await this.#run(async () => {
       const resource = this.#resource;
       const before = this.inputs;

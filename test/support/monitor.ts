@@ -2,7 +2,7 @@ import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } f
 import { ResourceMonitorService } from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import monitor from "@pulumi/pulumi/proto/resource_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
-import { type Properties, plain } from "./provider-call";
+import { plain, type ResourceProperties } from "./provider-call";
 
 type RegisterRequest = InstanceType<typeof monitor.RegisterResourceRequest>;
 
@@ -14,7 +14,7 @@ export interface Registration {
   readonly provider: string;
   readonly aliases: readonly string[];
   readonly dependencies: readonly string[];
-  readonly inputs: Properties;
+  readonly inputs: ResourceProperties;
 }
 
 /** The engine, as far as a component registers resources with it: it remembers them. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { COMMAND } from "./command-line";
-import { type Action, type Contexts, type JobRun, runJob, runStep } from "./github/workflow-run";
+import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "./github/workflow-run";
 import { goTool } from "./go-tool";
 import type { GitLabJob, Workflow } from "./pipeline-files";
 
@@ -48,7 +48,7 @@ export class NightlyExample implements AsyncDisposable {
   static async create(url: string, keys: Readonly<Record<string, string>>): Promise<NightlyExample> {
     const top = await mkdtemp(join(tmpdir(), "email-security-nightly-"));
     const example = new NightlyExample(top, keys);
-    for (const folder of ["commands", "caches", "artifacts", "state"]) await mkdir(join(top, folder));
+    for (const directory of ["commands", "caches", "artifacts", "state"]) await mkdir(join(top, directory));
     await cp(EXAMPLE, example.repository, {
       recursive: true,
       filter: (path) => !path.includes("node_modules"),
@@ -187,15 +187,15 @@ export class NightlyExample implements AsyncDisposable {
     return workspace;
   }
 
-  #actions(): Record<string, Action> {
+  #actions(): Record<string, SimulatedAction> {
     const artifacts = join(this.#top, "artifacts", `${this.#run}`);
     const pathsOf = (path = ""): string[] => path.split("\n").filter((one) => one !== "");
-    const upload: Action = async ({ with: { name = "github-pages", path }, workspace }) => {
+    const upload: SimulatedAction = async ({ with: { name = "github-pages", path }, workspace }) => {
       const paths = pathsOf(path);
       for (const one of paths) {
         // As the real one: what all have in common above them is left away, and a folder's own name.
-        const isFolder = paths.length === 1 && !/\.\w+$/.test(one);
-        const to = join(artifacts, name, isFolder ? "." : (one.split("/").at(-1) ?? ""));
+        const isDirectory = paths.length === 1 && !/\.\w+$/.test(one);
+        const to = join(artifacts, name, isDirectory ? "." : (one.split("/").at(-1) ?? ""));
         await cp(join(workspace, one), to, { recursive: true });
       }
     };

@@ -19,15 +19,15 @@ export interface PackedPackage {
 export type PackageManager = "npm" | "pnpm";
 
 /** An empty folder outside the repository, removed when it goes out of scope. */
-export class EmptyFolder implements AsyncDisposable {
+export class EmptyDirectory implements AsyncDisposable {
   readonly path: string;
 
   private constructor(path: string) {
     this.path = path;
   }
 
-  static async create(): Promise<EmptyFolder> {
-    return new EmptyFolder(await mkdtemp(join(tmpdir(), "email-security-")));
+  static async create(): Promise<EmptyDirectory> {
+    return new EmptyDirectory(await mkdtemp(join(tmpdir(), "email-security-")));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -61,14 +61,14 @@ export async function packPackage(destination: string, source = resolve("provide
 
 /** The package of this repository, packed once for all tests of a file. */
 export function sharedPackage(): () => PackedPackage {
-  let folder: EmptyFolder;
+  let directory: EmptyDirectory;
   let packed: PackedPackage;
   beforeAll(async () => {
-    folder = await EmptyFolder.create();
-    packed = await packPackage(folder.path);
+    directory = await EmptyDirectory.create();
+    packed = await packPackage(directory.path);
   });
   afterAll(async () => {
-    await folder[Symbol.asyncDispose]();
+    await directory[Symbol.asyncDispose]();
   });
   return () => packed;
 }
@@ -79,7 +79,7 @@ export function sharedPackage(): () => PackedPackage {
  * @param more packages beside it, by their names.
  */
 export async function install(
-  folder: string,
+  directory: string,
   manager: PackageManager,
   packed: PackedPackage,
   more: Readonly<Record<string, string>> = {},
@@ -89,25 +89,25 @@ export async function install(
     "@pulumi/pulumi": await pulumiVersion(),
     ...more,
   };
-  await writeManifest(folder, { dependencies });
-  if (manager === "npm") await npm(folder, "install", "--prefer-offline", "--ignore-scripts");
+  await writeManifest(directory, { dependencies });
+  if (manager === "npm") await npm(directory, "install", "--prefer-offline", "--ignore-scripts");
   else {
     // Without hoisting a package finds what it declares, and nothing else.
     const strict = "--config.hoist=false";
     const asAPerson = ["--ignore-scripts", "--ignore-workspace", "--no-frozen-lockfile"];
-    await pnpm(folder, "install", "--prefer-offline", ...asAPerson, strict);
+    await pnpm(directory, "install", "--prefer-offline", ...asAPerson, strict);
   }
 }
 
 /** What npm has installed in a folder for this package alone: what Pulumi brings anyway, and the package itself, are not in it. */
-export async function broughtAlong(folder: string): Promise<{ packages: string[]; bytes: number }> {
-  const lock = await readFile(join(folder, "package-lock.json"), "utf8");
+export async function broughtAlong(directory: string): Promise<{ packages: string[]; bytes: number }> {
+  const lock = await readFile(join(directory, "package-lock.json"), "utf8");
   const { packages } = JSON.parse(lock) as { packages: Record<string, Locked> };
   const ofPulumi = reached(packages, "node_modules/@pulumi/pulumi");
   const own = `node_modules/${PACKAGE}`;
   const alone = [...reached(packages, own)].filter((path) => path !== own && !ofPulumi.has(path));
   let bytes = 0;
-  for (const path of alone) bytes += await bytesOf(join(folder, path));
+  for (const path of alone) bytes += await bytesOf(join(directory, path));
   return { packages: alone.map((path) => path.replace(/^.*node_modules\//, "")), bytes };
 }
 
@@ -135,9 +135,9 @@ function reached(packages: Readonly<Record<string, Locked>>, from: string, found
 }
 
 /** Without the packages that are within it. */
-async function bytesOf(folder: string): Promise<number> {
-  const sizes = (await readdir(folder, { withFileTypes: true })).map(async (entry) => {
-    const path = join(folder, entry.name);
+async function bytesOf(directory: string): Promise<number> {
+  const sizes = (await readdir(directory, { withFileTypes: true })).map(async (entry) => {
+    const path = join(directory, entry.name);
     if (entry.isDirectory()) return entry.name === "node_modules" ? 0 : await bytesOf(path);
     return (await stat(path)).size;
   });
@@ -152,10 +152,10 @@ export interface InstalledProgram {
 }
 
 /** Writes a program and makes it the one of the project in this folder. */
-export async function writeProgram(folder: string, { main, type, text }: InstalledProgram): Promise<void> {
-  await writeFile(join(folder, "Pulumi.yaml"), "name: settings\nruntime: nodejs\n");
-  await writeFile(join(folder, main), text);
-  await writeManifest(folder, { main, type });
+export async function writeProgram(directory: string, { main, type, text }: InstalledProgram): Promise<void> {
+  await writeFile(join(directory, "Pulumi.yaml"), "name: settings\nruntime: nodejs\n");
+  await writeFile(join(directory, main), text);
+  await writeManifest(directory, { main, type });
 }
 
 /** What a later release prints whenever it serves the resources of a run. */
@@ -166,7 +166,7 @@ export const LATER_RELEASE_SERVES = "Release 9.9.9 is at work.";
  * the one that runs. Only what users and state may rely on, the names that the package exports, is the same.
  */
 export async function packLaterRelease(installed: string, destination: string): Promise<PackedPackage> {
-  await using workshop = await EmptyFolder.create();
+  await using workshop = await EmptyDirectory.create();
   const source = join(workshop.path, "package");
   await cp(installed, source, { recursive: true, filter: (path) => basename(path) !== "node_modules" });
 
@@ -195,8 +195,8 @@ async function pulumiVersion(): Promise<string> {
 }
 
 /** Puts fields into a folder's package.json. */
-async function writeManifest(folder: string, fields: Record<string, unknown>): Promise<void> {
-  const file = join(folder, "package.json");
+async function writeManifest(directory: string, fields: Record<string, unknown>): Promise<void> {
+  const file = join(directory, "package.json");
   const old = await readFile(file, "utf8").catch(() => '{ "name": "settings", "private": true }');
   await writeFile(file, JSON.stringify({ ...JSON.parse(old), ...fields }, null, 2));
 }
@@ -205,28 +205,28 @@ async function rewrite(file: string, edit: (text: string) => string): Promise<vo
   await writeFile(file, edit(await readFile(file, "utf8")));
 }
 
-export async function npm(folder: string, ...args: string[]): Promise<string> {
+export async function npm(directory: string, ...args: string[]): Promise<string> {
   const options = [...args, "--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier"];
   // The npm that runs the tests; without one, that of PATH.
   const running = process.env["npm_execpath"];
   if (running !== undefined && basename(running) === "npm-cli.js") {
-    return await run(folder, process.execPath, [running, ...options]);
+    return await run(directory, process.execPath, [running, ...options]);
   }
-  return await run(folder, "npm", options);
+  return await run(directory, "npm", options);
 }
 
-async function pnpm(folder: string, ...args: string[]): Promise<string> {
+async function pnpm(directory: string, ...args: string[]): Promise<string> {
   // All that it lets others see of itself is its package.json.
   const program = join(dirname(require.resolve("pnpm")), "bin", "pnpm.cjs");
-  return await run(folder, process.execPath, [program, ...args, "--reporter=append-only"]);
+  return await run(directory, process.execPath, [program, ...args, "--reporter=append-only"]);
 }
 
 /** Runs a program to its end in a folder; answers its standard output. */
-async function run(folder: string, command: string, args: readonly string[]): Promise<string> {
+async function run(directory: string, command: string, args: readonly string[]): Promise<string> {
   const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
   try {
     const { stdout } = await promisify(execFile)(command, args, {
-      cwd: folder,
+      cwd: directory,
       env: { ...withoutRunningScript(process.env), PATH: path },
       maxBuffer: 64 * 1024 * 1024,
       shell: process.platform === "win32" && command === "npm",

@@ -19,7 +19,7 @@ export interface Step {
 }
 
 /** A job of GitHub Actions. */
-export interface Job {
+export interface WorkflowJob {
   readonly needs?: string;
   readonly if?: string;
   readonly environment?: string;
@@ -35,18 +35,18 @@ export interface Workflow {
   readonly on: Readonly<Record<string, unknown>>;
   readonly permissions?: unknown;
   readonly concurrency?: { readonly group: string; readonly "cancel-in-progress": boolean };
-  readonly jobs: Readonly<Record<string, Job>>;
+  readonly jobs: Readonly<Record<string, WorkflowJob>>;
 }
 
 export const WORKFLOWS = ["pull-request", "approvals", "merge", "drift", "expire", "review"] as const;
 
-export function workflow(name: (typeof WORKFLOWS)[number], folder = GITOPS): Workflow {
-  return read(folder, `.github/workflows/${name}.yml`) as Workflow;
+export function workflow(name: (typeof WORKFLOWS)[number], directory = GITOPS): Workflow {
+  return read(directory, `.github/workflows/${name}.yml`) as Workflow;
 }
 
 /** The steps of the repository's own action that prepares a job. */
-export function preparation(folder = GITOPS): readonly Step[] {
-  return (read(folder, ".github/actions/prepare/action.yml") as { runs: { steps: Step[] } }).runs.steps;
+export function preparation(directory = GITOPS): readonly Step[] {
+  return (read(directory, ".github/actions/prepare/action.yml") as { runs: { steps: Step[] } }).runs.steps;
 }
 
 /** A job of GitLab's pipeline. */
@@ -65,18 +65,18 @@ export interface GitLabJob {
 }
 
 /** GitLab's pipeline: its keywords and jobs by name. */
-export function gitLabPipeline(folder = GITOPS): Readonly<Record<string, unknown>> {
-  return read(folder, ".gitlab-ci.yml") as Record<string, unknown>;
+export function gitLabPipeline(directory = GITOPS): Readonly<Record<string, unknown>> {
+  return read(directory, ".gitlab-ci.yml") as Record<string, unknown>;
 }
 
 /** What of a pipeline is a job: what has a script. */
-export function gitLabJobs(folder = GITOPS): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
-  const jobs = Object.entries(gitLabPipeline(folder)).filter(
+export function gitLabJobs(directory = GITOPS): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
+  const jobs = Object.entries(gitLabPipeline(directory)).filter(
     ([, job]) => typeof job === "object" && job !== null && "script" in job,
   );
   return Object.fromEntries(jobs) as Record<string, GitLabJob & { script: readonly string[] }>;
 }
 
-function read(folder: string, path: string): unknown {
-  return parse(readFileSync(join(folder, path), "utf8"));
+function read(directory: string, path: string): unknown {
+  return parse(readFileSync(join(directory, path), "utf8"));
 }

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** PostgreSQL's programs for a server, and how to run them. */
 export interface PostgresPrograms {
   /** The folder with `initdb`, `postgres` and `psql`. */
-  readonly folder: string;
+  readonly directory: string;
   /** What their environment needs besides, as where their libraries are. */
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -29,14 +29,14 @@ export async function postgresPrograms(): Promise<PostgresPrograms> {
 }
 
 function found(): PostgresPrograms | undefined {
-  const folder = [
+  const directory = [
     ...(process.env["PATH"] ?? "").split(delimiter),
     ...versions("/usr/lib/postgresql").map((version) => join("/usr/lib/postgresql", version, "bin")),
     ...["/opt/homebrew/opt", "/usr/local/opt"].flatMap((prefix) =>
       versions(prefix, "postgresql").map((name) => join(prefix, name, "bin")),
     ),
   ].find((candidate) => candidate !== "" && isComplete(candidate));
-  return folder === undefined ? undefined : { folder, environment: {} };
+  return directory === undefined ? undefined : { directory, environment: {} };
 }
 
 /** As root, of Debian and what descends from it. */
@@ -62,13 +62,13 @@ async function installed(): Promise<PostgresPrograms | undefined> {
 function unpacked(): PostgresPrograms | undefined {
   const root = cached();
   const base = join(root, "usr", "lib", "postgresql");
-  const folder = versions(base)
+  const directory = versions(base)
     .map((version) => join(base, version, "bin"))
     .find(isComplete);
-  if (folder === undefined) return undefined;
+  if (directory === undefined) return undefined;
   const triplets = versions(join(root, "usr", "lib"), "", /-linux-gnu/);
-  const libraries = [...triplets.map((triplet) => join(root, "usr", "lib", triplet)), join(dirname(folder), "lib")];
-  return { folder, environment: { LD_LIBRARY_PATH: libraries.join(":") } };
+  const libraries = [...triplets.map((triplet) => join(root, "usr", "lib", triplet)), join(dirname(directory), "lib")];
+  return { directory, environment: { LD_LIBRARY_PATH: libraries.join(":") } };
 }
 
 /** Debian's packages, unpacked without installing them: for who may not install. */
@@ -119,14 +119,14 @@ function cached(): string {
   return join(cacheFolder(), "test", `postgresql-${process.arch}`);
 }
 
-function isComplete(folder: string): boolean {
-  return NEEDED.every((program) => existsSync(join(folder, program)));
+function isComplete(directory: string): boolean {
+  return NEEDED.every((program) => existsSync(join(directory, program)));
 }
 
 /** The names in a folder, the newest version first; none where there is no such folder. */
-function versions(folder: string, start = "", pattern = /./): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+function versions(directory: string, start = "", pattern = /./): string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
     .filter((name) => name.startsWith(start) && pattern.test(name))
     .sort((a, b) => b.localeCompare(a, undefined, { numeric: true }));
 }

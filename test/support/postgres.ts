@@ -15,7 +15,7 @@ export const POSTGRES_PASSWORD = "p@ss/word:1%";
 /** How the server ends: as after `pg_ctl stop -m fast`, or as by a crash. */
 export type PostgresEnd = "fast" | "crash";
 
-export interface PostgresOptions {
+export interface PostgresServerOptions {
   /** The addresses on which it listens besides 127.0.0.1. */
   readonly listen?: readonly string[];
   /** Whether it speaks TLS, with a certificate of its own for `localhost`. Default: false. */
@@ -26,19 +26,19 @@ export interface PostgresOptions {
  * A PostgreSQL server with an empty cluster of its own in a temporary folder. It ends with this process, however that
  * ends, and its folder with it. Where the machine has no PostgreSQL, it is installed or unpacked first.
  */
-export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<Postgres> {
   const programs = await postgresPrograms();
-  const folder = await mkdtemp("/tmp/email-security-pg-");
+  const directory = await mkdtemp("/tmp/email-security-pg-");
   try {
     const user = await unprivileged();
-    if (user !== undefined) await chown(folder, user.uid, user.gid);
-    const certificate = options.tls === true ? await certify(folder, user) : undefined;
-    await initialize(programs, folder, user);
-    const server = new Postgres(programs, folder, user, options, certificate);
+    if (user !== undefined) await chown(directory, user.uid, user.gid);
+    const certificate = options.tls === true ? await certify(directory, user) : undefined;
+    await initialize(programs, directory, user);
+    const server = new Postgres(programs, directory, user, options, certificate);
     await server.start();
     return server;
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
     throw error;
   }
 }
@@ -47,21 +47,21 @@ export class Postgres implements AsyncDisposable {
   /** The certificate of the authority that has signed its own; undefined without TLS. */
   readonly certificate: string | undefined;
   readonly #programs: PostgresPrograms;
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #user: User | undefined;
-  readonly #options: PostgresOptions;
+  readonly #options: PostgresServerOptions;
   #port = 0;
   #server: ChildProcess | undefined;
 
   constructor(
     programs: PostgresPrograms,
-    folder: string,
+    directory: string,
     user: User | undefined,
-    options: PostgresOptions,
+    options: PostgresServerOptions,
     certificate: string | undefined,
   ) {
     this.#programs = programs;
-    this.#folder = folder;
+    this.#directory = directory;
     this.#user = user;
     this.#options = options;
     this.certificate = certificate;
@@ -74,7 +74,7 @@ export class Postgres implements AsyncDisposable {
 
   /** Over its unix socket. */
   get socketUrl(): string {
-    return `postgres://postgres:${encodeURIComponent(POSTGRES_PASSWORD)}@/postgres?host=${encodeURIComponent(this.#folder)}&port=${this.#port}`;
+    return `postgres://postgres:${encodeURIComponent(POSTGRES_PASSWORD)}@/postgres?host=${encodeURIComponent(this.#directory)}&port=${this.#port}`;
   }
 
   /** @param database Default: `postgres`. */
@@ -92,7 +92,7 @@ export class Postgres implements AsyncDisposable {
   async sql(statements: string, database = "postgres"): Promise<string> {
     const args = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set", "ON_ERROR_STOP=1"];
     const { stdout } = await run(
-      join(this.#programs.folder, "psql"),
+      join(this.#programs.directory, "psql"),
       [...args, "--command", statements, this.urlOf("127.0.0.1", database)],
       { env: { ...process.env, ...this.#programs.environment } },
     );
@@ -137,7 +137,7 @@ export class Postgres implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop("crash");
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#directory, { recursive: true, force: true });
   }
 
   /** The server below a shell that ends it when told so, or when this process is gone. */
@@ -145,7 +145,7 @@ export class Postgres implements AsyncDisposable {
     const settings = {
       port: `${port}`,
       listen_addresses: ["127.0.0.1", ...(this.#options.listen ?? [])].join(","),
-      unix_socket_directories: this.#folder,
+      unix_socket_directories: this.#directory,
       fsync: "off",
       full_page_writes: "off",
       // What the tests need is little, and several servers may run at once.
@@ -153,18 +153,18 @@ export class Postgres implements AsyncDisposable {
       max_connections: "120",
       ...(this.certificate !== undefined && {
         ssl: "on",
-        ssl_cert_file: join(this.#folder, "server.crt"),
-        ssl_key_file: join(this.#folder, "server.key"),
+        ssl_cert_file: join(this.#directory, "server.crt"),
+        ssl_key_file: join(this.#directory, "server.key"),
       }),
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const shell = spawn(
       "/bin/sh",
-      ["-c", WATCHED, "sh", this.#folder, join(this.#programs.folder, "postgres"), "-D", this.#data, ...args],
+      ["-c", WATCHED, "sh", this.#directory, join(this.#programs.directory, "postgres"), "-D", this.#data, ...args],
       {
         // A Ctrl-C is for the tests; they end it.
         detached: true,
-        cwd: this.#folder,
+        cwd: this.#directory,
         stdio: ["pipe", "ignore", "ignore"],
         env: { ...process.env, ...this.#programs.environment, LC_ALL: "C" },
         ...this.#user,
@@ -185,11 +185,11 @@ export class Postgres implements AsyncDisposable {
       if (await isUp()) return undefined;
       await sleep(20);
     }
-    return await readFile(join(this.#folder, "log"), "utf8").catch(() => "");
+    return await readFile(join(this.#directory, "log"), "utf8").catch(() => "");
   }
 
   get #data(): string {
-    return join(this.#folder, "data");
+    return join(this.#directory, "data");
   }
 }
 
@@ -229,23 +229,27 @@ async function unprivileged(): Promise<User | undefined> {
   return { uid: await id("-u"), gid: await id("-g") };
 }
 
-async function initialize(programs: PostgresPrograms, folder: string, user: User | undefined): Promise<void> {
-  const password = join(folder, "password");
+async function initialize(programs: PostgresPrograms, directory: string, user: User | undefined): Promise<void> {
+  const password = join(directory, "password");
   await writeFile(password, POSTGRES_PASSWORD);
   const args = ["--no-sync", "--username=postgres", "--auth=scram-sha-256", `--pwfile=${password}`];
-  await run(join(programs.folder, "initdb"), [...args, "--encoding=UTF8", "--locale=C", "-D", join(folder, "data")], {
-    cwd: folder,
-    env: { ...process.env, ...programs.environment, LC_ALL: "C" },
-    ...user,
-  });
+  await run(
+    join(programs.directory, "initdb"),
+    [...args, "--encoding=UTF8", "--locale=C", "-D", join(directory, "data")],
+    {
+      cwd: directory,
+      env: { ...process.env, ...programs.environment, LC_ALL: "C" },
+      ...user,
+    },
+  );
   const access = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
-  await writeFile(join(folder, "data", "pg_hba.conf"), access);
+  await writeFile(join(directory, "data", "pg_hba.conf"), access);
 }
 
 /** Makes a key and a certificate for `localhost`, its own authority. Answers the certificate's file. */
-async function certify(folder: string, user: User | undefined): Promise<string> {
-  const key = join(folder, "server.key");
-  const certificate = join(folder, "server.crt");
+async function certify(directory: string, user: User | undefined): Promise<string> {
+  const key = join(directory, "server.key");
+  const certificate = join(directory, "server.crt");
   await run("openssl", [
     ...["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"],
     ...["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],

@@ -7,9 +7,9 @@ const PACKAGES = [".bin", "@pulumi/pulumi", "@pulumi/policy", "pulumi-email-secu
  * Gives a program those of this repository's packages that programs import, as if they were installed beside it. With all of them
  * each run would take a sixth longer: Pulumi looks through every folder of `node_modules` for packages that want a plugin.
  */
-export async function linkPackages(folder: string): Promise<void> {
+export async function linkPackages(directory: string): Promise<void> {
   for (const name of PACKAGES) {
-    const link = join(folder, "node_modules", name);
+    const link = join(directory, "node_modules", name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(resolve("node_modules", name), link);
   }

@@ -3,7 +3,7 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import status from "@pulumi/pulumi/proto/status_pb.js";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 
-export type Properties = Record<string, unknown>;
+export type ResourceProperties = Record<string, unknown>;
 
 /** A name as the engine gives it to a provider. */
 export function urnOf(type: string, name: string): string {
@@ -11,18 +11,18 @@ export function urnOf(type: string, name: string): string {
 }
 
 /** Properties of a message. */
-export function plain(struct: Struct | undefined): Properties {
-  const { __provider: _shell, ...rest } = (struct?.toJavaScript() ?? {}) as Properties;
+export function plain(struct: Struct | undefined): ResourceProperties {
+  const { __provider: _shell, ...rest } = (struct?.toJavaScript() ?? {}) as ResourceProperties;
   return rest;
 }
 
 /** What a create or an update that failed halfway left behind, for the engine to keep in state. */
 export class InitFailed extends Error {
   readonly id: string;
-  readonly properties: Properties;
+  readonly properties: ResourceProperties;
   readonly reasons: readonly string[];
 
-  constructor(message: string, id: string, properties: Properties, reasons: readonly string[]) {
+  constructor(message: string, id: string, properties: ResourceProperties, reasons: readonly string[]) {
     super(message);
     this.id = id;
     this.properties = properties;

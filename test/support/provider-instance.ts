@@ -1,7 +1,7 @@
 import type { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
-import { call, type Properties, plain, urnOf } from "./provider-call";
+import { call, plain, type ResourceProperties, urnOf } from "./provider-call";
 
 const TYPE = "pulumi:providers:email-security";
 const ID = "0e8ae4ae-1b4d-4b57-8d2c-3c5f3a1c6b6e";
@@ -18,7 +18,7 @@ export class ProviderInstance {
     this.#urn = urnOf(TYPE, name);
   }
 
-  async check(args: Properties): Promise<{ inputs: Properties; failures: string[] }> {
+  async check(args: ResourceProperties): Promise<{ inputs: ResourceProperties; failures: string[] }> {
     const request = new provider.CheckRequest();
     request.setUrn(this.#urn);
     request.setName(this.#name);
@@ -33,7 +33,10 @@ export class ProviderInstance {
   }
 
   /** Secrets come in the clear, as the engine sends them here. */
-  async diff(olds: Properties, news: Properties): Promise<{ changes: boolean; diffs: string[]; replaces: string[] }> {
+  async diff(
+    olds: ResourceProperties,
+    news: ResourceProperties,
+  ): Promise<{ changes: boolean; diffs: string[]; replaces: string[] }> {
     const request = new provider.DiffRequest();
     request.setUrn(this.#urn);
     request.setName(this.#name);
@@ -54,7 +57,7 @@ export class ProviderInstance {
   }
 
   /** @param inputs as checked: with the key as a secret. */
-  async configure(inputs: Properties): Promise<void> {
+  async configure(inputs: ResourceProperties): Promise<void> {
     const request = new provider.ConfigureRequest();
     request.setId(ID);
     request.setUrn(this.#urn);

@@ -6,15 +6,16 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { buildSerializedProvider, type HandlerName } from "../../provider/resources/serialized-provider";
 import { built } from "./built";
-import { call, type Properties, plain, type Start, urnOf } from "./provider-call";
+import { call, plain, type ResourceProperties, type Start, urnOf } from "./provider-call";
 import { ProviderInstance } from "./provider-instance";
 import { type RunningProvider, runAlone, runInHost } from "./running-provider";
 
 /** What the core is driven by: Pulumi's host of dynamic resources, or the native plugin. */
-export type FrontName = "dynamic" | "native";
+export type TestProviderKind = "dynamic" | "native";
 
 /** The front that this vitest project is about. */
-export const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
+export const PROVIDER_KIND: TestProviderKind =
+  process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
 
 /** Whether each provider is run in a process of its own, as by the engine, and not only those that need one. */
 const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
@@ -23,8 +24,8 @@ const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
 export const PLUGIN = built("plugin/pulumi-resource-email-security", () => import("../../provider/plugin/main.ts"));
 
 export interface ProviderProcessOptions {
-  /** Default: {@link FRONT}. */
-  readonly front?: FrontName;
+  /** Default: {@link PROVIDER_KIND}. */
+  readonly providerKind?: TestProviderKind;
   /** Configuration of the stack, or with `instance` that provider's own arguments, with the namespace before each key. */
   readonly config?: Readonly<Record<string, string>>;
   /** The name of an explicit provider instance. Default: the process serves the default one. */
@@ -33,7 +34,7 @@ export interface ProviderProcessOptions {
   /** Where the engine would be reached: {@link engineAddress}. The processes of one run are told the same. Default: a run of its own. */
   readonly engine?: string;
   /** The program's folder, in which the engine starts it. Default: some folder. */
-  readonly folder?: string;
+  readonly directory?: string;
   /** A copy of the native plugin to run as a program, in its folder. Default: the one that was built. */
   readonly copy?: string;
   /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
@@ -43,23 +44,23 @@ export interface ProviderProcessOptions {
 }
 
 /** How the two fronts are spoken to, where that differs. */
-interface Front {
+interface ProviderProtocol {
   readonly program: () => string;
   /** The package of its resources' types. */
   readonly types: string;
   /** What the engine sends besides, with all properties of a resource. */
-  readonly extra: (handler: HandlerName) => Properties;
+  readonly extra: (handler: HandlerName) => ResourceProperties;
   /** What a resource tells check of its name, which otherwise stands in its URN alone. */
-  readonly told: (name: string) => Properties;
+  readonly buildNameProperties: (name: string) => ResourceProperties;
   readonly configure: (client: ResourceProviderClient, options: ProviderProcessOptions) => Promise<void>;
 }
 
-const FRONTS: Readonly<Record<FrontName, Front>> = {
+const FRONTS: Readonly<Record<TestProviderKind, ProviderProtocol>> = {
   dynamic: {
     program: () => createRequire(`${process.cwd()}/`).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
     types: "pulumi-nodejs:dynamic/email-security",
     extra: (handler) => ({ __provider: buildSerializedProvider(handler) }),
-    told: (name) => ({ __n: name }),
+    buildNameProperties: (name) => ({ __n: name }),
     async configure(client, { config = {}, instance }) {
       const request = new provider.ConfigureRequest();
       const own = instance === undefined ? {} : { "email-security:instance": instance };
@@ -71,7 +72,7 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
     program: () => PLUGIN,
     types: "email-security:index",
     extra: () => ({}),
-    told: () => ({}),
+    buildNameProperties: () => ({}),
     async configure(client, { config = {}, instance: name }) {
       const instance = new ProviderInstance(client, name);
       const args = Object.entries(config).map(([key, value]) => [key.slice("email-security:".length), value]);
@@ -90,7 +91,7 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
 export class ProviderProcess implements AsyncDisposable {
   /** What was read so far of what the process prints for the person at the terminal; see {@link printedSoFar}. */
   readonly printed: string[];
-  readonly #front: FrontName;
+  readonly #providerKind: TestProviderKind;
   readonly #options: ProviderProcessOptions;
   #running: RunningProvider;
   #client: ResourceProviderClient;
@@ -98,7 +99,7 @@ export class ProviderProcess implements AsyncDisposable {
   #hasServed = false;
 
   private constructor(options: ProviderProcessOptions, printed: string[], running: RunningProvider) {
-    this.#front = options.front ?? FRONT;
+    this.#providerKind = options.providerKind ?? PROVIDER_KIND;
     this.#options = options;
     this.printed = printed;
     this.#running = running;
@@ -114,20 +115,20 @@ export class ProviderProcess implements AsyncDisposable {
 
   /** The engine's first call, with the configuration of the stack. */
   async configure(): Promise<void> {
-    await FRONTS[this.#front].configure(this.#client, this.#options);
+    await FRONTS[this.#providerKind].configure(this.#client, this.#options);
   }
 
   /** One resource of the process, or several that nothing has to tell apart. */
   resource(handler: HandlerName, name = "one"): ProviderResource {
-    const { types, extra, told } = FRONTS[this.#front];
+    const { types, extra, buildNameProperties } = FRONTS[this.#providerKind];
     const urn = urnOf(`${types}:${handler[0]?.toUpperCase()}${handler.slice(1)}`, name);
-    return new ProviderResource(this, { urn, extra: extra(handler), told: told(name) });
+    return new ProviderResource(this, { urn, extra: extra(handler), nameProperties: buildNameProperties(name) });
   }
 
   /** A resource of another dynamic provider that the process serves too, by its serialized text. */
   foreign(text: string): ProviderResource {
     const urn = urnOf("pulumi-nodejs:dynamic:Resource", "one");
-    return new ProviderResource(this, { urn, extra: { __provider: text }, told: {} });
+    return new ProviderResource(this, { urn, extra: { __provider: text }, nameProperties: {} });
   }
 
   /** The gRPC client of the process that runs now. */
@@ -173,20 +174,26 @@ export class ProviderProcess implements AsyncDisposable {
 }
 
 async function run(options: ProviderProcessOptions, printed: string[]): Promise<RunningProvider> {
-  const { copy, front = FRONT, environment = {}, engine = engineAddress(), hasRealPauses = false } = options;
+  const {
+    copy,
+    providerKind = PROVIDER_KIND,
+    environment = {},
+    engine = engineAddress(),
+    hasRealPauses = false,
+  } = options;
   const start = { engine, environment, hasRealPauses, print: (line: string) => printed.push(line) };
   if (copy !== undefined) return await runAlone([copy], { ...start, cwd: dirname(copy) });
-  const program = FRONTS[front].program();
+  const program = FRONTS[providerKind].program();
   if (!hasOwnProcess(options)) return await runInHost(program, start);
-  return await runAlone([process.execPath, program], { ...start, cwd: options.folder ?? process.cwd() });
+  return await runAlone([process.execPath, program], { ...start, cwd: options.directory ?? process.cwd() });
 }
 
 /** One that is told how its process is started, by an environment of more than our settings, or not configured at once. */
-function hasOwnProcess({ environment = {}, isConfigured = true, folder }: ProviderProcessOptions): boolean {
+function hasOwnProcess({ environment = {}, isConfigured = true, directory }: ProviderProcessOptions): boolean {
   return (
     ALL_OWN ||
     !isConfigured ||
-    folder !== undefined ||
+    directory !== undefined ||
     !Object.keys(environment).every((name) => name.startsWith("EMAIL_SECURITY_"))
   );
 }
@@ -202,9 +209,9 @@ function clientOf({ port }: RunningProvider): ResourceProviderClient {
 /** What the engine knows of a resource that is in state. */
 interface Known {
   readonly id: string;
-  readonly properties: Properties;
+  readonly properties: ResourceProperties;
   /** The checked arguments of the last run. */
-  readonly inputs?: Properties;
+  readonly inputs?: ResourceProperties;
 }
 
 /**
@@ -214,17 +221,21 @@ interface Known {
 export class ProviderResource {
   readonly #provider: ProviderProcess;
   readonly #urn: string;
-  readonly #extra: Properties;
-  readonly #told: Properties;
+  readonly #extra: ResourceProperties;
+  readonly #nameProperties: ResourceProperties;
 
   constructor(
     provider: ProviderProcess,
-    { urn, extra, told }: { readonly urn: string; readonly extra: Properties; readonly told: Properties },
+    {
+      urn,
+      extra,
+      nameProperties,
+    }: { readonly urn: string; readonly extra: ResourceProperties; readonly nameProperties: ResourceProperties },
   ) {
     this.#provider = provider;
     this.#urn = urn;
     this.#extra = extra;
-    this.#told = told;
+    this.#nameProperties = nameProperties;
   }
 
   get #client(): ResourceProviderClient {
@@ -232,13 +243,13 @@ export class ProviderResource {
   }
 
   async check(
-    news: Properties,
-    olds: Properties = {},
-  ): Promise<{ inputs: Properties; failures: Record<string, string> }> {
+    news: ResourceProperties,
+    olds: ResourceProperties = {},
+  ): Promise<{ inputs: ResourceProperties; failures: Record<string, string> }> {
     const request = new provider.CheckRequest();
     request.setUrn(this.#urn);
     request.setOlds(this.#struct(olds));
-    request.setNews(this.#struct({ ...this.#told, ...news }));
+    request.setNews(this.#struct({ ...this.#nameProperties, ...news }));
     const answer = await this.#call<InstanceType<typeof provider.CheckResponse>>((done) =>
       this.#client.check(request, done),
     );
@@ -248,9 +259,9 @@ export class ProviderResource {
 
   async diff(
     id: string,
-    olds: Properties,
-    news: Properties,
-    oldInputs: Properties = {},
+    olds: ResourceProperties,
+    news: ResourceProperties,
+    oldInputs: ResourceProperties = {},
   ): Promise<{ changes: boolean; replaces: string[] }> {
     const answer = await this.#diff(id, olds, news, oldInputs);
     const some = provider.DiffResponse.DiffChanges.DIFF_SOME;
@@ -260,9 +271,9 @@ export class ProviderResource {
   /** What a diff tells of each property that changes, as in `{ comment: "UPDATE" }`; undefined when it has no details. */
   async diffDetails(
     id: string,
-    olds: Properties,
-    news: Properties,
-    oldInputs: Properties = {},
+    olds: ResourceProperties,
+    news: ResourceProperties,
+    oldInputs: ResourceProperties = {},
   ): Promise<Record<string, string> | undefined> {
     const answer = await this.#diff(id, olds, news, oldInputs);
     if (!answer.getHasdetaileddiff()) return undefined;
@@ -277,9 +288,9 @@ export class ProviderResource {
 
   async #diff(
     id: string,
-    olds: Properties,
-    news: Properties,
-    oldInputs: Properties,
+    olds: ResourceProperties,
+    news: ResourceProperties,
+    oldInputs: ResourceProperties,
   ): Promise<InstanceType<typeof provider.DiffResponse>> {
     const request = new provider.DiffRequest();
     request.setUrn(this.#urn);
@@ -292,9 +303,9 @@ export class ProviderResource {
 
   /** @param options whether it is asked what would come of it, and how long it may take: default as long as it takes. */
   async create(
-    inputs: Properties,
+    inputs: ResourceProperties,
     { preview = false, seconds = 0 }: { readonly preview?: boolean; readonly seconds?: number } = {},
-  ): Promise<{ id: string; properties: Properties }> {
+  ): Promise<{ id: string; properties: ResourceProperties }> {
     const request = new provider.CreateRequest();
     request.setUrn(this.#urn);
     request.setTimeout(seconds);
@@ -309,10 +320,10 @@ export class ProviderResource {
   /** Undefined when the provider says that the resource is gone. Without properties, it is an import. */
   async read(
     id: string,
-    properties?: Properties,
-    inputs?: Properties,
+    properties?: ResourceProperties,
+    inputs?: ResourceProperties,
     seconds = 0,
-  ): Promise<{ id: string; properties: Properties; inputs: Properties } | undefined> {
+  ): Promise<{ id: string; properties: ResourceProperties; inputs: ResourceProperties } | undefined> {
     const request = new provider.ReadRequest();
     request.setUrn(this.#urn);
     request.setTimeout(seconds);
@@ -333,11 +344,11 @@ export class ProviderResource {
 
   async update(
     id: string,
-    olds: Properties,
-    news: Properties,
-    oldInputs: Properties = {},
+    olds: ResourceProperties,
+    news: ResourceProperties,
+    oldInputs: ResourceProperties = {},
     { preview = false, seconds = 0 }: { readonly preview?: boolean; readonly seconds?: number } = {},
-  ): Promise<Properties> {
+  ): Promise<ResourceProperties> {
     const request = new provider.UpdateRequest();
     request.setUrn(this.#urn);
     request.setTimeout(seconds);
@@ -352,7 +363,12 @@ export class ProviderResource {
     return plain(answer.getProperties());
   }
 
-  async delete(id: string, properties: Properties, inputs: Properties = {}, seconds = 0): Promise<void> {
+  async delete(
+    id: string,
+    properties: ResourceProperties,
+    inputs: ResourceProperties = {},
+    seconds = 0,
+  ): Promise<void> {
     const request = new provider.DeleteRequest();
     request.setUrn(this.#urn);
     request.setTimeout(seconds);
@@ -363,7 +379,9 @@ export class ProviderResource {
   }
 
   /** What the engine does for a declared resource that is not in state: check, then create. */
-  async declare(args: Properties): Promise<{ id: string; properties: Properties; inputs: Properties }> {
+  async declare(
+    args: ResourceProperties,
+  ): Promise<{ id: string; properties: ResourceProperties; inputs: ResourceProperties }> {
     const { inputs, failures } = await this.check(args);
     if (Object.keys(failures).length > 0) throw new Error(`check failed: ${JSON.stringify(failures)}`);
     return { ...(await this.create(inputs)), inputs };
@@ -375,7 +393,7 @@ export class ProviderResource {
    */
   async change(
     resource: Known,
-    args: Properties,
+    args: ResourceProperties,
   ): Promise<Known & { readonly changed: boolean; readonly replaces: string[] }> {
     await this.#provider.nextRun();
     const before = resource.inputs ?? {};
@@ -392,7 +410,7 @@ export class ProviderResource {
     return await call(start, Object.keys(this.#extra));
   }
 
-  #struct(properties: Properties): Struct {
+  #struct(properties: ResourceProperties): Struct {
     return Struct.fromJavaScript({ ...properties, ...this.#extra } as never);
   }
 }

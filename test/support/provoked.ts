@@ -70,16 +70,16 @@ export const BY_STORIES = [
 export type Provoked = string | { readonly code: string; readonly message: string };
 
 /** Does what ends in the error, and answers it; a new folder is its own. */
-export type Provocation = (folder: string) => Promise<Provoked>;
+export type Provocation = (directory: string) => Promise<Provoked>;
 
 /** How each of some errors is provoked. */
 export type Provocations<Code extends ErrorCode> = Readonly<Record<Code, Provocation>>;
 
 /** The code is what comes, and the example that `email-security explain` shows is what was told, but for what varies. */
 export function expectExample(code: ErrorCode, provoked: Provoked): void {
-  const told = typeof provoked === "string" ? fromOutput(provoked, code) : provoked;
-  expect(told.code, told.message).toBe(code);
-  const message = withoutVolatile(told.message);
+  const error = typeof provoked === "string" ? fromOutput(provoked, code) : provoked;
+  expect(error.code, error.message).toBe(code);
+  const message = withoutVolatile(error.message);
   expect(message).toBe(EXPLANATIONS[code].example);
 }
 

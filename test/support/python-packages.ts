@@ -20,12 +20,12 @@ export async function pythonPackages(name: string, requirements: string): Promis
   const digest = createHash("sha256")
     .update(version)
     .update(await readFile(requirements));
-  const folder = join(cacheFolder(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
+  const directory = join(cacheFolder(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
   const commands = (environment: string) => join(environment, process.platform === "win32" ? "Scripts" : "bin");
-  await madeOnce(folder, async (unfinished) => {
+  await madeOnce(directory, async (unfinished) => {
     await run("python3", ["-m", "venv", unfinished]);
     const python = join(commands(unfinished), "python");
     await run(python, ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", requirements]);
   });
-  return commands(folder);
+  return commands(directory);
 }

@@ -86,19 +86,19 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     if (reason !== undefined) break;
     const startedAt = at(clock);
     happen(clock, { kind: "wave-started", wave: wave.name, tenants: wave.tenants });
-    const lanes = Array.from({ length: wave.maxConcurrent }, () => clock);
+    const slots = Array.from({ length: wave.maxConcurrent }, () => clock);
     const happenings: [ms: number, happening: RolloutEventData][] = [];
     let failed = 0;
     for (const [index, tenant] of tenants.entries()) {
       if (tenant.wave !== wave.name || tenant.state !== "pending") continue;
       if (failed > wave.tolerated) break;
-      const lane = lanes.indexOf(Math.min(...lanes));
-      const begun = lanes[lane] ?? clock;
+      const slot = slots.indexOf(Math.min(...slots));
+      const begun = slots[slot] ?? clock;
       const durationMs = 3_000 + ((index * 7_919) % 17_000);
       const isFailing = failing.has(index);
       const end = begun + durationMs;
-      lanes[lane] = end;
-      const worker = `build-${lane % 3}:${4_100 + lane}${text}`;
+      slots[slot] = end;
+      const worker = `build-${slot % 3}:${4_100 + slot}${text}`;
       const error = isFailing ? errorOf(index, text) : undefined;
       const state = isFailing ? "failed" : "done";
       happenings.push([begun, { kind: "tenant-started", wave: wave.name, tenant: tenant.name, attempt: 1, worker }]);
@@ -131,7 +131,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     }
     happenings.sort(([one], [other]) => one - other);
     for (const [ms, happening] of happenings) happen(ms, happening);
-    clock = Math.max(clock, ...lanes);
+    clock = Math.max(clock, ...slots);
     const counts = () => countsOf(tenants.filter(({ wave: name }) => name === wave.name));
     if (failed > wave.tolerated) {
       reason = `${failed} tenants of wave "${wave.name}" failed, and ${wave.tolerated} may.`;

@@ -8,7 +8,7 @@ const COMMAND = built(
   () => import("../../provider/commands/sandbox/sandbox-command.ts"),
 );
 
-export interface RunningCommand {
+export interface RunningSandbox {
   process: ChildProcessByStdio<null, Readable, Readable>;
   /** The address that it printed; rejects when it ends without one. */
   url: Promise<string>;
@@ -17,7 +17,7 @@ export interface RunningCommand {
 }
 
 /** Runs `email-security sandbox` with these arguments. */
-export function runCommand(args: string[]): RunningCommand {
+export function runCommand(args: string[]): RunningSandbox {
   const program = `require(${JSON.stringify(COMMAND)}).createSandboxCommand().parseAsync(process.argv.slice(1), { from: "user" })`;
   const child = spawn(process.execPath, ["--eval", program, "--", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -37,7 +37,7 @@ export function runCommand(args: string[]): RunningCommand {
   });
   // Whoever only waits for the end need not look at the address.
   url.catch(() => {});
-  const ended = new Promise<Awaited<RunningCommand["ended"]>>((resolve) => {
+  const ended = new Promise<Awaited<RunningSandbox["ended"]>>((resolve) => {
     child.once("close", (code) => resolve({ code, stdout, stderr }));
   });
   return { process: child, url, ended };

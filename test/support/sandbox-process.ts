@@ -1,13 +1,13 @@
 import { once } from "node:events";
-import { type RunningCommand, runCommand } from "./sandbox-command";
+import { type RunningSandbox, runCommand } from "./sandbox-command";
 
 /** The sandbox in a process of its own that keeps its data in a file, so that it can be killed and come back. */
 export class SandboxProcess implements AsyncDisposable {
   readonly #data: string;
-  #command: RunningCommand;
+  #command: RunningSandbox;
   #url: string;
 
-  private constructor(data: string, command: RunningCommand, url: string) {
+  private constructor(data: string, command: RunningSandbox, url: string) {
     this.#data = data;
     this.#command = command;
     this.#url = url;
@@ -48,6 +48,6 @@ export class SandboxProcess implements AsyncDisposable {
   }
 }
 
-function runSandbox(data: string): RunningCommand {
+function runSandbox(data: string): RunningSandbox {
   return runCommand(["--data", data, "--scenario", "empty"]);
 }

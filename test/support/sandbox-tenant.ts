@@ -8,17 +8,17 @@ export const SEES_PEOPLE = "GET /vip_employees?page=1&page_size=100 ";
 
 /** Both lists are asked for at once, and either may come first. */
 function sideBySide(lines: readonly string[]): string[] {
-  const told = [...lines];
-  for (const [at, line] of told.entries()) {
-    const next = told[at + 1];
+  const result = [...lines];
+  for (const [at, line] of result.entries()) {
+    const next = result[at + 1];
     if (next === undefined || line.replace("list=deny", "list=allow") !== next) continue;
-    if (line !== next) told.splice(at, 2, next, line);
+    if (line !== next) result.splice(at, 2, next, line);
   }
-  return told;
+  return result;
 }
 
 /** A sandbox and a provider process that manages its tenant "acme" with the CI key. */
-export interface SandboxTenant extends AsyncDisposable {
+export interface ManagedSandboxTenant extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly provider: ProviderProcess;
   /**
@@ -36,7 +36,7 @@ export interface SandboxTenant extends AsyncDisposable {
 export async function sandboxTenant(
   options: SandboxOptions = {},
   environment: Record<string, string> = {},
-): Promise<SandboxTenant> {
+): Promise<ManagedSandboxTenant> {
   const sandbox = await startSandbox({ scenario: "empty", ...options });
   const provider = await ProviderProcess.start({
     environment: {
@@ -88,8 +88,8 @@ export function expectReadings(trace: readonly string[]): void {
 export const READ_VIPS = ["GET /vip_employees?page=1&page_size=200 200"];
 
 /** One tenant for tests that change nothing that another of them looks at. */
-export function sharedTenant(options: SandboxOptions = {}): () => SandboxTenant {
-  let tenant: SandboxTenant;
+export function sharedTenant(options: SandboxOptions = {}): () => ManagedSandboxTenant {
+  let tenant: ManagedSandboxTenant;
   beforeAll(async () => {
     tenant = await sandboxTenant(options);
   });
@@ -100,7 +100,7 @@ export function sharedTenant(options: SandboxOptions = {}): () => SandboxTenant 
 }
 
 /** A later run of the engine: another provider on the same tenant, that has read nothing yet. */
-export async function laterRun(tenant: SandboxTenant): Promise<ProviderProcess> {
+export async function laterRun(tenant: ManagedSandboxTenant): Promise<ProviderProcess> {
   return await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: tenant.sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });

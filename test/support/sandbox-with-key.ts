@@ -4,8 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
 
 /** A sandbox with its data in a folder, whose tenant "acme" takes a key of the test's own beside its two. */
-export async function sandboxWithKey(folder: string, key: string, options: SandboxOptions = {}): Promise<Sandbox> {
-  const data = join(folder, "sandbox.sqlite");
+export async function sandboxWithKey(directory: string, key: string, options: SandboxOptions = {}): Promise<Sandbox> {
+  const data = join(directory, "sandbox.sqlite");
   await (await startSandbox({ scenario: "empty", data })).close();
   const database = new DatabaseSync(data);
   database

@@ -14,12 +14,12 @@ export const EXAMPLES = Object.entries(schema.resources).map(([token, { descript
 /** Writes the program of each resource into a folder. */
 export async function writeExamples(
   language: string,
-  folder: string,
+  directory: string,
   fileOf: (name: string) => string,
   edit = (text: string, _name: string) => text,
 ): Promise<void> {
   for (const { name, programs } of EXAMPLES) {
-    const file = join(folder, fileOf(name));
+    const file = join(directory, fileOf(name));
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, edit(programs[language] ?? "", name));
   }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 /** A temporary folder with settings files. */
-export interface SettingsFolder extends Disposable {
+export interface SettingsDirectory extends Disposable {
   readonly path: string;
   /** The whole path of a file in it. */
   readonly at: (name: string) => string;
@@ -12,9 +12,9 @@ export interface SettingsFolder extends Disposable {
 }
 
 /** @param files their texts, by name. */
-export function settingsFolder(files: Readonly<Record<string, string>>): SettingsFolder {
+export function createSettingsDirectory(files: Readonly<Record<string, string>>): SettingsDirectory {
   const path = mkdtempSync(join(tmpdir(), "email-security-settings-"));
-  const folder: SettingsFolder = {
+  const directory: SettingsDirectory = {
     path,
     at: (name) => join(path, name),
     write(name, text) {
@@ -23,6 +23,6 @@ export function settingsFolder(files: Readonly<Record<string, string>>): Setting
     },
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
-  for (const [name, text] of Object.entries(files)) folder.write(name, text);
-  return folder;
+  for (const [name, text] of Object.entries(files)) directory.write(name, text);
+  return directory;
 }

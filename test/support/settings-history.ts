@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { devNull } from "node:os";
 import { runEnvironment } from "./run-environment";
-import { type SettingsFolder, settingsFolder } from "./settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "./settings-folder";
 
 /** Settings files with a past: a git repository that nobody's own settings of git reach. */
-export interface SettingsHistory extends SettingsFolder {
+export interface SettingsHistory extends SettingsDirectory {
   readonly git: (...args: string[]) => string;
   /** Writes files and commits all; undefined removes one. Answers the commit's id. */
   readonly commit: (message: string, files: Readonly<Record<string, string | undefined>>) => string;
@@ -21,7 +21,7 @@ export const GIT_ENVIRONMENT = {
 };
 
 export function settingsHistory(): SettingsHistory {
-  const folder = settingsFolder({});
+  const directory = createSettingsDirectory({});
   let minutes = 0;
   const git = (...args: string[]): string => {
     const at = new Date(Date.UTC(2026, 9, 1, 8, minutes)).toISOString();
@@ -32,7 +32,7 @@ export function settingsHistory(): SettingsHistory {
       GIT_COMMITTER_DATE: at,
     };
     return execFileSync("git", args, {
-      cwd: folder.path,
+      cwd: directory.path,
       env,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "pipe"],
@@ -40,13 +40,13 @@ export function settingsHistory(): SettingsHistory {
   };
   git("init", "--quiet", "--initial-branch=main");
   return {
-    ...folder,
+    ...directory,
     git,
     commit(message, files) {
       minutes += 1;
       for (const [name, text] of Object.entries(files)) {
         if (text === undefined) git("rm", "--quiet", name);
-        else folder.write(name, text);
+        else directory.write(name, text);
       }
       git("add", "--all");
       git("commit", "--quiet", "--message", message);

@@ -1,37 +1,37 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
-import { type SettingsFolder, settingsFolder } from "./settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "./settings-folder";
 
 /** A git repository with settings files, all of them committed on `main`. */
-export interface SettingsRepository extends SettingsFolder {
+export interface SettingsRepository extends SettingsDirectory {
   readonly git: (...args: string[]) => string;
   /** Writes a program for a shell, and makes it one that can be run. */
   readonly program: (name: string, script: string) => string;
 }
 
 export function settingsRepository(files: Readonly<Record<string, string>>): SettingsRepository {
-  const folder = settingsFolder(files);
-  const git = (...args: string[]): string => execFileSync("git", args, { cwd: folder.path, encoding: "utf8" });
+  const directory = createSettingsDirectory(files);
+  const git = (...args: string[]): string => execFileSync("git", args, { cwd: directory.path, encoding: "utf8" });
   git("init", "--quiet", "--initial-branch=main");
   git("config", "user.name", "Dana");
   git("config", "user.email", "dana@acme.example");
   git("add", "--all");
   git("commit", "--quiet", "--message=first");
   return {
-    ...folder,
+    ...directory,
     git,
     program(name, script) {
-      folder.write(name, `#!/bin/sh\n${script}\n`);
-      chmodSync(folder.at(name), 0o755);
-      return folder.at(name);
+      directory.write(name, `#!/bin/sh\n${script}\n`);
+      chmodSync(directory.at(name), 0o755);
+      return directory.at(name);
     },
   };
 }
 
 /** The repository with a remote at a host that only seems to be asked: what is sent over ssh goes to a folder. */
-export function withRemote(repository: SettingsRepository, address: string): SettingsFolder {
-  const remote = settingsFolder({});
+export function withRemote(repository: SettingsRepository, address: string): SettingsDirectory {
+  const remote = createSettingsDirectory({});
   execFileSync("git", ["init", "--quiet", "--bare", remote.path]);
   // git tells the program at the other end as the last argument.
   const ssh = repository.program(join(".git", "ssh"), `exec git receive-pack '${remote.path}'`);

@@ -5,17 +5,17 @@ export const HOSTILE = "Allow it \u001b[31m##vso[task.complete]done\u202e";
 
 /** A baseline that denies `flood.example`, by three commits. */
 export function deniedFlood(): SettingsHistory {
-  const folder = settingsHistory();
-  folder.git("remote", "add", "origin", "https://someone:hunter2@github.com/acme/mail.git");
-  folder.commit("Begin (#1)", {
+  const repository = settingsHistory();
+  repository.git("remote", "add", "origin", "https://someone:hunter2@github.com/acme/mail.git");
+  repository.commit("Begin (#1)", {
     "settings.yaml": "version: 1\ninclude: [baseline.yaml]\n",
     "baseline.yaml": "version: 1\n",
   });
-  folder.commit("Deny the flood (#7)", {
+  repository.commit("Deny the flood (#7)", {
     "baseline.yaml": "version: 1\ndeny:\n  - value: Flood.example\n    ticket: INC-1\n    expires: 2099-10-01\n",
   });
-  folder.commit(HOSTILE, {
+  repository.commit(HOSTILE, {
     "baseline.yaml": "version: 1\ndeny:\n  - value: flood.example\n    ticket: INC-1\n    expires: 2099-12-31\n",
   });
-  return folder;
+  return repository;
 }

@@ -98,8 +98,8 @@ export class SkippingFleet implements AsyncDisposable {
 
   async skip(...names: string[]) {
     const tenants = names.map((name) => ({ name, stack: targetOf(name, "").stack }));
-    const said = { reason: "its key is refused", by: "dana@build-7", nowMs: this.now() };
-    return await skipTenants(this.#database, WHOSE, tenants, said);
+    const request = { reason: "its key is refused", by: "dana@build-7", nowMs: this.now() };
+    return await skipTenants(this.#database, WHOSE, tenants, request);
   }
 
   /** What became of each tenant. */
@@ -113,9 +113,9 @@ export class SkippingFleet implements AsyncDisposable {
 }
 
 /** Is not well where the tenant `c` is looked at. */
-export const UNWELL_WITH_C: HealthCheck = {
+export const FAILING_C_CHECK: HealthCheck = {
   command: ["sh", "-c", 'case ",$EMAIL_SECURITY_TENANTS," in *,c,*) echo c is unwell; exit 1;; esac'],
   timeoutMs: 60_000,
 };
 
-const ENVIRONMENT = { ...process.env, EMAIL_SECURITY_COMMANDS: JSON.stringify(UNWELL_WITH_C.command) };
+const ENVIRONMENT = { ...process.env, EMAIL_SECURITY_COMMANDS: JSON.stringify(FAILING_C_CHECK.command) };

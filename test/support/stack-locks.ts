@@ -9,13 +9,13 @@ import type { Fleet } from "./fleet";
 export const NOBODY = 2 ** 22 + 1;
 
 /** The folder of a stack's locks in the fleet's file backend. */
-export function lockFolder({ folder }: Fleet, stack: string, project = "fleet"): string {
-  return join(folder, ".state/.pulumi/locks/organization", project, stack);
+export function getLockDirectory({ directory }: Fleet, stack: string, project = "fleet"): string {
+  return join(directory, ".state/.pulumi/locks/organization", project, stack);
 }
 
 /** A stack's locks. Attributes without their lock, which a kill may leave, count for nothing. */
-export function locksIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder).filter((file) => !file.endsWith(".attrs")) : [];
+export function locksIn(directory: string): string[] {
+  return existsSync(directory) ? readdirSync(directory).filter((file) => !file.endsWith(".attrs")) : [];
 }
 
 export interface LockContent {
@@ -26,12 +26,12 @@ export interface LockContent {
 
 /** Writes a lock as the CLI does, by default that of a process of this machine which is gone. */
 export async function layLock(
-  folder: string,
+  directory: string,
   { host = hostname(), pid = NOBODY, file = "a.json" }: LockContent = {},
 ): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(directory, { recursive: true });
   const lock = { pid, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
-  await writeFile(join(folder, file), JSON.stringify(lock));
+  await writeFile(join(directory, file), JSON.stringify(lock));
 }
 
 /** Runs a command as a person would who reads it in a message: in a folder that holds nothing. */
@@ -40,7 +40,7 @@ export async function typed(
   command: string,
   environment: NodeJS.ProcessEnv = fleet.environment,
 ): Promise<string> {
-  const cwd = join(fleet.folder, ".empty");
+  const cwd = join(fleet.directory, ".empty");
   await mkdir(cwd, { recursive: true });
   return execFileSync(command, { cwd, env: environment, shell: true, encoding: "utf8" });
 }

@@ -3,7 +3,7 @@ import { COMMAND } from "./command-line";
 import { runEnvironment } from "./run-environment";
 
 /** How a command that was started with others ended. */
-export interface EndedCommand {
+export interface ConcurrentCommandResult {
   readonly code: number | null;
   readonly stderr: string;
 }
@@ -11,7 +11,7 @@ export interface EndedCommand {
 /** A command that waits for its values on standard input. */
 export interface StartedCommand {
   readonly child: ChildProcess;
-  readonly ended: Promise<EndedCommand>;
+  readonly ended: Promise<ConcurrentCommandResult>;
   /** Resolves once the command has written this to standard error. */
   readonly wrote: (text: string) => Promise<void>;
 }
@@ -33,7 +33,7 @@ export function startCommand(
     for (const wake of waiters.splice(0)) wake();
   });
   child.stdout.resume();
-  const ended = new Promise<EndedCommand>((done, fail) => {
+  const ended = new Promise<ConcurrentCommandResult>((done, fail) => {
     child.once("error", fail);
     child.once("close", (code) => {
       done({ code, stderr });
@@ -59,7 +59,7 @@ const FILLER = `# ${"-".repeat(1024)}\n`.repeat(1024);
 export async function runAtOnce(
   directory: string,
   commands: readonly { readonly args: readonly string[]; readonly input: string }[],
-): Promise<EndedCommand[]> {
+): Promise<ConcurrentCommandResult[]> {
   const started = commands.map(({ args }) => startCommand(directory, args));
   await Promise.all(started.map(async ({ child }) => await new Promise((done) => child.stdin?.write(FILLER, done))));
   for (const [index, { child }] of started.entries()) child.stdin?.end(commands[index]?.input);

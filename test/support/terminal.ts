@@ -12,10 +12,10 @@ export interface AtTerminal {
 }
 
 /** @param args words without anything that a shell takes for more. */
-export function atTerminal(folder: string, environment: NodeJS.ProcessEnv, args: string): AtTerminal {
+export function atTerminal(directory: string, environment: NodeJS.ProcessEnv, args: string): AtTerminal {
   const line = `stty cols 80 rows 24; exec '${process.execPath}' '${COMMAND}' ${args}`;
   const child = spawn("script", ["--quiet", "--return", "--command", line, "/dev/null"], {
-    cwd: folder,
+    cwd: directory,
     env: { ...environment, TERM: "xterm", SHELL: "/bin/sh" },
   });
   // A program that has ended reads nothing more; what it showed tells.

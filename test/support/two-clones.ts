@@ -8,18 +8,18 @@ import type { Fleet } from "./fleet";
 
 /** A second clone of a fleet's repository, with a journal of its own, over the same state backend. */
 export interface Clone extends Disposable {
-  readonly folder: string;
+  readonly directory: string;
   readonly run: CommandLine;
 }
 
 /** @param behindMs how far the clock of its machine is behind. */
 export function cloneOf(fleet: Fleet, behindMs: number): Clone {
   const parent = mkdtempSync(join(tmpdir(), "email-security-clone-"));
-  const folder = join(parent, "clone");
-  execFileSync("git", ["clone", "--quiet", fleet.folder, folder]);
+  const directory = join(parent, "clone");
+  execFileSync("git", ["clone", "--quiet", fleet.directory, directory]);
   return {
-    folder,
-    run: commandLine(folder, { ...fleet.environment, ...clockBehind(behindMs) }),
+    directory,
+    run: commandLine(directory, { ...fleet.environment, ...clockBehind(behindMs) }),
     [Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }),
   };
 }

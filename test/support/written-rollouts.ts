@@ -30,7 +30,7 @@ export const FAILED: TenantError = {
   phase: "apply",
 };
 
-const LANE: JobQueue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
+const QUEUE: JobQueue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
 
 /** Writes a rollout as a run of it does: one wave, and each tenant by the journal's own verbs. Answers its id. */
 export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
@@ -72,7 +72,7 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
   await journal.setWaveState(id, 0, "running");
   for (const name of names) {
     if (tenants[name]?.length === 0) continue;
-    await journal.release(id, 0, [name], LANE);
+    await journal.release(id, 0, [name], QUEUE);
     const claimed = await journal.begin({ rollout: id, wave: 0, tenant: name, round: 0 }, "build-7:1");
     if (claimed === undefined) throw new Error(`${name} was not begun.`);
     if (end === "running") return id;

@@ -10,9 +10,9 @@ export const missingZizmor: string | undefined =
   spawnSync("python3", ["-c", "import venv, ensurepip"]).status === 0 ? undefined : "there is no Python with venv";
 
 /** What zizmor says of the security of a folder's workflows, however slight; empty when nothing. It asks nobody. */
-export async function zizmor(folder: string): Promise<readonly unknown[]> {
+export async function zizmor(directory: string): Promise<readonly unknown[]> {
   const commands = await pythonPackages("python-tools", "test/support/python-tools/requirements.txt");
-  const args = ["--offline", "--quiet", "--no-exit-codes", "--persona", "auditor", "--format", "json", folder];
+  const args = ["--offline", "--quiet", "--no-exit-codes", "--persona", "auditor", "--format", "json", directory];
   const { stdout } = await run(join(commands, "zizmor"), args);
   return JSON.parse(stdout) as readonly unknown[];
 }

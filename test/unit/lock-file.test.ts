@@ -22,8 +22,8 @@ it("locks every dependency of a locked package for all platforms", () => {
 
 /** Whether Node.js would find the package from a place: in its own node_modules, or in that of a folder above. */
 function isLocked(name: string, place: string): boolean {
-  for (let folder = place; ; folder = folder.includes("/") ? posix.dirname(folder) : "") {
-    if (packages[posix.join(folder, "node_modules", name)]) return true;
-    if (folder === "") return false;
+  for (let directory = place; ; directory = directory.includes("/") ? posix.dirname(directory) : "") {
+    if (packages[posix.join(directory, "node_modules", name)]) return true;
+    if (directory === "") return false;
   }
 }

@@ -2,23 +2,23 @@ import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { COMMAND, commandLine } from "../../support/command-line";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 
 const run = promisify(execFile);
 
 it.skipIf(spawnSync("bash", ["--version"]).status !== 0)(
   "exits with the same code when its output pipe closes early",
   async () => {
-    await using folder = await EmptyFolder.create();
-    const environment = { PATH: process.env["PATH"], HOME: folder.path };
-    const read = await commandLine(folder.path, environment)("explain", "ERR_AUTH");
+    await using directory = await EmptyDirectory.create();
+    const environment = { PATH: process.env["PATH"], HOME: directory.path };
+    const read = await commandLine(directory.path, environment)("explain", "ERR_AUTH");
     expect(read.stdout.split("\n").length).toBeGreaterThan(3);
 
     const { code, stderr } = await run(
       "bash",
       ["-c", '"$0" "$@" | true; exit $PIPESTATUS', process.execPath, COMMAND, "explain", "ERR_AUTH"],
       {
-        cwd: folder.path,
+        cwd: directory.path,
         env: environment,
       },
     ).then(

@@ -8,23 +8,23 @@ import { compiled } from "../../support/compile-cache";
 
 /* The completion scripts, sourced by the real shells in a pseudo-terminal (from util-linux's `script`). */
 
-let folder: string;
+let directory: string;
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-completion-"));
-  mkdirSync(join(folder, "bin"));
-  mkdirSync(join(folder, "settings"));
-  writeFileSync(join(folder, "settings/acme.yaml"), "version: 1\n");
-  writeFileSync(join(folder, "bin/email-security"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`);
-  chmodSync(join(folder, "bin/email-security"), 0o755);
+  directory = mkdtempSync(join(tmpdir(), "email-security-completion-"));
+  mkdirSync(join(directory, "bin"));
+  mkdirSync(join(directory, "settings"));
+  writeFileSync(join(directory, "settings/acme.yaml"), "version: 1\n");
+  writeFileSync(join(directory, "bin/email-security"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`);
+  chmodSync(join(directory, "bin/email-security"), 0o755);
 });
 
-afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+afterAll(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
 
 function environment(): NodeJS.ProcessEnv {
   return {
-    PATH: `${join(folder, "bin")}:${process.env["PATH"]}`,
-    HOME: folder,
+    PATH: `${join(directory, "bin")}:${process.env["PATH"]}`,
+    HOME: directory,
     TERM: "dumb",
     PS1: "$ ",
     ...compiled(),
@@ -35,7 +35,7 @@ const has = (program: string): boolean => spawnSync(program, ["--version"]).erro
 
 /** Returns a typed line after completion. The line is passed to `echo` instead of being run. */
 async function completed(shell: string, set: string, line: string): Promise<string> {
-  const child = spawn("script", ["-qec", shell, "/dev/null"], { cwd: folder, env: environment() });
+  const child = spawn("script", ["-qec", shell, "/dev/null"], { cwd: directory, env: environment() });
   // Ignores write errors after the shell has exited. Its output explains the failure.
   child.stdin.on("error", () => {});
   let output = "";
@@ -77,9 +77,9 @@ describe.skipIf(!has("script") || !has("zsh"))("zsh", () => {
 
 describe.skipIf(!has("fish"))("fish", () => {
   it.each(LINES)("%s", async (typed, whole) => {
-    const asked = `email-security completion fish | source; complete -C '${typed}'`;
+    const script = `email-security completion fish | source; complete -C '${typed}'`;
     const printed = await new Promise<string>((done) => {
-      execFile("fish", ["--no-config", "-c", asked], { cwd: folder, env: environment() }, (_error, stdout) =>
+      execFile("fish", ["--no-config", "-c", script], { cwd: directory, env: environment() }, (_error, stdout) =>
         done(stdout),
       );
     });

@@ -45,6 +45,6 @@ it("lists all codes grouped by topic", async () => {
 it.each([
   ["ERR_EXSITS", 'error: there is no error code "ERR_EXSITS"; did you mean ERR_EXISTS?\n'],
   ["\u001b[2J", 'error: there is no error code "\\u{1b}[2J"; `email-security explain` lists all\n'],
-])("exits 1 for the unknown code %j", async (written, told) => {
-  expect(await emailSecurity(".", ["explain", written])).toEqual({ code: 1, stdout: "", stderr: told });
+])("exits 1 for the unknown code %j", async (written, message) => {
+  expect(await emailSecurity(".", ["explain", written])).toEqual({ code: 1, stdout: "", stderr: message });
 });

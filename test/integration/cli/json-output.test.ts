@@ -15,7 +15,7 @@ let ids: readonly string[];
 
 beforeAll(async () => {
   fleet = await PlannedFleet.start();
-  const journal = await Journal.open(await openJournalDatabase(join(fleet.folder, "j.db")), Date.now);
+  const journal = await Journal.open(await openJournalDatabase(join(fleet.directory, "j.db")), Date.now);
   ids = [
     await writeRollout(journal, { tenants: { t0: [added("evil.example")] } }),
     await writeRollout(journal, { tenants: { t0: [added("b.example")], t1: [added("b.example")] } }),
@@ -62,7 +62,7 @@ const WITH_JSON: readonly string[] = (() => {
 
 async function run(path: string, ...options: string[]) {
   const words = (RUNS[path] ?? []).map((word) => ({ ID: ids[0], OTHER: ids[1] })[word] ?? word);
-  rmSync(join(fleet.folder, "site"), { recursive: true, force: true });
+  rmSync(join(fleet.directory, "site"), { recursive: true, force: true });
   const [tenant] = fleet.sandbox.tenants;
   return await fleet.run([...path.split(" "), ...words, ...options], {
     EMAIL_SECURITY_BASE_URL: fleet.sandbox.url,
@@ -82,7 +82,7 @@ describe.runIf(hasShell)("--format json", () => {
   });
 
   it.each(["plan", "rollout", "fleet site", "doctor"])("writes the JSON of %s to the --output file", async (path) => {
-    const file = join(fleet.folder, "made.json");
+    const file = join(fleet.directory, "made.json");
     rmSync(file, { force: true });
     const { stdout, stderr } = await run(path, "--output", "made.json");
     expect(stdout).not.toBe("");

@@ -3,7 +3,7 @@ import { getTextWidth } from "../../../provider/render/text-width";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
-import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-folder";
 
 /* Text output fits a terminal with 80 columns, whatever the tenant's values, names and comments. */
 
@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const soon = new Date(Date.now() + 10 * DAY_MS).toISOString().slice(0, 10);
 
 let sandbox: Sandbox;
-let folder: SettingsFolder;
+let directory: SettingsDirectory;
 
 beforeAll(async () => {
   const people = Array.from({ length: 3 }, (_, at) => ({
@@ -55,7 +55,7 @@ beforeAll(async () => {
       ],
     },
   });
-  folder = settingsFolder({
+  directory = createSettingsDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -85,7 +85,7 @@ deny:
   });
 });
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await sandbox.close();
 });
 
@@ -149,7 +149,7 @@ it("wraps the output of `rollout skip`", async () => {
 });
 
 async function run(args: readonly string[]): Promise<CommandOutcome> {
-  return await emailSecurity(folder.path, args, {
+  return await emailSecurity(directory.path, args, {
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,OTHER_KEY",

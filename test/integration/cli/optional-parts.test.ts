@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { barePackage, link } from "../../support/bare-package";
 import { commandLine } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
 
 /* The command without its optional dependencies installed. */
@@ -14,25 +14,25 @@ const POSTGRES = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rol
 const NO_POSTGRES =
   'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) next to pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
 
-let folder: EmptyFolder;
+let directory: EmptyDirectory;
 let sandbox: Sandbox;
 let command: string;
 
 beforeAll(async () => {
-  folder = await EmptyFolder.create();
+  directory = await EmptyDirectory.create();
   sandbox = await startSandbox({ scenario: "empty" });
-  command = await barePackage(folder.path);
-  await writeFile(join(folder.path, "acme.yaml"), "version: 1\n");
+  command = await barePackage(directory.path);
+  await writeFile(join(directory.path, "acme.yaml"), "version: 1\n");
   const defaults = `{ baseUrl: ${sandbox.url}, key: { environment: EMAIL_SECURITY_API_KEY }, settings: acme.yaml }`;
   await writeFile(
-    join(folder.path, "tenants.yaml"),
+    join(directory.path, "tenants.yaml"),
     `version: 1\ndefaults: ${defaults}\ntenants: { acme: {} }\nwaves: [{ name: all }]\n`,
   );
 });
 
 afterAll(async () => {
   await sandbox.close();
-  await folder[Symbol.asyncDispose]();
+  await directory[Symbol.asyncDispose]();
 });
 
 async function run(more: Record<string, string>, ...args: string[]) {
@@ -42,19 +42,19 @@ async function run(more: Record<string, string>, ...args: string[]) {
     ...compiled(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
-    PULUMI_HOME: join(folder.path, "home"),
+    PULUMI_HOME: join(directory.path, "home"),
     ...more,
   };
-  return await commandLine(folder.path, environment, command)(...args);
+  return await commandLine(directory.path, environment, command)(...args);
 }
 
 it("fails each rollout command before any work without the PostgreSQL packages", async () => {
-  const before = await readdir(folder.path);
+  const before = await readdir(directory.path);
   const verbs = [["rollout"], ["rollout", "resume"], ["rollout", "rollback"], ["worker"]];
-  const told = await Promise.all(verbs.map((args) => run(POSTGRES, ...args)));
-  for (const one of told) expect(one).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
+  const runs = await Promise.all(verbs.map((args) => run(POSTGRES, ...args)));
+  for (const one of runs) expect(one).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
   expect(sandbox.requests).toEqual([]);
-  expect(await readdir(folder.path)).toEqual(before);
+  expect(await readdir(directory.path)).toEqual(before);
 });
 
 it("warns in `email-security lint` when the PostgreSQL packages are missing", async () => {
@@ -66,7 +66,10 @@ it("warns in `email-security lint` when the PostgreSQL packages are missing", as
 });
 
 it("fails the doctor check for missing packages only when PostgreSQL is configured", async () => {
-  const [{ stdout: calm }, { stdout: asked }] = await Promise.all([run({}, "doctor"), run(POSTGRES, "doctor")]);
+  const [{ stdout: calm }, { stdout: postgresReport }] = await Promise.all([
+    run({}, "doctor"),
+    run(POSTGRES, "doctor"),
+  ]);
   const lines = (output: string) =>
     output
       .replace(/\n {23}/g, " ")
@@ -75,7 +78,7 @@ it("fails the doctor check for missing packages only when PostgreSQL is configur
   expect(lines(calm)).toEqual([
     '-     postgresql     pg not installed, pg-boss not installed: for a rollout\'s journal in PostgreSQL; `npm install "pg@^8.23.1" pg-boss@12.35.0`',
   ]);
-  expect(lines(asked).map((line) => line.slice(0, 40))).toEqual([
+  expect(lines(postgresReport).map((line) => line.slice(0, 40))).toEqual([
     "fail  postgresql     pg not installed, p",
     "                     → A rollout's journ",
   ]);
@@ -83,7 +86,7 @@ it("fails the doctor check for missing packages only when PostgreSQL is configur
 
 // These tests come last, because they install packages.
 it("rejects an incompatible version of pg-boss", async () => {
-  const modules = join(folder.path, "node_modules");
+  const modules = join(directory.path, "node_modules");
   await link("pg", modules);
   await mkdir(join(modules, "pg-boss"));
   await writeFile(join(modules, "pg-boss/index.js"), "");
@@ -94,7 +97,7 @@ it("rejects an incompatible version of pg-boss", async () => {
 });
 
 it("reports an incompatible @pulumi/pulumi in `email-security doctor`", async () => {
-  const other = join(folder.path, "node_modules/@pulumi/pulumi");
+  const other = join(directory.path, "node_modules/@pulumi/pulumi");
   await rm(other);
   await mkdir(other);
   await writeFile(join(other, "package.json"), '{ "name": "@pulumi/pulumi", "version": "3.113.0" }');

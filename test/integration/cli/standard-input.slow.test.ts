@@ -3,16 +3,16 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { COMMAND } from "../../support/command-line";
 import { runEnvironment } from "../../support/run-environment";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 
 const run = promisify(execFile);
 
 /** Runs `find -` with a shell command's output as standard input. */
 async function findFrom(writer: string): Promise<{ stdout: string; stderr: string }> {
-  using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
+  using directory = createSettingsDirectory({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
   const command = `(${writer}) | "$NODE" "$COMMAND" find - --offline || true`;
   const env = { ...runEnvironment(), NODE: process.execPath, COMMAND };
-  return await run("sh", ["-c", command], { cwd: folder.path, env });
+  return await run("sh", ["-c", command], { cwd: directory.path, env });
 }
 
 it("reads values from a slow writer, skipping blank lines and comments", async () => {
@@ -29,7 +29,7 @@ it("rejects more input than a list can hold", async () => {
 });
 
 it("reads a CSV table and a preview from a slow pipe", async () => {
-  using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
+  using directory = createSettingsDirectory({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
   const env = {
     ...runEnvironment(),
     NODE: process.execPath,
@@ -42,7 +42,7 @@ it("reads a CSV table and a preview from a slow pipe", async () => {
   const unwaiting = '"$NODE" -e "process.stdin; process.exit()"';
   const from = async (writer: string, command: string): Promise<{ stdout: string; stderr: string }> =>
     await run("sh", ["-c", `(${writer}) | (${unwaiting}; "$NODE" "$COMMAND" ${command} || true)`], {
-      cwd: folder.path,
+      cwd: directory.path,
       env,
     });
   const added = await from(

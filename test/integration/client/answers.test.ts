@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
-import { always, ENTRIES, entry, failure, json, page, Service, TestClient } from "./service";
+import { always, ENTRIES, entry, failure, json, page, RecordingService, TestClient } from "./service";
 
 /** Returns the client's result for a response body. */
 async function readingOf<T>(body: unknown, call: (client: SettingsClient) => Promise<T>): Promise<T> {
-  await using service = await Service.start((_request, response) => {
+  await using service = await RecordingService.start((_request, response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   });
@@ -172,7 +172,7 @@ describe("mailboxes outside the organization", () => {
         { status, results: { added: 0, not_in_org: named } },
         { status, results: { added: [], already_vip: [], not_in_org: [] }, not_in_org: named },
       ]) {
-        await using service = await Service.start(always(status, body));
+        await using service = await RecordingService.start(always(status, body));
         await using client = new TestClient(service);
         const error = await failure(client.vipEmployees.add(["jane@example.com", ...named]));
         expect(error).toMatchObject({
@@ -207,14 +207,14 @@ describe("mailboxes outside the organization", () => {
     [401, { error: "who" }, "ERR_AUTH"],
     [500, { error: "oops", not_in_org: null }, "ERR_SERVER"],
   ])("raises another error for status %i with %j", async (status, body, code) => {
-    await using service = await Service.start(always(status, body));
+    await using service = await RecordingService.start(always(status, body));
     await using client = new TestClient(service);
     expect(await failure(client.vipEmployees.add(["jane@example.com"]))).toMatchObject({ code });
   });
 });
 
 test("accepts a mailbox that is already a VIP", async () => {
-  await using service = await Service.start((_request, response) =>
+  await using service = await RecordingService.start((_request, response) =>
     json(response, 200, {
       status: 200,
       results: { added: ["a@example.com"], already_vip: ["b@example.com"] },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
-import { drained, failure, json, Service, TestClient } from "./service";
+import { drained, failure, json, RecordingService, TestClient } from "./service";
 
 /*
  * Resources are created and removed from the state because a list is empty. So an empty list must be unambiguous: a
@@ -20,7 +20,7 @@ const READINGS: Readonly<Record<string, (client: SettingsClient) => Promise<unkn
  * endpoint.
  */
 async function answering(numbers: object, results: object, more: object = {}, status = 200) {
-  return await Service.start(({ url }, response) =>
+  return await RecordingService.start(({ url }, response) =>
     json(
       response,
       status,
@@ -83,7 +83,7 @@ describe("responses that only look like an empty list", () => {
   });
 
   test("rejects conflicting totals in `results` and `pagination`", async () => {
-    await using service = await Service.start((_request, response) =>
+    await using service = await RecordingService.start((_request, response) =>
       json(response, 200, { results: { items: [], ...NONE }, pagination: { ...NONE, total: 3 } }),
     );
     await using client = new TestClient(service);
@@ -96,7 +96,7 @@ describe("responses that only look like an empty list", () => {
   });
 
   test.each([204, 205])("rejects status %i, which has no body", async (status) => {
-    await using service = await Service.start((_request, response) => response.writeHead(status).end());
+    await using service = await RecordingService.start((_request, response) => response.writeHead(status).end());
     await using client = new TestClient(service);
     for (const read of Object.values(READINGS)) {
       expect(await failure(read(client))).toMatchObject({ code: "ERR_EMPTY_BODY" });
@@ -105,7 +105,7 @@ describe("responses that only look like an empty list", () => {
 });
 
 test("reports an unknown outcome when a write's body contradicts its status", async () => {
-  await using service = await Service.start((_request, response) =>
+  await using service = await RecordingService.start((_request, response) =>
     json(response, 200, { status: 500, error: "audit log is down", results: { id: "e1", deleted: true } }),
   );
   await using client = new TestClient(service);

@@ -43,7 +43,7 @@ export function rowsOf(table: string): string[][] {
  */
 export type Envelope = "object" | "array" | "items" | "paginated" | "settings page";
 
-export interface Endpoint {
+export interface ClientEndpoint {
   /** The method and path, as in the summary. */
   readonly row: string;
   /** The name of the client's method that calls it. */
@@ -69,7 +69,7 @@ const entry = { id: "e1", list: "deny", entry_type: "domain", value: "evil.examp
 const pageOf = (item: unknown) => ({ items: [item], page: 1, page_size: 1, total: 1 });
 const mailboxes = ["jane@example.com"];
 
-export const ENDPOINTS: readonly Endpoint[] = [
+export const ENDPOINTS: readonly ClientEndpoint[] = [
   {
     row: "GET /api/v1/threats",
     name: "threats.list",
@@ -235,7 +235,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
 ];
 
 /** Returns the endpoint that a method of the client calls. */
-export function endpointOf(name: string): Endpoint {
+export function endpointOf(name: string): ClientEndpoint {
   const endpoint = ENDPOINTS.find((one) => one.name === name);
   if (endpoint === undefined) throw new Error(`no endpoint of ${name}`);
   return endpoint;

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import * as client from "../../../provider/client";
 import { classifyResponse } from "../../../provider/client/response-classification";
-import { type Answerer, always, ENTRIES, failure, json, Service, TestClient, VIPS } from "./service";
+import { type Answerer, always, ENTRIES, failure, json, RecordingService, TestClient, VIPS } from "./service";
 
 const read = (to: client.SettingsClient) => to.allowDenyEntries.list({ list: "deny", q: "secret-query" });
 const write = (to: client.SettingsClient) =>
@@ -11,7 +11,7 @@ const write = (to: client.SettingsClient) =>
 
 /** Makes one read and one write, each with its own client, and returns both errors. */
 async function failuresOf(answer: Answerer, options: Partial<client.SettingsClientOptions> = {}) {
-  await using service = await Service.start(answer);
+  await using service = await RecordingService.start(answer);
   await using reader = new TestClient(service, options);
   await using writer = new TestClient(service, options);
   const ofRead = (await failure(read(reader))) as client.ServiceError;
@@ -174,7 +174,7 @@ describe("Retry-After", () => {
 
 describe("redirects", () => {
   test.each([301, 302, 303, 307, 308])("sends no request to the target of a %i", async (status) => {
-    await using elsewhere = await Service.start(always(200, { results: {} }));
+    await using elsewhere = await RecordingService.start(always(200, { results: {} }));
     const location = `${elsewhere.url}/trap`;
     const { ofRead, ofWrite, url } = await failuresOf((_request, response) => {
       response.writeHead(status, { location }).end();
@@ -199,7 +199,7 @@ describe("redirects", () => {
 
 describe("connection failures", () => {
   test("reports a known outcome when the connection is refused", async () => {
-    const closed = await Service.start(always(200, {}));
+    const closed = await RecordingService.start(always(200, {}));
     const { url } = closed;
     await closed[Symbol.asyncDispose]();
     await using to = new TestClient({ url });
@@ -218,7 +218,7 @@ describe("connection failures", () => {
   });
 
   test("sends nothing after the client is closed", async () => {
-    await using service = await Service.start(always(200, {}));
+    await using service = await RecordingService.start(always(200, {}));
     const to = new TestClient(service);
     await to.close();
     expect(await failure(write(to))).toMatchObject({
@@ -426,7 +426,7 @@ describe("unreadable success responses", () => {
   test.each(["application/json", "application/json; charset=utf-8", "application/problem+json", undefined])(
     "parses content type %j as JSON",
     async (contentType) => {
-      await using service = await Service.start(raw('{"results": {"items": [], "total": 0}}', contentType));
+      await using service = await RecordingService.start(raw('{"results": {"items": [], "total": 0}}', contentType));
       await using to = new TestClient(service);
       expect(await to.vipEmployees.list()).toMatchObject({ items: [] });
     },
@@ -434,7 +434,7 @@ describe("unreadable success responses", () => {
 });
 
 test("ignores a byte order mark before the JSON", async () => {
-  await using service = await Service.start((_request, response) =>
+  await using service = await RecordingService.start((_request, response) =>
     response
       .writeHead(200, { "content-type": "application/json" })
       .end('\u{feff}{"results": {"items": [], "total": 0}}'),
@@ -444,7 +444,7 @@ test("ignores a byte order mark before the JSON", async () => {
 });
 
 test("keeps working after a failed request", async () => {
-  await using service = await Service.start((_request, response, index) => {
+  await using service = await RecordingService.start((_request, response, index) => {
     if (index === 0) response.socket?.resetAndDestroy();
     else json(response, 200, { results: { items: [{ email: "jane@example.com" }], total: 1 } });
   });

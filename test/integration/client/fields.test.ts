@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { endpointOf, rowsOf, wrapped } from "./endpoints";
-import { failure, json, Service, TestClient } from "./service";
+import { failure, json, RecordingService, TestClient } from "./service";
 
 /*
  * Each field of each table in the reference's section "Resources and their fields", in each response that contains it.
@@ -203,7 +203,7 @@ const wholeRow = (table: Table): Row =>
 async function reader(method: string, table: Table) {
   const endpoint = endpointOf(method);
   const rows: unknown[] = [];
-  const service = await Service.start((_request, response, index) => {
+  const service = await RecordingService.start((_request, response, index) => {
     const content = table.place === undefined ? rows[index] : { id: "t1", [table.place]: [rows[index]] };
     json(response, 200, wrapped(endpoint.envelope, content));
   });
@@ -270,7 +270,7 @@ describe("single-number metrics", () => {
   ] as const)("%s validates %s", async (method, field, numbers, misfits, none) => {
     const { call } = endpointOf(method);
     const bodies = [...numbers, ...none, ...misfits];
-    await using service = await Service.start((_request, response, index) =>
+    await using service = await RecordingService.start((_request, response, index) =>
       json(response, 200, { status: 200, results: { [field]: bodies[index] } }),
     );
     await using client = new TestClient(service);
@@ -341,7 +341,7 @@ test.each(["metrics.topTargetedEntities", "metrics.topThreatTypes", "metrics.hig
   async (method) => {
     const { call, content } = endpointOf(method);
     const counts = [0, 1, 5, 6];
-    await using service = await Service.start((_request, response, index) =>
+    await using service = await RecordingService.start((_request, response, index) =>
       json(response, 200, { results: { items: Array.from({ length: counts[index] ?? 0 }, () => content) } }),
     );
     await using client = new TestClient(service);
@@ -354,7 +354,7 @@ test.each(["threats.byInternetMessageId", "phishingReports.byReportInternetMessa
   async (method) => {
     const { call, content } = endpointOf(method);
     const counts = [0, 1, 500];
-    await using service = await Service.start((_request, response, index) =>
+    await using service = await RecordingService.start((_request, response, index) =>
       json(response, 200, {
         status: 200,
         results: Array.from({ length: counts[index] ?? 0 }, () => content),

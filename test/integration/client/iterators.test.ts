@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
 import { endpointOf } from "./endpoints";
-import { type Answerer, failure, json, Service, TestClient } from "./service";
+import { type Answerer, failure, json, RecordingService, TestClient } from "./service";
 
 /* The iterator over each paged list in the reference: its exact requests, and its behavior when the list changes. */
 
@@ -80,7 +80,7 @@ async function serve(
   { name, item }: Iterated,
   listAt: (request: number) => readonly string[],
   totalOf: (list: readonly string[]) => number | null = (list) => list.length,
-): Promise<Service> {
+): Promise<RecordingService> {
   const { envelope } = endpointOf(name);
   const answer: Answerer = (request, response, index) => {
     const list = listAt(index);
@@ -90,7 +90,7 @@ async function serve(
     const inside = { status: 200, results: { items, ...numbers } };
     json(response, 200, envelope === "paginated" ? { status: 200, pagination: numbers, results: { items } } : inside);
   };
-  return await Service.start(answer);
+  return await RecordingService.start(answer);
 }
 
 async function all(items: AsyncIterable<unknown>, { idOf }: Iterated): Promise<unknown[]> {
@@ -261,7 +261,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
   test.each([1000, null])("stops when one page repeats forever with total %j", async (total) => {
     const { envelope } = endpointOf(list.name);
     const items = ["a", "b"].map(list.item);
-    await using service = await Service.start((_request, response) =>
+    await using service = await RecordingService.start((_request, response) =>
       json(
         response,
         200,
@@ -282,7 +282,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       endpointOf(list.name).envelope === "paginated"
         ? { pagination: { total: 3 }, results: { items } }
         : { results: { items, total: 3 } };
-    await using service = await Service.start((request, response) => {
+    await using service = await RecordingService.start((request, response) => {
       if (pageOf(request) === 2) json(response, 429, { error: "slow down" });
       else json(response, 200, page1);
     });
@@ -313,7 +313,7 @@ test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>
   ["entries of null", (c) => c.allowDenyEntries.iterate(null as never), "query must be an object"],
   ["entries", (c) => c.allowDenyEntries.iterate({ list: "block" as "deny" }), "list must be"],
 ])("rejects an invalid query before any request: %s", async (_name, iterate, message) => {
-  await using service = await Service.start((_request, response) => json(response, 200, {}));
+  await using service = await RecordingService.start((_request, response) => json(response, 200, {}));
   await using client = new TestClient(service);
   expect(await failure(iterate(client).next())).toMatchObject({
     code: "ERR_INVALID_ARGUMENT",
@@ -333,7 +333,7 @@ describe("VIP rows that are hard to distinguish", () => {
 
   /** Starts a service with four rows in pages of two. A row is added before the page of the given request. */
   const serveRows = (movesAt: number) =>
-    Service.start((request, response, index) => {
+    RecordingService.start((request, response, index) => {
       const rows = index < movesAt ? twice : [...twice, { full_name: "Room Paris" }];
       const page = pageOf(request);
       const items = rows.slice((page - 1) * SIZE, page * SIZE);
@@ -360,7 +360,7 @@ describe("VIP rows that are hard to distinguish", () => {
     ["the form of Unicode", ["jos\u00e9@example.com", "jose\u0301@example.com"]],
   ])("yields both spellings of a mailbox that differ in %s", async (_what, emails) => {
     const items = emails.map((email) => ({ email, source: "manual" }));
-    await using service = await Service.start((_request, response) =>
+    await using service = await RecordingService.start((_request, response) =>
       json(response, 200, { results: { items, total: 2 } }),
     );
     await using client = new TestClient(service);
@@ -377,7 +377,7 @@ describe("VIP rows that are hard to distinguish", () => {
         { email: "jane@example.com", source, comment: "one" },
         { email: "jane@example.com", source, comment: "two" },
       ];
-      await using service = await Service.start((_request, response) =>
+      await using service = await RecordingService.start((_request, response) =>
         json(response, 200, { results: { items, total: 2 } }),
       );
       await using client = new TestClient(service);

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { SettingsClient, type SettingsClientOptions } from "../../../provider/client";
-import { type Answerer, always, failure, KEY, Service, TestClient } from "./service";
+import { type Answerer, always, failure, KEY, RecordingService, TestClient } from "./service";
 
 /** A part of the key that identifies it in any encoding. */
 const CANARY = "canary-5f1d";
@@ -70,7 +70,7 @@ describe("errors when the service echoes the key", () => {
     ["a body that does not end", (_request, response) => response.writeHead(200).write(KEY), { timeoutMs: 300 }],
     ["nowhere: the connection breaks", (_request, response) => response.socket?.resetAndDestroy()],
   ])("%s", async (_name, answer, options) => {
-    await using service = await Service.start(answer);
+    await using service = await RecordingService.start(answer);
     await using client = new TestClient(service, options);
     const error = await failure(client.vipEmployees.add(["jane@example.com"]));
     expect(error).toMatchObject({ code: expect.stringMatching(/^ERR_[A-Z_]+$/) });
@@ -79,7 +79,7 @@ describe("errors when the service echoes the key", () => {
   });
 
   test("replaces the key in the service message with a placeholder", async () => {
-    await using service = await Service.start(always(401, { error: `unknown key ${KEY}!`, hint: KEY }));
+    await using service = await RecordingService.start(always(401, { error: `unknown key ${KEY}!`, hint: KEY }));
     await using client = new TestClient(service);
     expect(await failure(client.vipEmployees.list())).toMatchObject({
       serviceMessage: "unknown key <API_KEY>!",
@@ -89,7 +89,7 @@ describe("errors when the service echoes the key", () => {
 
   test("omits a body nested too deeply to redact", async () => {
     const deep = `{"error": "no", "x": ${"[".repeat(200_000)}${JSON.stringify(KEY)}${"]".repeat(200_000)}}`;
-    await using service = await Service.start(raw(400, { "content-type": "application/json" }, deep));
+    await using service = await RecordingService.start(raw(400, { "content-type": "application/json" }, deep));
     await using client = new TestClient(service);
     const error = await failure(client.vipEmployees.list());
     expect(error).toMatchObject({ code: "ERR_BAD_REQUEST", serviceMessage: "no", body: undefined });
@@ -134,7 +134,7 @@ describe("configuration errors that involve the key", () => {
 });
 
 test("hides the key when a client is inspected", async () => {
-  await using service = await Service.start(always(200, { results: { items: [], total: 0 } }));
+  await using service = await RecordingService.start(always(200, { results: { items: [], total: 0 } }));
   await using client = new TestClient(service);
   await client.vipEmployees.list();
   const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = client;
@@ -145,8 +145,8 @@ test("hides the key when a client is inspected", async () => {
 });
 
 test("sends loopback requests directly, not through a proxy", async () => {
-  await using proxy = await Service.start(always(200, { results: { items: [], total: 0 } }));
-  await using service = await Service.start(
+  await using proxy = await RecordingService.start(always(200, { results: { items: [], total: 0 } }));
+  await using service = await RecordingService.start(
     always(200, { results: { items: [{ email: "jane@example.com" }], total: 1 } }),
   );
   for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"]) vi.stubEnv(name, proxy.url);

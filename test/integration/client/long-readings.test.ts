@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
 import { VirtualTime } from "../../support/virtual-time";
-import { drained, entry, failure, json, Service, TestClient } from "./service";
+import { drained, entry, failure, json, RecordingService, TestClient } from "./service";
 
 const MINUTE = 60_000;
 
@@ -15,8 +15,8 @@ const READINGS: Readonly<Record<string, (client: SettingsClient) => Promise<unkn
 };
 
 /** Starts a service with a list of `total` items, one per page. Each request takes a minute. */
-async function itemByItem(time: VirtualTime, total: number): Promise<Service> {
-  return await Service.start(({ url }, response) => {
+async function itemByItem(time: VirtualTime, total: number): Promise<RecordingService> {
+  return await RecordingService.start(({ url }, response) => {
     time.atMs += MINUTE;
     const page = Number(new URL(url, "http://x").searchParams.get("page") ?? 1);
     const item = {
@@ -47,7 +47,7 @@ describe("list reads that exceed 30 minutes", () => {
   test("applies the limit to all attempts together", async () => {
     const time = new VirtualTime();
     // The list changes at every request.
-    await using service = await Service.start(({ url }, response, index) => {
+    await using service = await RecordingService.start(({ url }, response, index) => {
       time.atMs += 4 * MINUTE;
       const page = Number(new URL(url, "http://x").searchParams.get("page"));
       json(response, 200, { results: { items: [entry(page)], page, total: 9 + index } });
@@ -63,13 +63,13 @@ describe("list reads that exceed 30 minutes", () => {
 test("excludes rate-limit waits and item processing from the limit", async () => {
   const time = new VirtualTime();
   await using service = await itemByItem(time, 5);
-  const permits = {
+  const tokens = {
     take: async () => {
       time.atMs += 20 * MINUTE;
     },
     refused: () => {},
   };
-  await using client = new TestClient(service, { time, permits });
+  await using client = new TestClient(service, { time, permits: tokens });
   expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(5);
   let count = 0;
   for await (const _item of client.vipEmployees.iterate()) {

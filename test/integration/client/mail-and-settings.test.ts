@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
 import { VirtualTime } from "../../support/virtual-time";
-import { type Answerer, always, ENTRIES, entry, failure, json, Service, TestClient, VIPS } from "./service";
+import { type Answerer, always, ENTRIES, entry, failure, json, RecordingService, TestClient, VIPS } from "./service";
 
 /** Every method that reads mail data. */
 const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
@@ -20,8 +20,8 @@ const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
 ];
 
 /** Starts a service whose settings endpoints work, with the given responses for mail endpoints. */
-async function startService(mail: Answerer): Promise<Service> {
-  return await Service.start((request, response, index) => {
+async function startService(mail: Answerer): Promise<RecordingService> {
+  return await RecordingService.start((request, response, index) => {
     if (!request.url.includes("/settings/")) mail(request, response, index);
     else if (request.method === "GET") json(response, 200, { results: { items: [], page: 1, total: 0 } });
     else if (request.url.endsWith("/remove")) json(response, 200, { results: { affected: 1 } });

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { ListUnstableError } from "../../../provider/client";
 import { VirtualTime } from "../../support/virtual-time";
-import { type Answerer, ENTRIES, entry, failure, json, page, Service, TestClient, VIPS } from "./service";
+import { type Answerer, ENTRIES, entry, failure, json, page, RecordingService, TestClient, VIPS } from "./service";
 
 const entriesFrom = (first: number, count: number) => Array.from({ length: count }, (_, at) => entry(first + at));
 
@@ -32,7 +32,7 @@ describe("requests for a complete list", () => {
     [401, 3],
   ])("reads %i entries in %i requests", async (count, requests) => {
     const rows = entriesFrom(0, count);
-    await using service = await Service.start(listOf(rows));
+    await using service = await RecordingService.start(listOf(rows));
     await using client = new TestClient(service);
     const read = await client.allowDenyEntries.readAll("deny");
     expect(read.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
@@ -46,7 +46,7 @@ describe("requests for a complete list", () => {
       ...Array.from({ length: 150 }, (_, at) => ({ email: `jane-${at}@example.com` })),
       ...Array.from({ length: 100 }, () => ({ email: null })),
     ];
-    await using service = await Service.start(listOf(rows));
+    await using service = await RecordingService.start(listOf(rows));
     await using client = new TestClient(service);
     const read = await client.vipEmployees.readAll();
     expect(read.map(({ email }) => email ?? null)).toEqual(rows.map(({ email }) => email));
@@ -61,7 +61,7 @@ test.each([
   const rows = entriesFrom(0, 2_000);
   const time = new VirtualTime();
   let failsUntil: number | undefined;
-  await using service = await Service.start((request, response, index) => {
+  await using service = await RecordingService.start((request, response, index) => {
     if (pageOf(request) === 3) failsUntil ??= time.atMs + 1_000;
     if (time.atMs < (failsUntil ?? 0)) fail(response);
     else listOf(rows)(request, response, index);
@@ -106,7 +106,7 @@ describe("list that changes while it is read", () => {
     ],
   ])("%s", async (_name, moving, pages) => {
     const settled = listOf(entriesFrom(0, 201));
-    await using service = await Service.start((request, response, index) => {
+    await using service = await RecordingService.start((request, response, index) => {
       const first = moving[index];
       if (first === undefined) settled(request, response, index);
       else json(response, 200, first);
@@ -152,7 +152,7 @@ describe("list that never settles", () => {
       10,
     ],
   ])("%s", async (_name, answer, why, requests) => {
-    await using service = await Service.start(answer);
+    await using service = await RecordingService.start(answer);
     await using client = new TestClient(service);
     const error = await failure(client.allowDenyEntries.readAll("deny"));
     expect(error).toBeInstanceOf(ListUnstableError);
@@ -165,7 +165,9 @@ describe("list that never settles", () => {
 
   test.each([1e9, null])("detects a repeated page of VIPs without a mailbox, total %j", async (total) => {
     const rows = [{ full_name: "Room Berlin" }, { full_name: "Room Paris" }];
-    await using service = await Service.start((_request, response) => json(response, 200, page(rows, { total })));
+    await using service = await RecordingService.start((_request, response) =>
+      json(response, 200, page(rows, { total })),
+    );
     await using client = new TestClient(service);
     expect(await failure(client.vipEmployees.readAll())).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
@@ -185,7 +187,7 @@ describe("service with its own way of paging", () => {
     ["no total, under the page size that was asked for", (items) => ({ results: { items, page_size: 200 } }), 4],
     ["null for every number", (items) => page(items, { page: null, page_size: null, total: null }), 4],
   ])("%s", async (_name, body, requests) => {
-    await using service = await Service.start((request, response) => {
+    await using service = await RecordingService.start((request, response) => {
       const at = pageOf(request);
       json(response, 200, body(rows.slice((at - 1) * 50, at * 50), at));
     });
@@ -196,7 +198,7 @@ describe("service with its own way of paging", () => {
 
   test("returns up to 50,000 items on one page", async () => {
     const rows = Array.from({ length: 50_000 }, () => ({}));
-    await using service = await Service.start((_request, response) => json(response, 200, page(rows)));
+    await using service = await RecordingService.start((_request, response) => json(response, 200, page(rows)));
     await using client = new TestClient(service);
     expect(await client.vipEmployees.readAll()).toHaveLength(50_000);
     expect(service.received).toHaveLength(1);
@@ -211,7 +213,7 @@ describe("service with its own way of paging", () => {
 
   test("may repeat identical rows on one page", async () => {
     const rows = [entry("a"), entry("b"), entry("a")];
-    await using service = await Service.start((_request, response) => json(response, 200, page(rows)));
+    await using service = await RecordingService.start((_request, response) => json(response, 200, page(rows)));
     await using client = new TestClient(service);
     expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(3);
     const other = { ...entry("a"), value: "other.example" };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
 import { endpointOf, wrapped } from "./endpoints";
-import { failure, json, Service, TestClient } from "./service";
+import { failure, json, RecordingService, TestClient } from "./service";
 
 /*
  * Each query parameter and limit in the reference: the values that the client sends, those it leaves to the service's
@@ -27,9 +27,9 @@ const CALLS: Readonly<Record<string, Call>> = {
 };
 const callOf = (name: string): Call => CALLS[name] as Call;
 
-async function serviceOf(name: string): Promise<Service> {
+async function serviceOf(name: string): Promise<RecordingService> {
   const { envelope, content } = endpointOf(name);
-  return await Service.start((_request, response) => json(response, 200, wrapped(envelope, content)));
+  return await RecordingService.start((_request, response) => json(response, 200, wrapped(envelope, content)));
 }
 
 /** Returns the query that is sent. */
@@ -343,7 +343,7 @@ describe("writable fields", () => {
     ],
     ["POST", (c) => c.allowDenyEntries.create(row), { list: "deny", entry_type: "domain", value: "evil.example" }],
   ])("%s", async (_name, call, body) => {
-    await using service = await Service.start((_request, response) =>
+    await using service = await RecordingService.start((_request, response) =>
       json(response, 200, { status: 200, results: row }),
     );
     await using client = new TestClient(service);

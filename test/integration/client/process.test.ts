@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { RUN_SOURCES } from "../hostile/client-process";
-import { always, failure, page, Service, TestClient, VIPS } from "./service";
+import { always, failure, page, RecordingService, TestClient, VIPS } from "./service";
 
 const PROGRAM = `
   import { createRequire } from "node:module";
@@ -17,7 +17,7 @@ const PROGRAM = `
 
 // If the connection or the timeout kept the process alive, it would run for ten minutes, and the test would time out.
 test("lets the process exit without closing the client", async () => {
-  await using service = await Service.start(always(200, page([{ email: "jane@example.com" }])));
+  await using service = await RecordingService.start(always(200, page([{ email: "jane@example.com" }])));
   const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -27,16 +27,16 @@ test("lets the process exit without closing the client", async () => {
       SERVICE_URL: service.url,
     },
   });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
   const code = await new Promise((resolve) => child.on("close", resolve));
-  expect([code, said]).toEqual([0, "1 true false false\n"]);
+  expect([code, output]).toEqual([0, "1 true false false\n"]);
   expect(service.trace).toEqual([`GET ${VIPS}?page=1`]);
 });
 
 test("waits for requests in flight when the client closes", async () => {
   let answerLater = () => {};
-  await using service = await Service.start((_request, response) => {
+  await using service = await RecordingService.start((_request, response) => {
     answerLater = () => always(200, page([]))(service.received[0] as never, response, 0);
   });
   const client = new TestClient(service);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as client from "../../../provider/client";
-import { ENDPOINTS, type Endpoint, type Envelope, ODD_ID, rowsOf, SUMMARY, wrapped } from "./endpoints";
-import { type Answerer, always, failure, json, KEY, Service, TestClient } from "./service";
+import { type ClientEndpoint, ENDPOINTS, type Envelope, ODD_ID, rowsOf, SUMMARY, wrapped } from "./endpoints";
+import { type Answerer, always, failure, json, KEY, RecordingService, TestClient } from "./service";
 
 /*
  * The reference line by line, for every endpoint: the summary, requests, response envelopes, and every error response.
@@ -11,8 +11,8 @@ import { type Answerer, always, failure, json, KEY, Service, TestClient } from "
 const summary = rowsOf(SUMMARY).map(([method, path]) => `${method} ${path}`);
 
 /** Returns the client's error for one response to an endpoint's call. */
-async function failureOf(endpoint: Endpoint, answer: Answerer, options = {}): Promise<client.ServiceError> {
-  await using service = await Service.start(answer);
+async function failureOf(endpoint: ClientEndpoint, answer: Answerer, options = {}): Promise<client.ServiceError> {
+  await using service = await RecordingService.start(answer);
   await using to = new TestClient(service, options);
   const error = await failure(endpoint.call(to, "x1"));
   expect(service.received).toHaveLength(1);
@@ -20,9 +20,9 @@ async function failureOf(endpoint: Endpoint, answer: Answerer, options = {}): Pr
   return error as client.ServiceError;
 }
 
-const isWrite = ({ row }: Endpoint) => !row.startsWith("GET ");
-const methodOf = ({ row }: Endpoint) => row.split(" ")[0];
-const pathOf = ({ row }: Endpoint, id: string) => row.split(" ")[1]?.replace(/\{\w+\}/, id) ?? "";
+const isWrite = ({ row }: ClientEndpoint) => !row.startsWith("GET ");
+const methodOf = ({ row }: ClientEndpoint) => row.split(" ")[0];
+const pathOf = ({ row }: ClientEndpoint, id: string) => row.split(" ")[1]?.replace(/\{\w+\}/, id) ?? "";
 
 describe("endpoint summary", () => {
   test("lists exactly the twenty tested endpoints", () => {
@@ -54,7 +54,7 @@ describe("endpoint summary", () => {
 describe("request and response of each endpoint", () => {
   test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
     const body = wrapped(endpoint.envelope, endpoint.content);
-    await using service = await Service.start(always(200, body));
+    await using service = await RecordingService.start(always(200, body));
     await using to = new TestClient(service);
     expect(await endpoint.call(to, ODD_ID)).toEqual(endpoint.answer ?? endpoint.content);
     const segment = encodeURIComponent(ODD_ID);
@@ -69,7 +69,7 @@ describe("request and response of each endpoint", () => {
 
   test.each([201, 202, 206])("accepts status %i as success", async (status) => {
     for (const endpoint of ENDPOINTS) {
-      await using service = await Service.start(always(status, wrapped(endpoint.envelope, endpoint.content)));
+      await using service = await RecordingService.start(always(status, wrapped(endpoint.envelope, endpoint.content)));
       await using to = new TestClient(service);
       expect(await endpoint.call(to, "x1")).toEqual(endpoint.answer ?? endpoint.content);
     }
@@ -99,7 +99,7 @@ describe("ids in paths", () => {
     "\\..\\",
     "...",
   ])("arrive unchanged after percent-decoding: %j", async (id) => {
-    await using service = await Service.start(always(404, { error: "no" }));
+    await using service = await RecordingService.start(always(404, { error: "no" }));
     await using to = new TestClient(service);
     for (const endpoint of withId) {
       await failure(endpoint.call(to, id));
@@ -120,7 +120,7 @@ describe("ids in paths", () => {
     [7, /^(id|internetMessageId) must be a text, not 7$/],
     [undefined, /^(id|internetMessageId) must be a text, not undefined$/],
   ])("are rejected before any request: %j", async (id, message) => {
-    await using service = await Service.start(always(200, {}));
+    await using service = await RecordingService.start(always(200, {}));
     await using to = new TestClient(service);
     for (const endpoint of withId) {
       expect(await failure(endpoint.call(to, id as string))).toMatchObject({
@@ -270,7 +270,9 @@ describe("page envelopes", () => {
             [{ results: { items, page: null, page_size: null, total: null } }, none],
             [{ results: { items, total: null } }, none],
           ];
-    await using service = await Service.start((_request, response, index) => json(response, 200, bodies[index]?.[0]));
+    await using service = await RecordingService.start((_request, response, index) =>
+      json(response, 200, bodies[index]?.[0]),
+    );
     await using to = new TestClient(service);
     for (const [, read] of bodies) {
       expect(await endpoint.call(to, "x1")).toEqual({ items, ...(read as object) });

@@ -1,10 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { type EntryChange, type List, type NewEntry, SettingsClient } from "../../../provider/client";
-import { ENTRIES, entry, failure, json, KEY, page, type Received, Service, TestClient, VIPS } from "./service";
+import {
+  ENTRIES,
+  entry,
+  failure,
+  json,
+  KEY,
+  page,
+  type ReceivedRequest,
+  RecordingService,
+  TestClient,
+  VIPS,
+} from "./service";
 
 /** Starts a service with a valid response for each endpoint. */
-async function startService(): Promise<Service> {
-  return await Service.start((request, response) => {
+async function startService(): Promise<RecordingService> {
+  return await RecordingService.start((request, response) => {
     const { method, url } = request;
     if (method === "GET") json(response, 200, page([]));
     else if (method === "DELETE") json(response, 200, { results: { id: "e1", deleted: true } });
@@ -13,7 +24,7 @@ async function startService(): Promise<Service> {
 }
 
 /** Returns all requests that one call sends. */
-async function received(call: (client: SettingsClient) => Promise<unknown>, path = ""): Promise<Received[]> {
+async function received(call: (client: SettingsClient) => Promise<unknown>, path = ""): Promise<ReceivedRequest[]> {
   await using service = await startService();
   await using client = new TestClient({ url: `${service.url}${path}` });
   await call(client);

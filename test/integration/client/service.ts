@@ -5,7 +5,7 @@ import { SettingsClient, type SettingsClientOptions } from "../../../provider/cl
 /** The key of all these tests. It must never appear in the client's errors or output. */
 export const KEY = "canary-5f1d&7c\"9a/e0'";
 
-export interface Received {
+export interface ReceivedRequest {
   readonly method: string;
   /** The path and query, as sent. */
   readonly url: string;
@@ -13,11 +13,11 @@ export interface Received {
   readonly body: string;
 }
 
-export type Answerer = (request: Received, response: ServerResponse, index: number) => void;
+export type Answerer = (request: ReceivedRequest, response: ServerResponse, index: number) => void;
 
 /** A real HTTP server on the loopback interface that records its requests. */
-export class Service implements AsyncDisposable {
-  readonly received: Received[] = [];
+export class RecordingService implements AsyncDisposable {
+  readonly received: ReceivedRequest[] = [];
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -37,7 +37,7 @@ export class Service implements AsyncDisposable {
     });
     // No test must pass or fail because an idle connection happens to be closed.
     server.keepAliveTimeout = 600_000;
-    const service = new Service(server);
+    const service = new RecordingService(server);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     return service;
   }
@@ -63,7 +63,7 @@ export class Service implements AsyncDisposable {
 
 /** A client without retries, closed at the end of its test. */
 export class TestClient extends SettingsClient implements AsyncDisposable {
-  constructor(service: Pick<Service, "url">, options: Partial<SettingsClientOptions> = {}) {
+  constructor(service: Pick<RecordingService, "url">, options: Partial<SettingsClientOptions> = {}) {
     super({ baseUrl: service.url, apiKey: KEY, retries: false, ...options });
   }
 

@@ -3,7 +3,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { NetworkError } from "../../../provider/client";
 import { makeCertificate } from "./certificate";
-import { always, entry, failure, Service, TestClient } from "./service";
+import { always, entry, failure, RecordingService, TestClient } from "./service";
 
 const create = (client: TestClient) =>
   client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
@@ -16,7 +16,7 @@ afterEach(() => {
 
 /** Starts an HTTPS server, and a client that trusts its certificate if requested. */
 async function over(certificate: { cert: string; key: string }, trusted: boolean) {
-  const service = await Service.start(always(201, { results: entry("e1") }), (listener) =>
+  const service = await RecordingService.start(always(201, { results: entry("e1") }), (listener) =>
     createServer(certificate, listener),
   );
   if (trusted) setDefaultCACertificates([certificate.cert]);
@@ -62,7 +62,7 @@ describe("service with an unverified identity", () => {
   });
 
   test("receives no request when it speaks plain HTTP", async () => {
-    await using service = await Service.start(always(201, { results: entry("e1") }));
+    await using service = await RecordingService.start(always(201, { results: entry("e1") }));
     await using client = new TestClient({ url: `https://127.0.0.1:${service.port}` });
     const error = await failure(create(client));
     expect(error).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });

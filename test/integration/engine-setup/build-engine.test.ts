@@ -14,7 +14,7 @@ const silent = () => {};
 const NAME = `3.259.0-${process.platform}-${process.arch}`;
 
 const builds = (log: string) => readFileSync(log, "utf8").match(/\/pulumi /g)?.length;
-const engineFolder = (workshop: Workshop) => join(workshop.folder, "cache", "engine");
+const getEngineDirectory = (workshop: Workshop) => join(workshop.directory, "cache", "engine");
 
 /** Starts a process that builds an engine and prints its log. */
 function inChild(workshop: Workshop): ChildProcess & { output: () => string } {
@@ -36,7 +36,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     const log = fakeGo(workshop);
     const options = { env: workshop.env, log: silent };
     const command = await buildEngine(options);
-    const bin = join(engineFolder(workshop), NAME, "bin");
+    const bin = join(getEngineDirectory(workshop), NAME, "bin");
     expect(command).toBe(join(bin, "pulumi"));
     for (const program of ["pulumi", "pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) {
       accessSync(join(bin, program), constants.X_OK);
@@ -48,13 +48,13 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     });
     expect(await buildEngine(options)).toBe(command);
     expect(builds(log)).toBe(1);
-    expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
+    expect(readdirSync(getEngineDirectory(workshop))).toEqual([NAME]);
   });
 
   it("leaves the user's Pulumi home directory untouched", async () => {
     using workshop = new Workshop();
     fakeGo(workshop);
-    const PULUMI_HOME = join(workshop.folder, ".pulumi");
+    const PULUMI_HOME = join(workshop.directory, ".pulumi");
     const command = await buildEngine({ env: { ...workshop.env, PULUMI_HOME }, log: silent });
     expect(existsSync(PULUMI_HOME)).toBe(false);
     expect(readdirSync(dirname(command))).toHaveLength(3);
@@ -107,7 +107,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
       `[ "$1" = env ] && printf 'go1.26.0\\nlocal\\nlinux\\namd64\\n' && exit; echo "dial tcp: no such host" >&2; exit 1`,
     );
     await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow("dial tcp: no such host");
-    expect(readdirSync(engineFolder(workshop))).toEqual([]);
+    expect(readdirSync(getEngineDirectory(workshop))).toEqual([]);
   });
 
   it("never publishes a CLI that doesn't run", async () => {
@@ -116,14 +116,14 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("echo v3.259.0", "exit 3");
     workshop.write("programs/go", go, 0o755);
     await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow("built but doesn't work");
-    expect(readdirSync(engineFolder(workshop))).toEqual([]);
+    expect(readdirSync(getEngineDirectory(workshop))).toEqual([]);
   });
 
   it("runs once for two concurrent processes", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);
     // The first build continues once the other process waits for it, however long that takes to start.
-    const goOn = join(workshop.folder, "go-on");
+    const goOn = join(workshop.directory, "go-on");
     const waits = `list) while [ ! -e '${goOn}' ]; do sleep 0.05; done;`;
     const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("list)", waits);
     workshop.write("programs/go", go, 0o755);
@@ -136,7 +136,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     expect(exits.map(([code]) => code)).toEqual([0, 0]);
     expect(builds(log)).toBe(1);
     expect(children.filter(isWaiting)).toHaveLength(1);
-    expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
+    expect(readdirSync(getEngineDirectory(workshop))).toEqual([NAME]);
   });
 
   it("starts from scratch after it was killed", async () => {
@@ -145,14 +145,14 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     const child = inChild(workshop);
     const exit = once(child, "exit");
     await vi.waitFor(() => expect(existsSync(log)).toBe(true), { timeout: 5_000 });
-    const left = readdirSync(engineFolder(workshop));
+    const left = readdirSync(getEngineDirectory(workshop));
     child.kill("SIGKILL");
     await exit;
     expect(left).toHaveLength(2);
-    expect(readdirSync(engineFolder(workshop))).not.toContain(NAME);
+    expect(readdirSync(getEngineDirectory(workshop))).not.toContain(NAME);
 
     fakeGo(workshop);
     expect(await buildEngine({ env: workshop.env, log: silent })).toContain(NAME);
-    expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
+    expect(readdirSync(getEngineDirectory(workshop))).toEqual([NAME]);
   });
 });

@@ -10,12 +10,12 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
    * real one.
    */
   function pulumi(workshop: Workshop, version: string, bytes = 0): string {
-    const calls = join(workshop.folder, "calls");
+    const calls = join(workshop.directory, "calls");
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
     return workshop.program("pulumi", `echo call >> '${calls}'; echo v${version}; exit\n${"#".repeat(bytes)}`);
   }
 
-  const calls = (workshop: Workshop) => readFileSync(join(workshop.folder, "calls"), "utf8").match(/call/g)?.length;
+  const calls = (workshop: Workshop) => readFileSync(join(workshop.directory, "calls"), "utf8").match(/call/g)?.length;
 
   it("is used when it is new enough", async () => {
     using workshop = new Workshop();
@@ -27,15 +27,15 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
   it("is found in PULUMI_HOME or the installer's default directory", async () => {
     using workshop = new Workshop();
     for (const name of ["pulumi", "pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
-      for (const folder of [".pulumi/bin", "elsewhere/bin"])
-        workshop.write(join(folder, name), "#!/bin/sh\necho v3.300.0\n", 0o755);
-    for (const [env, folder] of [
+      for (const directory of [".pulumi/bin", "elsewhere/bin"])
+        workshop.write(join(directory, name), "#!/bin/sh\necho v3.300.0\n", 0o755);
+    for (const [env, directory] of [
       [workshop.env, ".pulumi/bin"],
-      [{ ...workshop.env, PULUMI_HOME: join(workshop.folder, "elsewhere") }, "elsewhere/bin"],
+      [{ ...workshop.env, PULUMI_HOME: join(workshop.directory, "elsewhere") }, "elsewhere/bin"],
     ] as const) {
       expect(await requireEngine({ env })).toMatchObject({
         source: "pulumi-home",
-        folder: join(workshop.folder, folder),
+        folder: join(workshop.directory, directory),
       });
     }
   });
@@ -44,9 +44,9 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
     using workshop = new Workshop();
     pulumi(workshop, "3.300.0");
     workshop.program("pulumi", "sleep 3; echo v3.300.0");
-    const said: string[] = [];
-    await requireEngine({ env: workshop.env, log: (line) => said.push(line) });
-    expect(said).toEqual([expect.stringMatching(/^Waiting for the version of .*pulumi \.\.\.$/)]);
+    const messages: string[] = [];
+    await requireEngine({ env: workshop.env, log: (line) => messages.push(line) });
+    expect(messages).toEqual([expect.stringMatching(/^Waiting for the version of .*pulumi \.\.\.$/)]);
   });
 
   it("is rejected when it is too old", async () => {
@@ -74,7 +74,7 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
     using workshop = new Workshop();
     pulumi(workshop, "3.300.0");
     workshop.write("old/pulumi", "#!/bin/sh\necho v3.100.0\n", 0o755);
-    const env = { ...workshop.env, PATH: `${join(workshop.folder, "old")}:${workshop.env["PATH"]}` };
+    const env = { ...workshop.env, PATH: `${join(workshop.directory, "old")}:${workshop.env["PATH"]}` };
     expect(await requireEngine({ env })).toMatchObject({ version: "3.300.0", folder: workshop.programs });
   });
 

@@ -18,34 +18,34 @@ function holder(workshop: Workshop, holdMs: number): ChildProcess {
       await new Promise((resolve) => setTimeout(resolve, ${holdMs}));
       note("out");
     }, { pollMs: 5 });`;
-  return spawn(process.execPath, ["-e", script], { cwd: workshop.folder, stdio: "inherit" });
+  return spawn(process.execPath, ["-e", script], { cwd: workshop.directory, stdio: "inherit" });
 }
 
-const notes = (workshop: Workshop) => readFileSync(join(workshop.folder, "notes"), "utf8").trim().split("\n");
+const notes = (workshop: Workshop) => readFileSync(join(workshop.directory, "notes"), "utf8").trim().split("\n");
 
 it("admits one process at a time", async () => {
   using workshop = new Workshop();
   const children = Array.from({ length: 4 }, () => holder(workshop, 50));
   await Promise.all(children.map((child) => once(child, "exit")));
   expect(notes(workshop)).toEqual(Array.from({ length: 4 }, () => ["in", "out"]).flat());
-  expect(readdirSync(workshop.folder)).toEqual(["notes"]);
+  expect(readdirSync(workshop.directory)).toEqual(["notes"]);
 });
 
 it("passes to a waiting process when its holder is killed", async () => {
   using workshop = new Workshop();
   const killed = holder(workshop, 60_000);
-  await vi.waitFor(() => expect(existsSync(join(workshop.folder, "notes"))).toBe(true), { timeout: 5_000 });
+  await vi.waitFor(() => expect(existsSync(join(workshop.directory, "notes"))).toBe(true), { timeout: 5_000 });
   const children = [holder(workshop, 20), holder(workshop, 20), holder(workshop, 20)];
   const exits = children.map((child) => once(child, "exit"));
   killed.kill("SIGKILL");
   await Promise.all(exits);
   expect(notes(workshop)).toEqual(["in", "in", "out", "in", "out", "in", "out"]);
-  expect(readdirSync(workshop.folder)).toEqual(["notes"]);
+  expect(readdirSync(workshop.directory)).toEqual(["notes"]);
 });
 
 it("is taken from a process on another host once stale", async () => {
   using workshop = new Workshop();
-  const path = join(workshop.folder, "lock");
+  const path = join(workshop.directory, "lock");
   writeFileSync(path, JSON.stringify({ pid: 1, host: `not-${hostname()}`, id: "x" }));
   const onWait = vi.fn();
   await withLock(path, async () => {}, { onWait, pollMs: 5, staleMs: 50 });
@@ -54,7 +54,7 @@ it("is taken from a process on another host once stale", async () => {
 
 it("is released when the work fails", async () => {
   using workshop = new Workshop();
-  const path = join(workshop.folder, "lock");
+  const path = join(workshop.directory, "lock");
   await expect(withLock(path, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(existsSync(path)).toBe(false);
 });

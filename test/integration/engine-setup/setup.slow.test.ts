@@ -13,10 +13,10 @@ const COMPILER = resolve("node_modules/typescript");
 class Repository extends Workshop {
   constructor() {
     super();
-    cpSync(resolve("scripts/setup.mjs"), join(this.folder, "scripts/setup.mjs"));
+    cpSync(resolve("scripts/setup.mjs"), join(this.directory, "scripts/setup.mjs"));
     const lock = readFileSync(resolve("provider/engine/lock.js"), "utf8");
     this.write("provider/engine/lock.js", lock.replace("@ts-check", "@ts-nocheck: there are no types of Node.js here"));
-    const compiler = relative(this.folder, COMPILER);
+    const compiler = relative(this.directory, COMPILER);
     const { version } = JSON.parse(readFileSync(join(COMPILER, "package.json"), "utf8"));
     const manifest = { name: "small", devDependencies: { typescript: `file:${compiler}` } };
     this.write("package.json", JSON.stringify(manifest));
@@ -80,10 +80,10 @@ class Repository extends Workshop {
   }
 
   /** Runs the setup script. Returns its exit code and its output lines. */
-  setUp(...args: string[]): Promise<{ code: number | null; said: string[] }> {
+  setUp(...args: string[]): Promise<{ code: number | null; lines: string[] }> {
     const child = spawn(process.execPath, ["scripts/setup.mjs", ...args], {
-      cwd: this.folder,
-      env: { ...process.env, npm_config_offline: "true", npm_config_cache: join(this.folder, "npm-cache") },
+      cwd: this.directory,
+      env: { ...process.env, npm_config_offline: "true", npm_config_cache: join(this.directory, "npm-cache") },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
@@ -94,7 +94,7 @@ class Repository extends Workshop {
       output += data;
     });
     return new Promise((settle) => {
-      child.once("close", (code) => settle({ code, said: output.split("\n").filter(Boolean) }));
+      child.once("close", (code) => settle({ code, lines: output.split("\n").filter(Boolean) }));
     });
   }
 }
@@ -109,50 +109,50 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
   });
   afterAll(() => repository[Symbol.dispose]());
 
-  const built = (file: string) => join(repository.folder, "provider/dist", file);
+  const built = (file: string) => join(repository.directory, "provider/dist", file);
 
   it("sets up a fresh clone once for two concurrent runs", async () => {
     const runs = await Promise.all([repository.setUp(), repository.setUp()]);
-    const said = runs.flatMap(({ said }) => said);
+    const allLines = runs.flatMap(({ lines }) => lines);
     expect(
       runs.map(({ code }) => code),
-      said.join("\n"),
+      allLines.join("\n"),
     ).toEqual([0, 0]);
-    expect(said.filter((line) => !line.startsWith("Waiting")).sort()).toEqual([
+    expect(allLines.filter((line) => !line.startsWith("Waiting")).sort()).toEqual([
       BUILDING,
       INSTALLING,
       "the engine",
       "the engine",
     ]);
-    expect(said.some((line) => line.startsWith("Waiting for process"))).toBe(true);
+    expect(allLines.some((line) => line.startsWith("Waiting for process"))).toBe(true);
     expect(existsSync(built("commands/init/template/gitignore"))).toBe(true);
     expect(existsSync(built("schemas/small.json"))).toBe(true);
     expect(statSync(built("commands/main.js")).mode & 0o111).toBe(0o111);
-    expect(readlinkSync(join(repository.folder, "node_modules/.bin/email-security"))).toMatch(
+    expect(readlinkSync(join(repository.directory, "node_modules/.bin/email-security"))).toMatch(
       /dist\/commands\/main.js$/,
     );
-    expect(readdirSync(repository.folder).filter((name) => name.includes("lock"))).toEqual(["package-lock.json"]);
+    expect(readdirSync(repository.directory).filter((name) => name.includes("lock"))).toEqual(["package-lock.json"]);
   });
 
   it("does nothing on the second run", async () => {
-    expect(await repository.setUp()).toEqual({ code: 0, said: ["the engine"] });
-    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [] });
-    expect(await repository.setUp("--build-only")).toEqual({ code: 0, said: [] });
+    expect(await repository.setUp()).toEqual({ code: 0, lines: ["the engine"] });
+    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, lines: [] });
+    expect(await repository.setUp("--build-only")).toEqual({ code: 0, lines: [] });
   });
 
   it("rebuilds after a change and removes stale output", async () => {
     const source = repository.write("provider/extra.ts", "export const extra = 1;");
-    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [BUILDING] });
+    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, lines: [BUILDING] });
     expect(existsSync(built("extra.js"))).toBe(true);
     rmSync(source);
-    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [BUILDING] });
+    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, lines: [BUILDING] });
     expect(existsSync(built("extra.js"))).toBe(false);
     expect(existsSync(built("engine/index.js"))).toBe(true);
   });
 
   it("restores removed build output", async () => {
     rmSync(dirname(built("engine")), { recursive: true });
-    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [BUILDING] });
+    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, lines: [BUILDING] });
     expect(existsSync(built("engine/lock.js"))).toBe(true);
   });
 
@@ -160,7 +160,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     const source = repository.write("provider/wrong.ts", "export const wrong: number = 'text';");
     expect(await repository.setUp("--no-engine")).toMatchObject({
       code: 0,
-      said: [BUILDING, expect.stringContaining("wrong.ts"), expect.stringContaining("Going on")],
+      lines: [BUILDING, expect.stringContaining("wrong.ts"), expect.stringContaining("Going on")],
     });
     expect(await repository.setUp("--build-only")).toMatchObject({ code: 1 });
     rmSync(source);
@@ -168,8 +168,8 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
 
   it("runs the given script afterwards with its arguments", async () => {
     repository.write("scripts/after.mjs", "console.log(JSON.stringify(process.argv.slice(2)));");
-    const { said } = await repository.setUp("--then", "scripts/after.mjs", "up", "--build-only");
-    expect(said.at(-1)).toBe('["up","--build-only"]');
+    const { lines } = await repository.setUp("--then", "scripts/after.mjs", "up", "--build-only");
+    expect(lines.at(-1)).toBe('["up","--build-only"]');
   });
 
   it("exits 1 with the builder's message when the engine build fails", async () => {
@@ -177,11 +177,11 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
       "scripts/build-engine.mts",
       "export const buildEngine = async () => { throw new Error('No Go'); };",
     );
-    expect(await repository.setUp("--then", "scripts/after.mjs")).toEqual({ code: 1, said: ["No Go"] });
+    expect(await repository.setUp("--then", "scripts/after.mjs")).toEqual({ code: 1, lines: ["No Go"] });
   });
 
   it("skips the engine build when one is installed", async () => {
     repository.write("provider/engine/index.ts", "export const findEngine = async () => ({});");
-    expect(await repository.setUp()).toEqual({ code: 0, said: [BUILDING] });
+    expect(await repository.setUp()).toEqual({ code: 0, lines: [BUILDING] });
   });
 });

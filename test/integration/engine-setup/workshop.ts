@@ -4,21 +4,21 @@ import { delimiter, dirname, join } from "node:path";
 
 /** A temporary directory with fake programs on a PATH of its own, deleted on disposal. */
 export class Workshop implements Disposable {
-  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "email-security-engine-")));
-  readonly programs = join(this.folder, "programs");
+  readonly directory = realpathSync(mkdtempSync(join(tmpdir(), "email-security-engine-")));
+  readonly programs = join(this.directory, "programs");
 
   /** The environment for the code under test: the fake programs, and the shell's own tools. */
   get env(): NodeJS.ProcessEnv {
     return {
-      HOME: this.folder,
-      EMAIL_SECURITY_CACHE_DIR: join(this.folder, "cache"),
+      HOME: this.directory,
+      EMAIL_SECURITY_CACHE_DIR: join(this.directory, "cache"),
       PATH: [this.programs, dirname(process.execPath), "/usr/bin", "/bin"].join(delimiter),
     };
   }
 
   /** Writes a file, with its parent directories. Returns its path. */
   write(path: string, text: string, mode = 0o644): string {
-    const absolute = join(this.folder, path);
+    const absolute = join(this.directory, path);
     mkdirSync(dirname(absolute), { recursive: true });
     writeFileSync(absolute, text, { mode });
     return absolute;
@@ -30,7 +30,7 @@ export class Workshop implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
@@ -46,14 +46,14 @@ export function fakeGo(
   options: { release?: string; toolchain?: string; slow?: boolean } = {},
 ): string {
   const { release = "go1.26.0", toolchain = "local", slow = false } = options;
-  const log = join(workshop.folder, "go.log");
+  const log = join(workshop.directory, "go.log");
   workshop.write("module/nodejs/dist/pulumi-resource-pulumi-nodejs", "#!/bin/sh\n", 0o444);
   workshop.program(
     "go",
     `case "$1" in
   env) printf '%s\\n' '${release}' '${toolchain}' linux amd64 ;;
   list)
-    [ "$2" = -m ] && echo '${join(workshop.folder, "module")}' && exit
+    [ "$2" = -m ] && echo '${join(workshop.directory, "module")}' && exit
     echo "go: downloading example.com/a v1.0.0" >&2; printf 'a\\nb\\n' ;;
   build)
     while [ "$1" != -o ]; do shift; done

@@ -26,7 +26,7 @@ import { listTenant, many } from "../resources/list-tenant";
  * `email-security explain`.
  */
 
-let folder: string;
+let directory: string;
 let sandbox: Sandbox;
 let cli: CommandLine;
 
@@ -39,10 +39,10 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-explain-"));
-  mkdirSync(join(folder, "state"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-explain-"));
+  mkdirSync(join(directory, "state"));
   cli = cliWith({});
-  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  return () => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
 function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
@@ -51,8 +51,8 @@ function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
     ...compiled(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
-    PULUMI_HOME: join(folder, ".home"),
-    PULUMI_BACKEND_URL: `file://${join(folder, "state")}`,
+    PULUMI_HOME: join(directory, ".home"),
+    PULUMI_BACKEND_URL: `file://${join(directory, "state")}`,
     PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
     ...more,
   };
@@ -60,16 +60,16 @@ function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 
 /** Returns the command in the directory, with only the sandbox's tenant configured. */
 function cliWith(more: NodeJS.ProcessEnv): CommandLine {
-  return commandLine(folder, environment(more));
+  return commandLine(directory, environment(more));
 }
 
 function write(name: string, text: string): void {
-  mkdirSync(dirname(join(folder, name)), { recursive: true });
-  writeFileSync(join(folder, name), text);
+  mkdirSync(dirname(join(directory, name)), { recursive: true });
+  writeFileSync(join(directory, name), text);
 }
 
 /** Returns a command's standard error. */
-async function told(...args: string[]): Promise<string> {
+async function captureOutput(...args: string[]): Promise<string> {
   return (await cli(...args)).stderr;
 }
 
@@ -96,7 +96,7 @@ function previewOf(entries: Record<string, string>): string {
 /** Creates a journal with a rollout that has started a tenant and has no plan. Returns its ID. */
 async function begunRollout(source = "tenants.yaml"): Promise<string> {
   write(".email-security/.gitignore", "*\n");
-  const database = await openJournalDatabase(join(folder, ".email-security/rollouts.db"));
+  const database = await openJournalDatabase(join(directory, ".email-security/rollouts.db"));
   const journal = await Journal.open(database);
   const id = await journal.create(
     {
@@ -106,7 +106,7 @@ async function begunRollout(source = "tenants.yaml"): Promise<string> {
       waves: [{ name: "all", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["acme"] }],
       services: [],
       keyVariables: [],
-      backend: resolveStateBackend(environment(), folder).fingerprint,
+      backend: resolveStateBackend(environment(), directory).fingerprint,
     },
     [target("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
   );
@@ -122,7 +122,7 @@ async function begunRollout(source = "tenants.yaml"): Promise<string> {
 async function withRollouts(work: (rollouts: Rollouts) => Promise<Provoked>): Promise<Provoked> {
   const key = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
   const rollouts = await Rollouts.open({
-    database: join(folder, ".email-security/rollouts.db"),
+    database: join(directory, ".email-security/rollouts.db"),
     environment: environment({ ...key, EMAIL_SECURITY_SERVICES: sandbox.url }),
   });
   try {
@@ -140,17 +140,17 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   ERR_CONFIGURATION: async () => {
     cli = cliWith({ EMAIL_SECURITY_API_KEY: undefined });
     write("settings.yaml", "version: 1\n");
-    return await told("drift");
+    return await captureOutput("drift");
   },
   ERR_MISSING_PACKAGE: async () => {
     const database = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
-    cli = commandLine(folder, environment(database), await barePackage(folder));
-    return await told("rollout", "status");
+    cli = commandLine(directory, environment(database), await barePackage(directory));
+    return await captureOutput("rollout", "status");
   },
   ERR_AUTH: async () => {
     cli = cliWith({ EMAIL_SECURITY_API_KEY: "of-another-tenant" });
     write("settings.yaml", "version: 1\n");
-    return await told("drift");
+    return await captureOutput("drift");
   },
   ERR_EXISTS: async () => {
     await using tenant = await sandboxTenant();
@@ -165,7 +165,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_OTHER_TENANT: async () => {
     cli = cliWith({ EMAIL_SECURITY_OWN_DOMAINS: "globex.example" });
-    return await told("export", "--to", "settings");
+    return await captureOutput("export", "--to", "settings");
   },
   ERR_MOVED: async () => {
     await using tenant = await sandboxTenant();
@@ -262,72 +262,72 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_SETTINGS_FILE: async () => {
     write("settings.yaml", "version: 1\ndeny:\n  - https://evil.example/login\nvip:\n  - ceo@acme.example\n");
-    return await told("plan");
+    return await captureOutput("plan");
   },
   ERR_CHANGE_REFUSED: async () => {
     write(
       "settings.yaml",
       "version: 1\npolicy: { requireTicket: [deny] }\ndeny:\n  - { value: a.example, ticket: INC-1 }\n",
     );
-    return await told("add", "deny", "evil.example");
+    return await captureOutput("add", "deny", "evil.example");
   },
   ERR_GIT: async () => {
     write("settings.yaml", "version: 1\n");
-    return await told("add", "deny", "evil.example", "--commit");
+    return await captureOutput("add", "deny", "evil.example", "--commit");
   },
   ERR_APPROVALS: async () => {
     write("settings.yaml", "version: 1\n");
     write("reviews.json", '{"message":"Not Found","status":"404"}');
-    return await told("lint", "--approvals", "reviews.json", "--base", "main", "--author", "dana");
+    return await captureOutput("lint", "--approvals", "reviews.json", "--base", "main", "--author", "dana");
   },
   ERR_SETTINGS_WRITE: async () => {
     write("settings.yaml/file", "");
     write("table.csv", "list,value\ndeny,evil.example\n");
     write("file", "");
-    return await told("csv", "import", "table.csv", "--to", "file/settings.yaml");
+    return await captureOutput("csv", "import", "table.csv", "--to", "file/settings.yaml");
   },
-  ERR_NO_SETTINGS: () => told("lint"),
+  ERR_NO_SETTINGS: () => captureOutput("lint"),
   ERR_CSV: async () => {
     write("table.csv", "list,value\ndeny,evil example\nblock,bad.example\n");
-    return await told("csv", "import", "table.csv", "--to", "settings.yaml");
+    return await captureOutput("csv", "import", "table.csv", "--to", "settings.yaml");
   },
   ERR_INIT: async () => {
     write("acme/README.md", "");
-    return await told("init", "acme");
+    return await captureOutput("init", "acme");
   },
   ERR_EXPORT_EXISTS: async () => {
     await cli("export", "--to", "settings");
-    return await told("export", "--to", "settings");
+    return await captureOutput("export", "--to", "settings");
   },
-  ERR_EXPORT_OPTION: () => told("export"),
+  ERR_EXPORT_OPTION: () => captureOutput("export"),
   ERR_PLAN_STALE: async () => {
     write("preview.json", previewOf({ "evil.example": "deny: INC-7" }));
     await cli("plan", "--from-preview", "preview.json", "--no-evidence", "--output", "plan.json");
     write("preview.json", previewOf({ "evil.example": "deny: INC-7", "worse.example": "deny: INC-8" }));
-    return await told("apply", "--from-preview", "preview.json", "--plan", "plan.json");
+    return await captureOutput("apply", "--from-preview", "preview.json", "--plan", "plan.json");
   },
   ERR_PLAN_DIGEST: async () => {
     write("preview.json", '{ "steps": [] }');
-    return await told("apply", "--from-preview", "preview.json", "--plan-digest", "5d3c0f6a");
+    return await captureOutput("apply", "--from-preview", "preview.json", "--plan-digest", "5d3c0f6a");
   },
   ERR_ROLLOUT_TARGETS: async () => {
     tenantsFile("  acme: { labels: { ring: canary }, stak: acme }\n");
-    return await told("rollout");
+    return await captureOutput("rollout");
   },
   ERR_ROLLOUT_SELECTION: async () => {
     tenantsFile('  acme: { key: { environment: "ACME_KEY" } }\n');
-    return await told("rollout", "--only", "amce");
+    return await captureOutput("rollout", "--only", "amce");
   },
   ERR_ROLLOUT_WAVES: async () => {
     tenantsFile(
       "  acme: { key: { environment: ACME_KEY }, labels: { ring: canary } }\n  globex: { key: { environment: GLOBEX_KEY } }\n",
       "waves:\n  - { name: canary, match: { ring: canary } }\n",
     );
-    return await told("rollout");
+    return await captureOutput("rollout");
   },
   ERR_ROLLOUT_NOT_ALLOWED: async () => {
     tenantsFile("  acme: { key: { environment: AWS_SECRET_ACCESS_KEY } }\n");
-    return await told("rollout");
+    return await captureOutput("rollout");
   },
   ERR_ROLLOUT_SAME_KEY: async () => {
     tenantsFile(
@@ -338,7 +338,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
       EMAIL_SECURITY_API_KEY_ACME: "same",
       EMAIL_SECURITY_API_KEY_GLOBEX: "same",
     });
-    return await told("rollout");
+    return await captureOutput("rollout");
   },
   ERR_SAME_TENANT: async () => {
     tenantsFile("  acme: { key: { environment: ACME_KEY } }\n  globex: { key: { environment: GLOBEX_KEY } }\n");
@@ -350,16 +350,16 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
       ACME_KEY: "sandbox-acme-ci",
       GLOBEX_KEY: "sandbox-acme-console",
     });
-    return await told("rollout");
+    return await captureOutput("rollout");
   },
-  ERR_ROLLOUT_NOT_FOUND: () => told("rollout", "status", "20261121"),
+  ERR_ROLLOUT_NOT_FOUND: () => captureOutput("rollout", "status", "20261121"),
   ERR_ROLLOUT_JOURNAL: async () => {
     write("rollouts.db", "");
-    return await told("rollout", "status", "--database", "rollouts.db");
+    return await captureOutput("rollout", "status", "--database", "rollouts.db");
   },
   ERR_ROLLOUT_NOT_KNOWN: async () => {
     tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
-    const id = await begunRollout(join(folder, "tenants.yaml"));
+    const id = await begunRollout(join(directory, "tenants.yaml"));
     return await withRollouts(async (rollouts) => {
       const planned = await rollouts.planRollback(id, undefined);
       const [acme] = (await rollouts.report(planned.id)).tenants;
@@ -369,7 +369,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   ERR_ROLLOUT_STOPPED: async () => {
     tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
     return await refused((rollouts) =>
-      rollouts.plan({ file: join(folder, "tenants.yaml"), stopping: AbortSignal.abort() }),
+      rollouts.plan({ file: join(directory, "tenants.yaml"), stopping: AbortSignal.abort() }),
     );
   },
   ERR_ROLLOUT_BUSY: async () => {
@@ -388,21 +388,21 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     const id = await begunRollout();
     tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
     cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" });
-    return await told("rollout", "resume", id);
+    return await captureOutput("rollout", "resume", id);
   },
   ERR_ROLLOUT_LOCKS: async () => {
     using marks = new PulumiLockStore(
-      environment({ PULUMI_BACKEND_URL: `file://${join(folder, "nowhere")}` }),
-      `file://${join(folder, "nowhere")}`,
+      environment({ PULUMI_BACKEND_URL: `file://${join(directory, "nowhere")}` }),
+      `file://${join(directory, "nowhere")}`,
     );
     return (await failure(marks.get("20261121-0800-7f3a91"))) as Exclude<Provoked, string>;
   },
   ERR_PULUMI: async () => {
     write("preview.json", "error: no stack selected");
-    return await told("plan", "--from-preview", "preview.json");
+    return await captureOutput("plan", "--from-preview", "preview.json");
   },
 };
 
 it.each(Object.entries(PROVOKED))("raises %s as its example shows", async (code, provoke) => {
-  expectExample(code as ErrorCode, await provoke(folder));
+  expectExample(code as ErrorCode, await provoke(directory));
 });

@@ -21,7 +21,7 @@ import { readKey } from "../../../provider/rollout/targets/read-key";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { BY_ENGINE, BY_PROCESSES, BY_STORIES, expectExample, type Provocations } from "../../support/provoked";
 import { target } from "../../support/rollout-target";
-import { type Answerer, always, entry, failure, json, page, Service, TestClient } from "../client/service";
+import { type Answerer, always, entry, failure, json, page, RecordingService, TestClient } from "../client/service";
 
 /*
  * Errors in this process, from the real client, readers and functions: their codes, and that they match the example in
@@ -53,7 +53,7 @@ async function thrown(work: () => unknown): Promise<Failure> {
 
 /** Returns the error of reading the deny list from a service with this response. */
 async function read(answer: Answerer, options: object = {}): Promise<Failure> {
-  await using service = await Service.start(answer);
+  await using service = await RecordingService.start(answer);
   await using client = new TestClient(service, options);
   return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
 }
@@ -87,7 +87,7 @@ const PROVOKED: Provocations<QuickCode> = {
     return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
   },
   ERR_CIRCUIT_OPEN: async () => {
-    await using service = await Service.start(always(503, { error: "down for maintenance" }));
+    await using service = await RecordingService.start(always(503, { error: "down for maintenance" }));
     await using client = new TestClient(service);
     for (;;) {
       const error = await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
@@ -114,9 +114,9 @@ const PROVOKED: Provocations<QuickCode> = {
     end.resolve(undefined);
     return failure;
   },
-  ERR_NO_TOKEN: async (folder) => {
+  ERR_NO_TOKEN: async (directory) => {
     // Nothing listens on this socket any more.
-    const environment = { EMAIL_SECURITY_PERMITS: join(folder, "gone"), EMAIL_SECURITY_PERMITS_TOKEN: "t" };
+    const environment = { EMAIL_SECURITY_PERMITS: join(directory, "gone"), EMAIL_SECURITY_PERMITS_TOKEN: "t" };
     const client = createTenantClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, environment);
     return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
   },
@@ -138,7 +138,7 @@ const PROVOKED: Provocations<QuickCode> = {
   ERR_RESPONSE_TOO_LARGE: () => read(always(200, page(Array.from({ length: 50_001 }, (_, at) => entry(at))))),
   ERR_NOT_IN_ORGANIZATION: () => thrown(() => acme.vipEmployees.add(["lena@elsewhere.example"])),
   ERR_LIST_UNSTABLE: async () => {
-    await using service = await Service.start((_request, response) =>
+    await using service = await RecordingService.start((_request, response) =>
       json(response, 200, page([entry(1), entry(2), entry(3)], { total: 1 })),
     );
     await using client = new TestClient(service);
@@ -154,9 +154,9 @@ const PROVOKED: Provocations<QuickCode> = {
     }),
   ERR_SETTINGS_EDIT: () =>
     thrown(() => editSettings("? deny\n: - a.example\n", [{ action: "remove", section: "deny", value: "a.example" }])),
-  ERR_SETTINGS_LOCKED: async (folder) => {
+  ERR_SETTINGS_LOCKED: async (directory) => {
     const before = process.cwd();
-    process.chdir(folder);
+    process.chdir(directory);
     try {
       using _held = await FileLocks.acquire(["settings.yaml"]);
       return await thrown(() => FileLocks.acquire(["settings.yaml"], { timeoutMs: 0 }));
@@ -183,33 +183,33 @@ const PROVOKED: Provocations<QuickCode> = {
     ),
   ERR_ROLLOUT_DATABASE: () =>
     thrown(() => openJournalDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
-  ERR_TEMPORARY_DIRECTORY: async (folder) => {
-    vi.stubEnv("TMPDIR", join(folder, "nowhere"));
+  ERR_TEMPORARY_DIRECTORY: async (directory) => {
+    vi.stubEnv("TMPDIR", join(directory, "nowhere"));
     try {
       return await thrown(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined));
     } finally {
       vi.unstubAllEnvs();
     }
   },
-  ERR_ENGINE_UNAVAILABLE: (folder) => thrown(() => requireEngine({ env: { HOME: folder, PATH: folder } })),
+  ERR_ENGINE_UNAVAILABLE: (directory) => thrown(() => requireEngine({ env: { HOME: directory, PATH: directory } })),
   ERR_PROTOCOL: () =>
     thrown(() => new ProviderService(undefined).invoke({ getTok: () => "email-security:index:getThreat" } as never)),
   ERR_SANDBOX_PORT: () => thrown(() => startSandbox({ port: 70_000 })),
   ERR_SANDBOX_SCENARIO: () => thrown(() => startSandbox({ scenario: "globex" })),
-  ERR_SANDBOX_DATA_FILE: async (folder) => {
-    writeFileSync(join(folder, "sandbox.db"), "a text, and no database\n".repeat(50));
-    return await thrown(() => startSandbox({ data: join(folder, "sandbox.db") }));
+  ERR_SANDBOX_DATA_FILE: async (directory) => {
+    writeFileSync(join(directory, "sandbox.db"), "a text, and no database\n".repeat(50));
+    return await thrown(() => startSandbox({ data: join(directory, "sandbox.db") }));
   },
   ERR_SANDBOX_OPTION: () => thrown(() => startSandbox({ threats: -1 })),
   ERR_SANDBOX_TENANT: () => thrown(() => sandbox.vips("initech")),
 };
 
 it.each(Object.keys(PROVOKED) as QuickCode[])("raises %s as its example shows", async (code) => {
-  const folder = mkdtempSync(join(tmpdir(), "email-security-explain-"));
+  const directory = mkdtempSync(join(tmpdir(), "email-security-explain-"));
   try {
-    expectExample(code, await PROVOKED[code](folder));
+    expectExample(code, await PROVOKED[code](directory));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 });
 

@@ -6,7 +6,7 @@ import {
   type ResponseObservation,
 } from "../../../provider/client/response-classification";
 import { getFailureHandling } from "../../../provider/client/retry-policy";
-import type { Told } from "../../support/faulty-proxy";
+import type { FaultResponse } from "../../support/faulty-proxy";
 import { matrix, SEED } from "../../support/scale";
 import table from "./faults.json";
 
@@ -27,27 +27,27 @@ type Promised =
 interface FaultRow {
   readonly name: string;
   /** The fault that the client gets in place of a response … */
-  readonly told?: Told;
+  readonly response?: FaultResponse;
   /** … and the problem in the body, if the status is a success. */
   readonly body?: BodyProblem;
   /** Whether the service executes the request before the fault. */
-  readonly moments?: readonly Moment[];
+  readonly moments?: readonly FaultMoment[];
   /** For faults before there is a request: the behavior of connections. */
   readonly door?: "refused" | "untrusted";
 }
 
-export type Moment = "before" | "after";
+export type FaultMoment = "before" | "after";
 
 /** Which attempts at an endpoint a fault affects. */
-export const TRIES = ["first", "second", "every"] as const;
-export type Tries = (typeof TRIES)[number];
+export const ATTEMPTS = ["first", "second", "every"] as const;
+export type AffectedAttempts = (typeof ATTEMPTS)[number];
 
-export const FAULTS: readonly Fault[] = (table as readonly FaultRow[]).map((row) => {
+export const FAULTS: readonly ClassifiedFault[] = (table as readonly FaultRow[]).map((row) => {
   const found = classifyResponse(observationOf(row));
   return { ...row, found, code: found.code };
 });
 
-export interface Fault extends FaultRow {
+export interface ClassifiedFault extends FaultRow {
   /** The client's classification of the fault. */
   readonly found: ResponseClass;
   /** The error code if the fault persists. */
@@ -55,75 +55,75 @@ export interface Fault extends FaultRow {
 }
 
 /** An endpoint, as the proxy identifies its requests. */
-export interface Endpoint {
+export interface ProxiedEndpoint {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: RegExp;
 }
 
-export interface Case<E extends Endpoint> {
-  readonly fault: Fault;
+export interface FaultCase<E extends ProxiedEndpoint> {
+  readonly fault: ClassifiedFault;
   /** Undefined for connection failures, because no request exists that could be executed before or after. */
-  readonly moment: Moment | undefined;
+  readonly moment: FaultMoment | undefined;
   readonly endpoint: E;
-  readonly tries: Tries;
+  readonly attempts: AffectedAttempts;
 }
 
 /** Returns the cases of this run, with their names. */
-export function chosen<E extends Endpoint>(
+export function chosen<E extends ProxiedEndpoint>(
   part: "faults" | "faults-reading",
   endpoints: readonly E[],
-): (readonly [name: string, one: Case<E>])[] {
+): (readonly [name: string, one: FaultCase<E>])[] {
   const all = everyCase(endpoints);
   const cases = matrix(part, all, sample(all, SEED));
   console.info(`${cases.length} of ${all.length} cases, EMAIL_SECURITY_TEST_SEED=${SEED}`);
   return cases.map((one) => [nameOf(one), one] as const);
 }
 
-function nameOf({ fault, moment, endpoint, tries }: Case<Endpoint>): string {
+function nameOf({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): string {
   const when = moment === undefined ? "" : `, ${moment} the commit`;
-  return `${fault.name}${when}: ${tries} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
+  return `${fault.name}${when}: ${attempts} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
 }
 
 /** Returns the whole matrix for these endpoints. */
-function everyCase<E extends Endpoint>(endpoints: readonly E[]): Case<E>[] {
+function everyCase<E extends ProxiedEndpoint>(endpoints: readonly E[]): FaultCase<E>[] {
   return FAULTS.flatMap((fault) =>
     (fault.moments ?? [undefined]).flatMap((moment) =>
-      endpoints.flatMap((endpoint) => TRIES.map((tries) => ({ fault, moment, endpoint, tries }))),
+      endpoints.flatMap((endpoint) => ATTEMPTS.map((attempts) => ({ fault, moment, endpoint, attempts }))),
     ),
   );
 }
 
 /** Returns whether the run must recover, or end in the fault's error. */
-export function promiseOf({ fault, moment, endpoint, tries }: Case<Endpoint>): "recovers" | "fails" {
+export function promiseOf({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): "recovers" | "fails" {
   const promised = promisedFor(fault, endpoint);
   if (promised === "fail") return "fails";
-  if (tries !== "every") return "recovers";
+  if (attempts !== "every") return "recovers";
   // Once a removal has been executed, the next attempt gets a 404, and these faults still deliver the status.
-  const hasStatus = fault.told === "half" || fault.told === "trickle";
+  const hasStatus = fault.response === "half" || fault.response === "trickle";
   if (endpoint.method === "DELETE" && moment === "after" && hasStatus) return "recovers";
   // The outcome check finds the change, although the service never confirms it.
   return promised === "outcome check" && moment === "after" ? "recovers" : "fails";
 }
 
-function promisedFor({ found }: Fault, { method }: Endpoint): Promised {
+function promisedFor({ found }: ClassifiedFault, { method }: ProxiedEndpoint): Promised {
   const handling = getFailureHandling(found, method);
   const isPause = found.scope === "rate limit" || found.retryAfterMs !== undefined;
   return handling === "retry" && isPause ? "wait" : handling;
 }
 
-function observationOf({ told, body, door }: FaultRow): ResponseObservation {
+function observationOf({ response, body, door }: FaultRow): ResponseObservation {
   if (body !== undefined) return { body };
   if (door !== undefined) return { failure: door === "refused" ? "ECONNREFUSED" : "SELF_SIGNED_CERT_IN_CHAIN" };
-  if (told === "half") return { body: "truncated" };
-  if (told === "silence" || told === "trickle") return { failure: "timeout" };
-  return typeof told === "object" ? { status: 200, ...told } : { failure: "ECONNRESET" };
+  if (response === "half") return { body: "truncated" };
+  if (response === "silence" || response === "trickle") return { failure: "timeout" };
+  return typeof response === "object" ? { status: 200, ...response } : { failure: "ECONNRESET" };
 }
 
 /**
  * Matches the report of a persistent failure: its own code, or that of the circuit breaker after several failures in a
  * row.
  */
-export function toldAs({ code }: Fault): RegExp {
+export function buildErrorPattern({ code }: ClassifiedFault): RegExp {
   return new RegExp(`\\b(${code}|ERR_CIRCUIT_OPEN)\\b`);
 }
 
@@ -131,16 +131,16 @@ export function toldAs({ code }: Fault): RegExp {
  * Selects cases that cover every fault and every endpoint with every kind of attempt. The same seed selects the same
  * cases. Cases that wait for the client's timeout run only in the whole matrix.
  */
-function sample<E extends Endpoint>(cases: readonly Case<E>[], seed: number): Case<E>[] {
+function sample<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], seed: number): FaultCase<E>[] {
   const left = new Set(cases.flatMap(aspectsOf));
-  const isLengthy = ({ fault, endpoint, tries }: Case<E>) =>
-    tries === "every" && (promisedFor(fault, endpoint) === "wait" || fault.code === "ERR_TIMEOUT");
+  const isLengthy = ({ fault, endpoint, attempts }: FaultCase<E>) =>
+    attempts === "every" && (promisedFor(fault, endpoint) === "wait" || fault.code === "ERR_TIMEOUT");
   const quick = cases.filter((one) => !isLengthy(one));
   const [shuffled = []] = fc.sample(fc.shuffledSubarray(quick, { minLength: quick.length }), {
     seed,
     numRuns: 1,
   });
-  const chosen: Case<E>[] = [];
+  const chosen: FaultCase<E>[] = [];
   // Starts with the cases that cover most, so that few are enough.
   for (let wanted = 2; wanted > 0; wanted -= 1) {
     for (const one of shuffled) {
@@ -153,6 +153,6 @@ function sample<E extends Endpoint>(cases: readonly Case<E>[], seed: number): Ca
   return chosen;
 }
 
-function aspectsOf({ fault, endpoint, tries }: Case<Endpoint>): string[] {
-  return [fault.name, `${endpoint.method} ${endpoint.path} ${tries}`];
+function aspectsOf({ fault, endpoint, attempts }: FaultCase<ProxiedEndpoint>): string[] {
+  return [fault.name, `${endpoint.method} ${endpoint.path} ${attempts}`];
 }

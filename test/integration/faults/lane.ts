@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, type ProxiedRequest, startFaultyProxy } from "../../support/faulty-proxy";
-import { ManagedProgram, type ProgramUp, type Stack } from "../../support/managed-program";
-import type { Properties } from "../../support/provider-call";
+import { ManagedProgram, type ManagedStackState, type ProgramUp } from "../../support/managed-program";
+import type { ResourceProperties } from "../../support/provider-call";
 import { type Certificate, makeCertificate } from "../client/certificate";
-import type { Case, Endpoint } from "./faults";
+import type { FaultCase, ProxiedEndpoint } from "./faults";
 import { AFTER, BEFORE, COMPANY } from "./program";
 import { contentOf, type TenantContent } from "./tenant-content";
 
@@ -37,52 +37,52 @@ interface Broken {
 }
 
 /** The results of one case. */
-export interface Outcome {
+export interface FaultCaseResult {
   /** The number of times that the fault occurred. Undefined if it can't be counted. */
   readonly hits: number | undefined;
   readonly faulted: Observed;
   readonly next: Observed;
   readonly third: Observed;
   /** The state of each resource in the stack at the end, and the result of reading each. */
-  readonly held: Readonly<Record<string, Properties>>;
-  readonly read: Readonly<Record<string, Properties | undefined>>;
+  readonly held: Readonly<Record<string, ResourceProperties>>;
+  readonly read: Readonly<Record<string, ResourceProperties | undefined>>;
 }
 
 /**
  * An environment that runs cases one after another: an address with a faulty proxy, a tenant with the program {@link
  * BEFORE} applied, and the state of its stack. Every case starts from a copy of both.
  */
-export class Lane implements AsyncDisposable {
-  readonly #folder: string;
+export class FaultRunner implements AsyncDisposable {
+  readonly #directory: string;
   readonly #proxy: FaultyProxy;
   readonly #trusted: Certificate | undefined;
   readonly #untrusted: Certificate;
-  #stack: Stack = { resources: new Map(), doomed: [] };
+  #stack: ManagedStackState = { resources: new Map(), doomed: [] };
 
-  private constructor(folder: string, proxy: FaultyProxy, trusted: Certificate | undefined) {
-    this.#folder = folder;
+  private constructor(directory: string, proxy: FaultyProxy, trusted: Certificate | undefined) {
+    this.#directory = directory;
     this.#proxy = proxy;
     this.#trusted = trusted;
     this.#untrusted = makeCertificate("localhost");
   }
 
-  static async create({ tls = false }: { tls?: boolean } = {}): Promise<Lane> {
-    const folder = await mkdtemp(join(tmpdir(), "email-security-faults-"));
-    const data = join(folder, "before.sqlite");
+  static async create({ tls = false }: { tls?: boolean } = {}): Promise<FaultRunner> {
+    const directory = await mkdtemp(join(tmpdir(), "email-security-faults-"));
+    const data = join(directory, "before.sqlite");
     const sandbox = await startSandbox({ data, scenario: { name: "faults", tenants: [COMPANY] } });
     const trusted = tls ? makeCertificate("localhost") : undefined;
-    if (trusted !== undefined) await writeFile(join(folder, "trusted.pem"), trusted.cert);
+    if (trusted !== undefined) await writeFile(join(directory, "trusted.pem"), trusted.cert);
     const proxy = await startFaultyProxy({
       target: sandbox.url,
       ...(trusted === undefined ? {} : { certificate: trusted }),
     });
-    const lane = new Lane(folder, proxy, trusted);
-    await using program = lane.#program(PATIENT_MS);
+    const runner = new FaultRunner(directory, proxy, trusted);
+    await using program = runner.#program(PATIENT_MS);
     const { failures } = await program.up(BEFORE);
     if (Object.keys(failures).length > 0) throw new Error(JSON.stringify(failures));
-    lane.#stack = program.stack;
+    runner.#stack = program.stack;
     await sandbox.close();
-    return lane;
+    return runner;
   }
 
   /** Applies the change from {@link BEFORE} to {@link AFTER} without a fault, one resource at a time or in parallel. */
@@ -97,10 +97,10 @@ export class Lane implements AsyncDisposable {
    *
    * @param serial the requests of a serial {@link clean}, which predict the request that a connection is for.
    */
-  async run(one: Case<Endpoint>, serial: readonly ProxiedRequest[]): Promise<Outcome> {
+  async run(one: FaultCase<ProxiedEndpoint>, serial: readonly ProxiedRequest[]): Promise<FaultCaseResult> {
     await using sandbox = await this.#sandbox();
     const { fault } = one;
-    const isSlow = fault.told === "silence" || fault.told === "trickle";
+    const isSlow = fault.response === "silence" || fault.response === "trickle";
     await using program = this.#program(isSlow ? IMPATIENT_MS : PATIENT_MS);
     const broken = fault.door === undefined ? this.#break(one) : this.#breakDoor(one, serial);
     const up = await program.up(AFTER, { parallel: fault.door === undefined, onStep: broken.onStep });
@@ -115,15 +115,15 @@ export class Lane implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#proxy[Symbol.asyncDispose]();
-    await rm(this.#folder, { recursive: true });
+    await rm(this.#directory, { recursive: true });
   }
 
   /** Injects a fault into requests. */
-  #break({ fault, moment, endpoint, tries }: Case<Endpoint>): Broken {
+  #break({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): Broken {
     const injected = this.#proxy.inject({
       ...endpoint,
-      ...(tries === "every" ? {} : { nth: [tries === "first" ? 1 : 2] }),
-      fault: { forwarded: moment === "after", told: fault.told ?? {} },
+      ...(attempts === "every" ? {} : { nth: [attempts === "first" ? 1 : 2] }),
+      fault: { forwarded: moment === "after", response: fault.response ?? {} },
     });
     return { onStep: () => {}, hits: () => injected.hits };
   }
@@ -132,15 +132,15 @@ export class Lane implements AsyncDisposable {
    * Makes connections fail from the moment when the next one is for the given request, because a connection itself
    * doesn't identify its request.
    */
-  #breakDoor({ fault, endpoint, tries }: Case<Endpoint>, serial: readonly ProxiedRequest[]): Broken {
-    const due = serial.filter((request) => isFor(request, endpoint))[tries === "second" ? 1 : 0];
+  #breakDoor({ fault, endpoint, attempts }: FaultCase<ProxiedEndpoint>, serial: readonly ProxiedRequest[]): Broken {
+    const due = serial.filter((request) => isFor(request, endpoint))[attempts === "second" ? 1 : 0];
     if (due === undefined) throw new Error(`nothing asks for ${endpoint.method} ${endpoint.path} so often`);
     const proxy = this.#proxy;
     const isRefused = fault.door === "refused";
     const close = (): void => {
-      if (isRefused) proxy.refuse();
+      if (isRefused) proxy.rejectConnections();
       else proxy.present(this.#untrusted);
-      if (tries === "every") return;
+      if (attempts === "every") return;
       // Refused connections are accepted again before the client retries. A trusted certificate returns as soon as the
       // untrusted one has been rejected.
       void (async () => {
@@ -170,14 +170,14 @@ export class Lane implements AsyncDisposable {
       EMAIL_SECURITY_BASE_URL: this.#proxy.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
       EMAIL_SECURITY_TIMEOUT_MS: String(timeoutMs),
-      ...(this.#trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: join(this.#folder, "trusted.pem") }),
+      ...(this.#trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: join(this.#directory, "trusted.pem") }),
     };
     return new ManagedProgram({ environment }, this.#stack);
   }
 
   async #sandbox(): Promise<Sandbox> {
-    const data = join(this.#folder, "case.sqlite");
-    await copyFile(join(this.#folder, "before.sqlite"), data);
+    const data = join(this.#directory, "case.sqlite");
+    await copyFile(join(this.#directory, "before.sqlite"), data);
     const sandbox = await startSandbox({ data });
     this.#proxy.target = sandbox.url;
     await this.#heal();
@@ -196,6 +196,6 @@ export class Lane implements AsyncDisposable {
   }
 }
 
-export function isFor({ method, path }: ProxiedRequest, endpoint: Endpoint): boolean {
+export function isFor({ method, path }: ProxiedRequest, endpoint: ProxiedEndpoint): boolean {
   return method === endpoint.method && endpoint.path.test(path);
 }

@@ -1,5 +1,5 @@
 import type { ScenarioTenant } from "../../../provider/sandbox";
-import type { Program } from "../../support/managed-program";
+import type { DeclaredProgram } from "../../support/managed-program";
 import type { TenantContent } from "./tenant-content";
 
 /* A program with every kind of resource, before and after a change that uses every settings endpoint at least twice. */
@@ -51,7 +51,7 @@ const members = (content: Readonly<Record<number, string>>) =>
     },
   }) as const;
 
-export const BEFORE: Program = {
+export const BEFORE: DeclaredProgram = {
   "comment-1": entry("deny", "comment-1.example", "one"),
   move: entry("deny", "move.example", "INC-1"),
   "vip-comment-1": vip(0, "one"),
@@ -70,7 +70,7 @@ export const BEFORE: Program = {
   "vip-gone-2": vip(6, "leaves"),
 };
 
-export const AFTER: Program = {
+export const AFTER: DeclaredProgram = {
   "comment-1": entry("deny", "comment-1.example", "two"),
   move: entry("allow", "move.example", "INC-1"),
   "vip-comment-1": vip(0, "two"),
@@ -109,7 +109,7 @@ export const STAYING_VIPS = [0, 1, 2, 3].map(person);
  * Returns the tenant's expected content when the program is applied, including the colleague's rows, in the format of
  * {@link contentOf}.
  */
-export function declaredContent(program: Program): Pick<TenantContent, "entries" | "vips"> {
+export function declaredContent(program: DeclaredProgram): Pick<TenantContent, "entries" | "vips"> {
   const entries = ["deny domain by-hand.example global a colleague's"];
   const vips = [`${person(15)} by hand`];
   for (const { handler, args } of Object.values(program)) {

@@ -34,7 +34,7 @@ describe.concurrent("faults at the read-only endpoints", () => {
     const broken = promiseOf(one) === "recovers" ? answer : one.fault.code;
     const { answers, hits } = await askTwice(one, { target: sandbox.url, ids, trusted, untrusted });
     const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
-    expect(answers).toEqual(expected[one.tries]);
+    expect(answers).toEqual(expected[one.attempts]);
     if (hits !== undefined) expect(hits).toBeGreaterThan(0);
   });
 });

@@ -3,10 +3,10 @@ import { SettingsClient } from "../../../provider/client";
 import { startFaultyProxy } from "../../support/faulty-proxy";
 import type { Certificate } from "../client/certificate";
 import { ENDPOINTS } from "../client/endpoints";
-import type { Case, Endpoint } from "./faults";
+import type { FaultCase, ProxiedEndpoint } from "./faults";
 
 /** A read-only endpoint, and the call that requests it. */
-export interface ReadingEndpoint extends Endpoint {
+export interface ReadingEndpoint extends ProxiedEndpoint {
   readonly ask: (client: SettingsClient, ids: KnownIds) => Promise<unknown>;
 }
 
@@ -37,7 +37,7 @@ const REFUSED_MS = 60;
  * attempt fails.
  */
 export async function askTwice(
-  { fault, moment, endpoint, tries }: Case<ReadingEndpoint>,
+  { fault, moment, endpoint, attempts }: FaultCase<ReadingEndpoint>,
   { target, ids, trusted, untrusted }: { target: string; ids: KnownIds; trusted: Certificate; untrusted: Certificate },
 ): Promise<{ answers: unknown[]; hits: number | undefined }> {
   const isTls = fault.door === "untrusted";
@@ -45,23 +45,23 @@ export async function askTwice(
   const client = new SettingsClient({
     baseUrl: proxy.url,
     apiKey: "sandbox-acme-ci",
-    ...(fault.told === "silence" || fault.told === "trickle" ? { timeoutMs: IMPATIENT_MS } : {}),
+    ...(fault.response === "silence" || fault.response === "trickle" ? { timeoutMs: IMPATIENT_MS } : {}),
   });
-  const nth = tries === "first" ? [1] : [2];
+  const nth = attempts === "first" ? [1] : [2];
   const injected =
-    fault.told === undefined
+    fault.response === undefined
       ? undefined
       : proxy.inject({
-          ...(tries === "every" ? {} : { nth }),
-          fault: { forwarded: moment === "after", told: fault.told },
+          ...(attempts === "every" ? {} : { nth }),
+          fault: { forwarded: moment === "after", response: fault.response },
         });
   const answers: unknown[] = [];
-  for (const turn of tries === "every" ? [1] : [1, 2]) {
-    const isBroken = tries === "every" || nth.includes(turn);
+  for (const turn of attempts === "every" ? [1] : [1, 2]) {
+    const isBroken = attempts === "every" || nth.includes(turn);
     if (isBroken && isTls) proxy.present(untrusted);
-    if (isBroken && fault.door === "refused") proxy.refuse();
+    if (isBroken && fault.door === "refused") proxy.rejectConnections();
     const answer = endpoint.ask(client, ids).catch((error: { code?: string }) => error.code ?? error);
-    if (isBroken && tries !== "every" && fault.door === "refused") {
+    if (isBroken && attempts !== "every" && fault.door === "refused") {
       await sleep(REFUSED_MS);
       await proxy.accept();
     }

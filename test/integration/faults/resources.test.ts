@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
 import { sized } from "../../support/scale";
-import { type Case, chosen, type Endpoint, promiseOf, toldAs } from "./faults";
-import { Lane, type Observed, type Outcome } from "./lane";
+import { buildErrorPattern, chosen, type FaultCase, type ProxiedEndpoint, promiseOf } from "./faults";
+import { type FaultCaseResult, FaultRunner, type Observed } from "./lane";
 import { Pool } from "./pool";
 import { AFTER, declaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
 import type { TenantContent } from "./tenant-content";
 
 /** The number of parallel lanes. Most of a case's time is spent waiting. */
-const LANES = sized("faults", 4, 3);
+const RUNNER_COUNT = sized("faults", 4, 3);
 
 /**
  * The number of requests that a run may make in addition to those without a fault: the limit for a service that is
@@ -21,7 +21,7 @@ const ENTRY = /\/allow_deny_entries\/[^/]+$/;
 const VIPS = /\/vip_employees$/;
 
 /** The settings endpoints, which the provider process uses. */
-const SETTINGS: readonly Endpoint[] = [
+const SETTINGS: readonly ProxiedEndpoint[] = [
   { method: "GET", path: ENTRIES },
   { method: "POST", path: ENTRIES },
   { method: "PATCH", path: ENTRY },
@@ -33,32 +33,36 @@ const SETTINGS: readonly Endpoint[] = [
 ];
 
 describe.concurrent("faults between the provider process and the service", () => {
-  const lanes = new Pool<Lane>();
-  const tlsLanes = new Pool<Lane>();
+  const runners = new Pool<FaultRunner>();
+  const tlsRunners = new Pool<FaultRunner>();
   let clean: Observed;
   let serial: readonly ProxiedRequest[];
 
   beforeAll(async () => {
-    for (let lane = 0; lane < LANES; lane += 1) lanes.add(await Lane.create());
-    tlsLanes.add(await Lane.create({ tls: true }));
-    await lanes.use(async (lane) => {
-      clean = await lane.clean({ parallel: true });
-      ({ requests: serial } = await lane.clean({ parallel: false }));
+    for (let index = 0; index < RUNNER_COUNT; index += 1) runners.add(await FaultRunner.create());
+    tlsRunners.add(await FaultRunner.create({ tls: true }));
+    await runners.use(async (runner) => {
+      clean = await runner.clean({ parallel: true });
+      ({ requests: serial } = await runner.clean({ parallel: false }));
     });
     expect(clean.tenant).toMatchObject(declaredContent(AFTER));
   }, 120_000);
 
   afterAll(async () => {
-    for (const lane of [...lanes.members, ...tlsLanes.members]) await lane[Symbol.asyncDispose]();
+    for (const runner of [...runners.members, ...tlsRunners.members]) await runner[Symbol.asyncDispose]();
   });
 
   test.for(chosen("faults", SETTINGS))("%s", { timeout: 600_000 }, async ([, one]) => {
-    const pool = one.fault.door === "untrusted" ? tlsLanes : lanes;
-    verify(one, await pool.use((lane) => lane.run(one, serial)), clean);
+    const pool = one.fault.door === "untrusted" ? tlsRunners : runners;
+    verify(one, await pool.use((runner) => runner.run(one, serial)), clean);
   });
 });
 
-function verify(one: Case<Endpoint>, { hits, faulted, next, third, held, read }: Outcome, clean: Observed): void {
+function verify(
+  one: FaultCase<ProxiedEndpoint>,
+  { hits, faulted, next, third, held, read }: FaultCaseResult,
+  clean: Observed,
+): void {
   if (hits !== undefined) expect(hits, "the fault hit").toBeGreaterThan(0);
   const { failures } = faulted.up;
   if (promiseOf(one) === "recovers") {
@@ -67,7 +71,7 @@ function verify(one: Case<Endpoint>, { hits, faulted, next, third, held, read }:
     expect(next.requests, "nothing is left for the next run").toEqual([]);
   } else {
     expect(Object.keys(failures), "the run with the fault fails").not.toEqual([]);
-    expect(Object.values(failures).join("\n")).toMatch(toldAs(one.fault));
+    expect(Object.values(failures).join("\n")).toMatch(buildErrorPattern(one.fault));
   }
   nothingLost(faulted.tenant);
   nothingRepeatedBlindly(faulted.requests);
@@ -100,8 +104,8 @@ function nothingLost({ entries, vips, exclusions, removed }: TenantContent): voi
 /** Asserts that a POST is sent again only if it certainly had no effect, or if the list was read in between. */
 function nothingRepeatedBlindly(requests: readonly ProxiedRequest[]): void {
   for (const [at, first] of requests.entries()) {
-    const isTold = first.told === first.served || first.told === 429;
-    if (first.method !== "POST" || isTold) continue;
+    const isOutcomeKnown = first.clientOutcome === first.served || first.clientOutcome === 429;
+    if (first.method !== "POST" || isOutcomeKnown) continue;
     const subjects = subjectsOf(first);
     const again = requests.findIndex(
       (other, index) =>

@@ -5,16 +5,16 @@ import { findTenantMatches, readMatchingRows } from "../../../provider/gitops/fi
 import { Matcher } from "../../../provider/gitops/find/matcher";
 import { parseQueries } from "../../../provider/gitops/find/parse-queries";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 
 let sandbox: Sandbox;
 let client: SettingsClient;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ scenario: "acme" });
   client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", allowInsecureHttp: true });
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "acme.yaml": `version: 1
 include: [people.yaml]
 vips:
@@ -31,7 +31,7 @@ deny:
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await client.close();
   await sandbox.close();
 });
@@ -41,18 +41,18 @@ const find = async (values: readonly string[], options?: { below: boolean }): Pr
   sandbox.clearRequests();
   return findTenantMatches(matcher, {
     name: "acme",
-    file: folder.path("acme.yaml"),
+    file: directory.path("acme.yaml"),
     tenant: { rows: await readMatchingRows(client, matcher) },
     readOptions: { today: "2026-11-20" },
   });
 };
 
-const told = ({ found }: TenantMatches): unknown[] =>
+const summarizeMatches = ({ found }: TenantMatches): unknown[] =>
   found.map(({ kind, how, value, state, there }) => [kind, how, value, state, there.map(({ by }) => by)]);
 
 it("finds a mailbox as both an entry and a VIP", async () => {
   const person = await find(["philippa.grant@acme.example"]);
-  expect(told(person)).toEqual([
+  expect(summarizeMatches(person)).toEqual([
     ["entry", "exact", "philippa.grant@acme.example", "missing", []],
     ["vip", "exact", "philippa.grant@acme.example", "differs", ["Dana Reyes (console)"]],
   ]);
@@ -89,7 +89,7 @@ it("reports the source of an automatically detected VIP", async () => {
 });
 
 it("reads the VIP list only for mailboxes or with --below", async () => {
-  expect(told(await find(["acme.example"]))).toEqual([]);
+  expect(summarizeMatches(await find(["acme.example"]))).toEqual([]);
   expect(sandbox.requests).toHaveLength(2);
   const below = await find(["acme.example"], { below: true });
   const people = below.found.filter(({ kind, how }) => kind === "vip" && how === "below");

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FindReport, findSchema } from "../../../provider/gitops/find/find-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
 /* `email-security find` through the real command, against the sandbox and servers that never respond. */
@@ -21,7 +21,7 @@ allow:
 `;
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 let refusing: Server;
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
   refusing = createServer((_request, response) => response.writeHead(401).end('{"error":"no"}'));
   await new Promise<void>((done) => refusing.listen(0, "127.0.0.1", done));
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -67,7 +67,7 @@ waves: [{ name: all }]
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   refusing.close();
   await sandbox.close();
 });
@@ -81,7 +81,7 @@ const keys = (): NodeJS.ProcessEnv => ({
 });
 
 const find = async (...args: string[]): Promise<CommandOutcome> =>
-  await emailSecurity(folder.folder, ["find", "--today", "2026-11-20", ...args], keys());
+  await emailSecurity(directory.root, ["find", "--today", "2026-11-20", ...args], keys());
 
 const reportOf = ({ stdout }: CommandOutcome): FindReport => findSchema.parse(JSON.parse(stdout));
 
@@ -127,10 +127,10 @@ Not all could be read, so there may be more:
 it("makes ⌈N/200⌉ requests per list", async () => {
   sandbox.clearRequests();
   expect((await find("evil.example", "--except", "hooli,refused,keyless", "--format", "json")).code).toBe(2);
-  const asked = sandbox.requests.map(({ query }) => `${new URLSearchParams(query)}`).sort();
+  const queries = sandbox.requests.map(({ query }) => `${new URLSearchParams(query)}`).sort();
   // acme has 403 deny entries and one allow entry.
   const first = (list: string) => `list=${list}&page=1&page_size=200`;
-  expect(asked).toEqual([
+  expect(queries).toEqual([
     first("allow"),
     first("allow"),
     first("deny"),
@@ -179,7 +179,7 @@ it("names the entry that decides for a sender", async () => {
 
 it("reports whether expired or removed entries are still at the tenant", async () => {
   const outcome = await find("old.example", "gone.example", "--only", "acme,hooli", "--format", "json");
-  const told = reportOf(outcome).tenants.map(({ name, found }) => [
+  const summary = reportOf(outcome).tenants.map(({ name, found }) => [
     name,
     found.map(({ value, state, ended }) => [
       value,
@@ -187,7 +187,7 @@ it("reports whether expired or removed entries are still at the tenant", async (
       ended.map(({ why, line, removedAt }) => [why, line, removedAt?.file, removedAt?.line]),
     ]),
   ]);
-  expect(told).toEqual([
+  expect(summary).toEqual([
     [
       "acme",
       [
@@ -209,7 +209,7 @@ it("makes no request for tenants that share a key", async () => {
   const { acme = "" } = Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [name, apiKeys.ci]));
   sandbox.clearRequests();
   const outcome = await emailSecurity(
-    folder.folder,
+    directory.root,
     ["find", "old.example", "--only", "acme,hooli", "--all", "--today", "2026-11-20", "--format", "json"],
     { ...keys(), HOOLI_KEY: acme },
   );
@@ -247,7 +247,7 @@ it("waits for a silent address only once", async () => {
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
   const { port } = silent.address() as AddressInfo;
   const names = Array.from({ length: 30 }, (_, at) => `s${at}`);
-  folder.write(
+  directory.write(
     "down.yaml",
     `version: 1
 project: p
@@ -259,7 +259,7 @@ waves: [{ name: all }]
   );
   const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
   const outcome = await emailSecurity(
-    folder.folder,
+    directory.root,
     ["find", "evil.example", "--targets", "down.yaml", "--format", "json"],
     {
       ...keys(),

@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 import { startHook } from "../../support/hook";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 
 /* `email-security fleet status` through the real command, for tenants with much drift of which little is dangerous. */
@@ -17,7 +17,7 @@ const SHARED = Array.from({ length: 50 }, (_, at) => entry("deny", `a${at}.examp
 const SETTINGS = "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n";
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 let backend: string;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
       ),
     },
   });
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -46,10 +46,10 @@ notify: { webhook: { changes: true } }
 `,
     "settings.yaml": SETTINGS,
   });
-  backend = `file://${folder.folder}`;
+  backend = `file://${directory.root}`;
   await using journal = await fleetJournal(
-    await openJournalDatabase(folder.path("j.db")),
-    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, folder.folder).fingerprint,
+    await openJournalDatabase(directory.path("j.db")),
+    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.root).fingerprint,
   );
   await journal.rollout(
     new Map(NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from(SETTINGS)])),
@@ -58,12 +58,12 @@ notify: { webhook: { changes: true } }
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await sandbox.close();
 });
 
 async function status(args: readonly string[], environment = {}): Promise<CommandOutcome> {
-  return await emailSecurity(folder.folder, ["fleet", "status", ...args], {
+  return await emailSecurity(directory.root, ["fleet", "status", ...args], {
     ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
     EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
     EMAIL_SECURITY_DATABASE: "j.db",

@@ -9,7 +9,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
 
@@ -33,7 +33,7 @@ waves: [{ name: all }]
 const EMPLOYEE = { email: "ann@acme.example", fullName: "Ann Lee", jobTitle: "Engineer", department: "IT" };
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
@@ -49,8 +49,8 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  folder?.[Symbol.dispose]();
-  folder = new LintedFolder({
+  directory?.[Symbol.dispose]();
+  directory = new LintedDirectory({
     "tenants.yaml": targets("acme: {}, globex: {}, hooli: {}"),
     "settings/baseline.yaml": BASELINE,
     ...Object.fromEntries(
@@ -64,27 +64,27 @@ beforeEach(() => {
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await sandbox.close();
 });
 
 const site = async (...args: string[]): Promise<CommandOutcome> =>
-  await emailSecurity(folder.folder, ["fleet", "site", "out", "--today", "2026-11-20", ...args], {
+  await emailSecurity(directory.root, ["fleet", "site", "out", "--today", "2026-11-20", ...args], {
     ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,KEYLESS_KEY",
-    PULUMI_BACKEND_URL: `file://${folder.folder}`,
+    PULUMI_BACKEND_URL: `file://${directory.root}`,
   });
 
-const read = (path: string): string => readFileSync(join(folder.folder, "out", path), "utf8");
-const pages = (): string[] => readdirSync(join(folder.folder, "out/tenants")).sort();
+const read = (path: string): string => readFileSync(join(directory.root, "out", path), "utf8");
+const pages = (): string[] => readdirSync(join(directory.root, "out/tenants")).sort();
 
 /** Returns the search index by value and list: the tenants that have or declare each entry, and how they differ. */
 function found(): Record<string, string> {
-  const data = readdirSync(join(folder.folder, "out/data")).filter((name) => name.endsWith(".js"));
-  const told = (prefix: string): string =>
+  const data = readdirSync(join(directory.root, "out/data")).filter((name) => name.endsWith(".js"));
+  const readDataFile = (prefix: string): string =>
     read(`data/${data.find((name) => name.startsWith(prefix))}`).replace(/^\w+\.\w+\((?:\d+, )?|\);\n$/g, "");
-  const rows = JSON.parse(told("entries-0")) as string[][];
-  const { tenants } = JSON.parse(told("fleet")) as {
+  const rows = JSON.parse(readDataFile("entries-0")) as string[][];
+  const { tenants } = JSON.parse(readDataFile("fleet")) as {
     tenants: { name: string; ranges: [number, number][]; unlike: [number, string][] }[];
   };
   return Object.fromEntries(
@@ -116,7 +116,7 @@ it("writes every tenant's entries from one read of each list", async () => {
     "deny evil.example": "acme, globex, hooli to-change",
     "allow partner.example": "acme, globex, hooli",
   });
-  expect(statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8"))).tenants).toHaveLength(3);
+  expect(statusSchema.parse(JSON.parse(readFileSync(directory.path("fleet.json"), "utf8"))).tenants).toHaveLength(3);
   const overview = read("index.html");
   expect(overview).toContain("Risky entries");
   // The three partner.example entries are older than two years; the other three are from this month.
@@ -133,19 +133,19 @@ it("writes every tenant's entries from one read of each list", async () => {
     expect.stringMatching(/^not told +0$/),
   ]);
 
-  folder.write("tenants.yaml", targets("acme: {}, hooli: {}"));
-  folder.write("out/CNAME", "fleet.example\n");
+  directory.write("tenants.yaml", targets("acme: {}, hooli: {}"));
+  directory.write("out/CNAME", "fleet.example\n");
   expect(pages()).toEqual(["acme.html", "globex.html", "hooli.html"]);
   expect(await site()).toMatchObject({ code: 0 });
   expect(pages()).toEqual(["acme.html", "hooli.html"]);
   expect(read("CNAME")).toBe("fleet.example\n");
-  expect(readdirSync(join(folder.folder, "out/data/runs"))).toHaveLength(2);
+  expect(readdirSync(join(directory.root, "out/data/runs"))).toHaveLength(2);
   expect(read("index.html")).toContain("<polyline");
 });
 
 it("shows only the rollouts that reached a tenant on its page", async () => {
-  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
-  await using journal = await fleetJournal(await openJournalDatabase(folder.path("j.db")), fingerprint);
+  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory.root}` }, directory.root);
+  await using journal = await fleetJournal(await openJournalDatabase(directory.path("j.db")), fingerprint);
   const files = new Map(
     Object.entries({
       "settings/baseline.yaml": BASELINE,
@@ -172,8 +172,8 @@ it("shows mail evidence for each entry with --evidence", async () => {
   const mail = await readMailHistory({ client });
   const domain = mail.threats?.find(({ sender }) => sender.domains.length > 0)?.sender.domains[0] ?? "";
   const many = collectEvidence(mail, { kind: "entry", value: domain })?.threats;
-  folder.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
-  folder.write("settings/acme.yaml", `version: 1\ndeny: [${domain}, unseen.example]\n`);
+  directory.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
+  directory.write("settings/acme.yaml", `version: 1\ndeny: [${domain}, unseen.example]\n`);
   service.clearRequests();
   expect(await site("--evidence")).toMatchObject({ code: 0, stderr: "" });
   expect(service.requests.map(({ path }) => path.split("/").at(-1)).sort()).toEqual([
@@ -195,10 +195,10 @@ it("shows nothing of another tenant that a key opens", async () => {
       tenants: [{ ...tenant("acme", [entry("deny", "theirs.example")]), employees: people, threats: 30 }],
     },
   });
-  folder.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
-  folder.write("settings/acme.yaml", "version: 1\nownDomains: [acme.example]\ndeny: [own.example]\n");
+  directory.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
+  directory.write("settings/acme.yaml", "version: 1\nownDomains: [acme.example]\ndeny: [own.example]\n");
   expect(await site("--evidence", "--output", "fleet.json")).toMatchObject({ code: 1 });
-  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8")));
+  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.path("fleet.json"), "utf8")));
   expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong"]);
   expect(Object.keys(found())).toEqual(["deny own.example"]);
   expect(read("tenants/acme.html")).not.toMatch(/theirs\.example|ceo@/);
@@ -206,36 +206,36 @@ it("shows nothing of another tenant that a key opens", async () => {
 });
 
 it("writes the site and exits with 1 when a tenant is unreadable", async () => {
-  folder.write("tenants.yaml", targets("acme: {}, keyless: {}"));
+  directory.write("tenants.yaml", targets("acme: {}, keyless: {}"));
   expect(await site()).toMatchObject({ code: 1, stderr: "warning: of 2, 1 could not be read.\n" });
   expect(read("tenants/keyless.html")).toContain("the environment variable KEYLESS_KEY is not set");
   expect(found()["deny evil.example"]).toBe("acme, keyless");
 });
 
 it("makes no request when the output directory holds other files", async () => {
-  folder.write("out/index.html", "somebody's");
+  directory.write("out/index.html", "somebody's");
   const { code, stderr } = await site();
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr: expect.stringMatching(/^error: The site can't be written to "out": "index\.html" is there/),
   });
   expect(sandbox.requests).toEqual([]);
-  expect(existsSync(join(folder.folder, "out/tenants.html"))).toBe(false);
+  expect(existsSync(join(directory.root, "out/tenants.html"))).toBe(false);
 });
 
 it("refuses to write into the directory of the targets file", async () => {
-  const before = readdirSync(folder.folder);
-  const { code, stderr } = await emailSecurity(folder.folder, ["fleet", "site", "."]);
+  const before = readdirSync(directory.root);
+  const { code, stderr } = await emailSecurity(directory.root, ["fleet", "site", "."]);
   expect({ code, stderr }).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('it is the directory of "tenants.yaml"'),
   });
-  expect(readdirSync(folder.folder)).toEqual(before);
+  expect(readdirSync(directory.root)).toEqual(before);
 });
 
 it("warns about an unreadable file of an earlier run", async () => {
   const name = "2026-11-19T09-00-00-000Z.json";
-  folder.write(`site/data/runs/${name}`, "{ cut off");
-  const { stderr } = await emailSecurity(folder.folder, ["fleet", "site", "site"]);
+  directory.write(`site/data/runs/${name}`, "{ cut off");
+  const { stderr } = await emailSecurity(directory.root, ["fleet", "site", "site"]);
   expect(stderr).toContain(`warning: "site/data/runs/${name}" can't be read as an earlier run`);
 });

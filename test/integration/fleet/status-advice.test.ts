@@ -9,19 +9,19 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { emailSecurity } from "../../support/command";
 import { COMMAND } from "../../support/command-line";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { runEnvironment } from "../../support/run-environment";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 
 /* The next steps that `fleet status` recommends work exactly as printed. */
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 
 beforeEach(async () => {
   const rows = [clickedEntry("deny", "evil.example"), clickedEntry("allow", "clicked.example")];
   sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", rows)] } });
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: settings/acme.yaml }
@@ -33,18 +33,18 @@ waves: [{ name: all }]
 });
 
 afterEach(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await sandbox.close();
 });
 
 const environment = (): NodeJS.ProcessEnv => ({
   ACME_KEY: sandbox.tenants[0]?.apiKeys.ci,
   EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
-  PULUMI_BACKEND_URL: `file://${folder.folder}`,
+  PULUMI_BACKEND_URL: `file://${directory.root}`,
 });
 
 const status = async (...args: string[]) =>
-  await emailSecurity(folder.folder, ["fleet", "status", ...args], environment());
+  await emailSecurity(directory.root, ["fleet", "status", ...args], environment());
 
 const statusJson = async (): Promise<FleetStatus> =>
   statusSchema.parse(JSON.parse((await status("--format", "json")).stdout));
@@ -53,7 +53,7 @@ const statusJson = async (): Promise<FleetStatus> =>
 async function typed(command: string, about = environment()): Promise<string> {
   const line = command.replace("email-security ", `'${process.execPath}' '${COMMAND}' `);
   return await new Promise((done) => {
-    const options = { cwd: folder.folder, env: { ...runEnvironment(), ...about } };
+    const options = { cwd: directory.root, env: { ...runEnvironment(), ...about } };
     execFile("sh", ["-c", line], options, (_error, stdout, stderr) => done(stdout + stderr));
   });
 }
@@ -64,12 +64,12 @@ it("suggests adopting undeclared entries of an additive list", async () => {
   expect(stdout).not.toContain("email-security rollout");
   const [, command = ""] = /^ {4}(EMAIL_SECURITY_BASE_URL=.+)$/m.exec(stdout) ?? [];
   expect(await typed(command)).toContain("clicked.example");
-  expect(readFileSync(folder.path("settings/acme.yaml"), "utf8")).toContain("clicked.example");
+  expect(readFileSync(directory.path("settings/acme.yaml"), "utf8")).toContain("clicked.example");
   expect(await statusJson()).toMatchObject({ tenants: [{ standing: "in-step" }] });
 });
 
 it("suggests a rollout for what an exclusive list removes", async () => {
-  folder.write(
+  directory.write(
     "settings/acme.yaml",
     "version: 1\ndeny: [evil.example]\nlists: { entries: { mode: exclusive-allows } }\n",
   );
@@ -90,8 +90,8 @@ function writeState(stack: string, entries: Record<string, string>): void {
     { urn: urn(`${parent}$${type}`), type, outputs: { entries } },
   ];
   const checkpoint = { stack: `organization/p/${stack}`, latest: { manifest: {}, resources } };
-  folder.write(".pulumi/meta.yaml", "version: 1\n");
-  folder.write(`.pulumi/stacks/p/${stack}.json`, JSON.stringify({ version: 3, checkpoint }));
+  directory.write(".pulumi/meta.yaml", "version: 1\n");
+  directory.write(`.pulumi/stacks/p/${stack}.json`, JSON.stringify({ version: 3, checkpoint }));
 }
 
 it.each([
@@ -110,16 +110,16 @@ it.each([
 ])("recognizes a tenant renamed by hand from $knownBy", async ({ backend, named, why }) => {
   const about = { ...environment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
   const read = async (...args: string[]) =>
-    await emailSecurity(folder.folder, ["fleet", "status", ...args, ...named], about);
+    await emailSecurity(directory.root, ["fleet", "status", ...args, ...named], about);
   const former = "version: 1\ndeny: [evil.example]\nallow: [clicked.example]\n";
   if (backend === undefined) writeState("former", { "evil.example": "deny", "clicked.example": "allow" });
   else {
-    const { fingerprint } = resolveStateBackend(about, folder.folder);
-    await using journal = await fleetJournal(await openJournalDatabase(join(folder.folder, "j.db")), fingerprint);
+    const { fingerprint } = resolveStateBackend(about, directory.root);
+    await using journal = await fleetJournal(await openJournalDatabase(join(directory.root, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/former.yaml", Buffer.from(former)]]), { former: "unchanged" });
-    const targets = readFileSync(folder.path("tenants.yaml"), "utf8");
-    folder.write("tenants.yaml", targets.replace("settings/acme", "settings/former"));
-    folder.write("settings/former.yaml", "version: 1\ndeny: [evil.example]\n");
+    const targets = readFileSync(directory.path("tenants.yaml"), "utf8");
+    directory.write("tenants.yaml", targets.replace("settings/acme", "settings/former"));
+    directory.write("settings/former.yaml", "version: 1\ndeny: [evil.example]\n");
   }
   const { tenants } = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout));
   expect(tenants[0]?.formerStack).toEqual({ stack: "former", why: expect.stringMatching(why) });
@@ -130,7 +130,7 @@ it.each([
   const [, command = ""] = /^ {4}(email-security tenant rename .+)$/m.exec(stdout) ?? [];
   expect(command).toBe(["email-security tenant rename former acme", ...named].join(" "));
   await typed(command, about);
-  expect(readFileSync(folder.path("tenants.yaml"), "utf8")).toContain("acme: { stack: former");
+  expect(readFileSync(directory.path("tenants.yaml"), "utf8")).toContain("acme: { stack: former");
   const later = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout));
   expect(later.tenants[0]?.formerStack).toBeUndefined();
 });

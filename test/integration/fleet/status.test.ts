@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 import { startHook } from "../../support/hook";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
 /* `email-security fleet status` through the real command, against the sandbox and servers that never respond. */
@@ -32,7 +32,7 @@ const AS_DECLARED = [
 const many = Array.from({ length: 401 }, (_, at) => entry("deny", `other${at}.example`));
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 let refusing: Server;
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   refusing = createServer((_request, response) => response.writeHead(401).end('{"error":"no"}'));
   await new Promise<void>((done) => refusing.listen(0, "127.0.0.1", done));
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -79,7 +79,7 @@ waves: [{ name: all }]
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   refusing.close();
   await sandbox.close();
 });
@@ -92,7 +92,7 @@ const keys = (): NodeJS.ProcessEnv => ({
 });
 
 const status = async (...args: string[]): Promise<CommandOutcome> =>
-  await emailSecurity(folder.folder, ["fleet", "status", "--today", "2026-11-20", ...args], keys());
+  await emailSecurity(directory.root, ["fleet", "status", "--today", "2026-11-20", ...args], keys());
 
 const statusOf = ({ stdout }: CommandOutcome): FleetStatus => statusSchema.parse(JSON.parse(stdout));
 
@@ -159,20 +159,25 @@ it("creates no journal when a read-only command names a missing one", async () =
     ["find", "evil.example", "--all"],
     ["why", "evil.example", "--tenant", "acme"],
   ];
-  const told = 'error: There is no rollouts\' journal at "no\\u{1b}where.db", and none was made: ';
+  const expectedError = 'error: There is no rollouts\' journal at "no\\u{1b}where.db", and none was made: ';
   for (const verb of readers) {
-    const named = await emailSecurity(folder.folder, [...verb, "--database", "no\u001bwhere.db"], keys());
-    expect([verb, named.code, named.stdout, named.stderr.slice(0, told.length)]).toEqual([verb, 1, "", told]);
+    const named = await emailSecurity(directory.root, [...verb, "--database", "no\u001bwhere.db"], keys());
+    expect([verb, named.code, named.stdout, named.stderr.slice(0, expectedError.length)]).toEqual([
+      verb,
+      1,
+      "",
+      expectedError,
+    ]);
     expect(named.stderr).toContain("Fix --database, or");
   }
   const environment = { ...keys(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
-  const byEnvironment = await emailSecurity(folder.folder, ["fleet", "status"], environment);
+  const byEnvironment = await emailSecurity(directory.root, ["fleet", "status"], environment);
   expect(byEnvironment.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
-  const unnamed = await emailSecurity(folder.folder, ["rollout", "history"], keys());
+  const unnamed = await emailSecurity(directory.root, ["rollout", "history"], keys());
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
   expect(unnamed.stderr).toContain('no rollouts\' journal at ".email-security/rollouts.db"');
   expect(sandbox.requests).toEqual([]);
-  const made = readdirSync(folder.folder).filter((name) => /where|email-security|all/.test(name));
+  const made = readdirSync(directory.root).filter((name) => /where|email-security|all/.test(name));
   expect(made).toEqual([]);
 });
 
@@ -201,11 +206,11 @@ it("makes ⌈N/200⌉ requests per list", async () => {
   ]);
   expect(ends.map(({ value, isOver }) => [value, isOver])).toEqual([["old.example", true]]);
   expect(isComplete).toBe(true);
-  const asked = sandbox.requests
+  const requestPaths = sandbox.requests
     .map(({ path, query }) => `${path.split("/").at(-1)} ${new URLSearchParams(query)}`)
     .sort();
   const first = (list: string) => `allow_deny_entries list=${list}&page=1&page_size=200`;
-  expect(asked).toEqual([
+  expect(requestPaths).toEqual([
     first("allow"),
     first("allow"),
     first("deny"),
@@ -218,20 +223,20 @@ it("makes ⌈N/200⌉ requests per list", async () => {
 });
 
 it("reports entries of an unfinished first rollout as behind, not removed", async () => {
-  const backend = `file://${folder.folder}`;
+  const backend = `file://${directory.root}`;
   const baseline = BASELINE.replace("deny:\n", "deny:\n  - first.example\n");
-  using other = new LintedFolder({
-    "tenants.yaml": readFileSync(join(folder.folder, "tenants.yaml"), "utf8"),
+  using other = new LintedDirectory({
+    "tenants.yaml": readFileSync(join(directory.root, "tenants.yaml"), "utf8"),
     "settings/baseline.yaml": baseline,
     "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\n",
   });
   {
-    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, other.folder);
-    await using journal = await fleetJournal(await openJournalDatabase(join(other.folder, "j.db")), fingerprint);
+    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, other.root);
+    await using journal = await fleetJournal(await openJournalDatabase(join(other.root, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/baseline.yaml", Buffer.from(baseline)]]), { acme: "pending" });
   }
   const { stdout } = await emailSecurity(
-    other.folder,
+    other.root,
     ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme"],
     { ...keys(), PULUMI_BACKEND_URL: backend },
   );
@@ -240,7 +245,7 @@ it("reports entries of an unfinished first rollout as behind, not removed", asyn
 });
 
 it("separates drift from file changes since the last rollout", async () => {
-  const backend = `file://${folder.folder}`;
+  const backend = `file://${directory.root}`;
   const brought = BASELINE.replace("deny:\n", "deny:\n  - moved.example\n").replace("Phishing", "Phish");
   const own = "version: 1\ninclude: [baseline.yaml]\n";
   const files = (baseline: string): Map<string, Uint8Array> =>
@@ -252,23 +257,23 @@ it("separates drift from file changes since the last rollout", async () => {
       }).map(([path, text]) => [path, Buffer.from(text)]),
     );
   await using journal = await fleetJournal(
-    await openJournalDatabase(join(folder.folder, "j.db")),
-    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, folder.folder).fingerprint,
+    await openJournalDatabase(join(directory.root, "j.db")),
+    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.root).fingerprint,
   );
   const first = await journal.rollout(files(BASELINE), { acme: "unchanged", hooli: "unchanged" });
   const second = await journal.rollout(files(brought), { acme: "pending", hooli: "pending" });
-  folder.write("settings/baseline.yaml", brought);
+  directory.write("settings/baseline.yaml", brought);
   const environment = { ...keys(), PULUMI_BACKEND_URL: backend };
   const read = async (...args: string[]) =>
     await emailSecurity(
-      folder.folder,
+      directory.root,
       ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", ...args],
       environment,
     );
 
-  const told = await read("--only", "acme,hooli");
+  const outcome = await read("--only", "acme,hooli");
   expect(
-    told.stdout.slice(0, told.stdout.indexOf("Ends until")).replace(/read \S+ \S+/, "read THEN"),
+    outcome.stdout.slice(0, outcome.stdout.indexOf("Ends until")).replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`2 tenants of tenants.yaml (project p), read THEN UTC: 1 behind their
 files, 1 drifted.
 Last rollouts: ${first} (2 tenants).
@@ -301,7 +306,7 @@ Rollouts that have not reached all:
       pending in the wave all: acme, hooli
 
 `);
-  expect(told).toMatchObject({ code: 2, stderr: "" });
+  expect(outcome).toMatchObject({ code: 2, stderr: "" });
 
   // Rollouts of another project or backend concern other stacks.
   await journal.rollout(files(brought), { acme: "unchanged" }, "another");
@@ -312,14 +317,14 @@ Rollouts that have not reached all:
     notReachedBy: { id: second, state: "pending", rolloutState: "running" },
   });
   const elsewhere = await emailSecurity(
-    folder.folder,
+    directory.root,
     ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme", "--format", "json"],
     { ...environment, PULUMI_BACKEND_URL: "s3://another" },
   );
   expect(elsewhere.stderr).toContain("note: the journal has 2 rollouts of this project with another state backend");
   expect(statusOf(elsewhere).tenants[0]).not.toHaveProperty("lastRollout");
   // Entries that are no longer declared or have expired make the tenant behind, but aren't drift.
-  folder.write(
+  directory.write(
     "settings/baseline.yaml",
     "version: 1\ndeny: [{ value: evil.example, comment: Phishing }]\nallow: [{ value: partner.example, expires: 2026-11-19 }]\n",
   );
@@ -329,7 +334,7 @@ Rollouts that have not reached all:
     ["leaving", "gmail.com", "no longer declared"],
     ["leaving", "partner.example", "expired on 2026-11-19"],
   ]);
-  folder.write("settings/baseline.yaml", BASELINE);
+  directory.write("settings/baseline.yaml", BASELINE);
 });
 
 it("waits for a silent address only once", async () => {
@@ -338,7 +343,7 @@ it("waits for a silent address only once", async () => {
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
   const { port } = silent.address() as AddressInfo;
   const names = Array.from({ length: 30 }, (_, at) => `s${at}`);
-  folder.write(
+  directory.write(
     "down.yaml",
     `version: 1
 project: p
@@ -352,7 +357,7 @@ waves: [{ name: all }]
   );
   const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
   const outcome = await emailSecurity(
-    folder.folder,
+    directory.root,
     ["fleet", "status", "--targets", "down.yaml", "--format", "json", "--today", "2026-11-20"],
     {
       ...keys(),
@@ -380,7 +385,7 @@ it("notifies about new drift only once with --notify", async () => {
   await using hook = await startHook([200, 200, 404]);
   const run = async (...args: string[]): Promise<CommandOutcome> =>
     await emailSecurity(
-      folder.folder,
+      directory.root,
       ["fleet", "status", "--today", "2026-11-20", "--only", "globex,hooli", ...args],
       { ...keys(), EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url },
     );
@@ -399,7 +404,7 @@ it("notifies about new drift only once with --notify", async () => {
   expect(refused.stderr).toBe(
     "warning: Not everybody could be told: webhook answered 404. It will be told again the next time.\n",
   );
-  expect(existsSync(join(folder.folder, "other.json"))).toBe(false);
+  expect(existsSync(join(directory.root, "other.json"))).toBe(false);
 
   sandbox.clearRequests();
   const mistaken = await run("--notify", "tenants.yaml");

@@ -5,7 +5,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { canMount } from "../../support/unwritable-disk";
 
@@ -14,14 +14,14 @@ import { canMount } from "../../support/unwritable-disk";
 const SETTINGS = "version: 1\ndeny:\n  - evil.example\n";
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 let rollout: string;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
     scenario: { name: "one", tenants: [tenantWith("acme", [clickedEntry("deny", "evil.example")])] },
   });
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "tenants.yaml": `version: 1
 project: p
 services:
@@ -32,27 +32,27 @@ waves: [{ name: all }]
 `,
     "acme.yaml": SETTINGS,
   });
-  const journal = await fleetJournal(await openJournalDatabase(folder.path("live.db")), fingerprint());
+  const journal = await fleetJournal(await openJournalDatabase(directory.path("live.db")), fingerprint());
   rollout = await journal.rollout(new Map([["acme.yaml", Buffer.from(SETTINGS)]]), { acme: "unchanged" });
   // The same files as after a killed run or in a backup: the last commits are in the write-ahead log.
-  for (const end of ["", "-wal"]) copyFileSync(folder.path(`live.db${end}`), folder.path(`killed.db${end}`));
+  for (const end of ["", "-wal"]) copyFileSync(directory.path(`live.db${end}`), directory.path(`killed.db${end}`));
   await journal[Symbol.asyncDispose]();
-  copyFileSync(folder.path("live.db"), folder.path("closed.db"));
-  rmSync(folder.path("live.db"));
+  copyFileSync(directory.path("live.db"), directory.path("closed.db"));
+  rmSync(directory.path("live.db"));
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await sandbox.close();
 });
 
-const fingerprint = (): string => resolveStateBackend(backend(), folder.folder).fingerprint;
-const backend = () => ({ PULUMI_BACKEND_URL: `file://${folder.folder}` });
+const fingerprint = (): string => resolveStateBackend(backend(), directory.root).fingerprint;
+const backend = () => ({ PULUMI_BACKEND_URL: `file://${directory.root}` });
 
 describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", (disk) => {
   const run = async (database: string, ...args: string[]): Promise<CommandOutcome> =>
     await emailSecurity(
-      folder.folder,
+      directory.root,
       args,
       {
         ...backend(),

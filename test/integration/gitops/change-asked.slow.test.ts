@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { COMMAND, type CommandRun, commandLine } from "../../support/command-line";
 import { runEnvironment } from "../../support/run-environment";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 import { atTerminal } from "../../support/terminal";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
@@ -12,38 +12,38 @@ const ENVIRONMENT = runEnvironment();
 const [ENTER, CTRL_C] = ["\r", "\u0003"];
 
 it("prompts in a terminal and writes after confirmation", async () => {
-  using folder = settingsFolder({ "settings.yaml": SETTINGS });
-  const asked = atTerminal(folder.path, ENVIRONMENT, "add --offline");
-  await asked.type("Which list?", ENTER);
+  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  const terminal = atTerminal(directory.path, ENVIRONMENT, "add --offline");
+  await terminal.type("Which list?", ENTER);
   // An invalid answer is reported immediately.
-  await asked.type("Which domains", `192.0.2.0/24${ENTER}`);
-  await asked.type("is a range of addresses", `\u0015hxxps://evil[.]example/x${ENTER}`);
-  await asked.type("For how long?", `2099-12-31${ENTER}`);
-  await asked.type("On what ticket?", `INC-1${ENTER}`);
-  await asked.type("Why?", ENTER);
-  await asked.type("Who answers for it?", ENTER);
-  await asked.type("+  - value: evil.example", "");
-  await asked.type("Write it?", "y");
-  const { code, text } = await asked.ended;
+  await terminal.type("Which domains", `192.0.2.0/24${ENTER}`);
+  await terminal.type("is a range of addresses", `\u0015hxxps://evil[.]example/x${ENTER}`);
+  await terminal.type("For how long?", `2099-12-31${ENTER}`);
+  await terminal.type("On what ticket?", `INC-1${ENTER}`);
+  await terminal.type("Why?", ENTER);
+  await terminal.type("Who answers for it?", ENTER);
+  await terminal.type("+  - value: evil.example", "");
+  await terminal.type("Write it?", "y");
+  const { code, text } = await terminal.ended;
   expect(text).toContain("Wrote settings.yaml.");
   expect(code).toBe(0);
   const added = "  - value: evil.example\n    ticket: INC-1\n    expires: 2099-12-31\n";
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
+  expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
 
-  const left = atTerminal(folder.path, ENVIRONMENT, "add --offline");
+  const left = atTerminal(directory.path, ENVIRONMENT, "add --offline");
   await left.type("Which list?", ENTER);
   await left.type("Which domains", CTRL_C);
   const gone = await left.ended;
   expect(gone.text).toContain("Nothing was written.");
   expect(gone.code).toBe(1);
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
+  expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
 });
 
 /**
  * Runs the command with data on its standard input, written as fast as it is read. A function provides endless data.
  */
-async function given(folder: string, input: string | (() => string), ...args: string[]): Promise<CommandRun> {
-  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: ENVIRONMENT });
+async function given(directory: string, input: string | (() => string), ...args: string[]): Promise<CommandRun> {
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: directory, env: ENVIRONMENT });
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (text: string) => {
@@ -65,28 +65,28 @@ async function given(folder: string, input: string | (() => string), ...args: st
 }
 
 it("reads values from standard input, all or none", async () => {
-  using folder = settingsFolder({ "settings.yaml": SETTINGS });
+  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
   const args = ["add", "deny", "-", "--offline"] as const;
   const list = "\uFEFF# of the report\r\nhxxps://evil[.]example/x # twice\r\n\r\nevil.example\r\n198.51.100.7\r\n";
-  const run = await given(folder.path, list, ...args);
+  const run = await given(directory.path, list, ...args);
   expect(run.code).toBe(0);
   const written = `${SETTINGS}  - evil.example\n  - 198.51.100.7\n`;
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(written);
+  expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(written);
 
-  const some = await given(folder.path, "good.example\nno domain\n", ...args);
+  const some = await given(directory.path, "good.example\nno domain\n", ...args);
   expect(some.stderr).toContain("Not every value can be read, so nothing was written:");
-  const empty = await given(folder.path, "# nothing\n", ...args);
+  const empty = await given(directory.path, "# nothing\n", ...args);
   expect(empty.stderr).toContain("There is no value.");
-  const beside = await given(folder.path, "a.example\n", "add", "deny", "-", "b.example");
-  expect(beside.stderr).toContain("Give values, or - alone");
-  const endless = await given(folder.path, () => "evil.example\n".repeat(5_000), ...args);
+  const mixedInput = await given(directory.path, "a.example\n", "add", "deny", "-", "b.example");
+  expect(mixedInput.stderr).toContain("Give values, or - alone");
+  const endless = await given(directory.path, () => "evil.example\n".repeat(5_000), ...args);
   expect(endless.stderr).toContain("Standard input is too long.");
-  expect([some, empty, beside, endless].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(written);
+  expect([some, empty, mixedInput, endless].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
+  expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(written);
 });
 
 it("edits the tenant's file, or the shared baseline with --baseline", async () => {
-  using folder = settingsFolder({
+  using directory = createSettingsDirectory({
     ".git/HEAD": "ref: refs/heads/main\n",
     "tenants.yaml": `version: 1
 project: email-security
@@ -100,7 +100,7 @@ waves: [{ name: all }]
     "b/globex.yaml": "version: 1\ninclude: [../baseline.yaml]\ndeny: [new.example]\n",
     "baseline.yaml": "version: 1\ndeny:\n  - old.example\n",
   });
-  const email = commandLine(folder.path, ENVIRONMENT);
+  const email = commandLine(directory.path, ENVIRONMENT);
   const one = await email("add", "deny", "evil.example", "--tenant", "acme", "--offline");
   expect([one.code, one.stderr]).toEqual([0, "Wrote a/acme.yaml.\n"]);
   const all = await email("remove", "old.example", "--tenant", "acme", "--baseline", "--offline");
@@ -112,12 +112,12 @@ waves: [{ name: all }]
   const both = await email("add", "deny", "evil.example", "--tenant", "acme", "--file", "a/acme.yaml");
   expect(both.stderr).toContain("Give --file or --tenant, not both.");
   expect([broken, nobody, both].map(({ code }) => code)).toEqual([1, 1, 1]);
-  expect(readFileSync(folder.at("baseline.yaml"), "utf8")).toBe("version: 1\ndeny: []\n");
+  expect(readFileSync(directory.at("baseline.yaml"), "utf8")).toBe("version: 1\ndeny: []\n");
 });
 
 it("reads the tenant given by --tenant with its own key", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  using folder = settingsFolder({
+  using directory = createSettingsDirectory({
     ".git/HEAD": "ref: refs/heads/main\n",
     "tenants.yaml": `version: 1
 project: email-security
@@ -129,9 +129,9 @@ waves: [{ name: all }]
   });
   const keys = { ...ENVIRONMENT, ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_API_KEY: "not this one" };
   const args = ["add", "deny", "evil.example", "--tenant", "acme", "--dry-run"] as const;
-  const looked = await commandLine(folder.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
+  const looked = await commandLine(directory.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
   expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
-  const refused = await commandLine(folder.path, keys)(...args);
+  const refused = await commandLine(directory.path, keys)(...args);
   expect(refused.stdout).toMatch(/Did not look at the mail: This run does not allow what/);
   expect([looked.code, refused.code]).toEqual([0, 0]);
 });
@@ -140,11 +140,11 @@ it("hides data of a tenant other than the one in the files", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const [held] = sandbox.allowDenyEntries("acme");
   const value = held?.value ?? "";
-  using folder = settingsFolder({
+  using directory = createSettingsDirectory({
     "globex.yaml": `version: 1\nownDomains: [globex.example]\nallow: ["${value}"]\n`,
     "acme.yaml": `version: 1\nownDomains: [acme.example]\nvips: [lena.hartmann@acme.example]\n`,
   });
-  const run = commandLine(folder.path, {
+  const run = commandLine(directory.path, {
     ...ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -159,7 +159,7 @@ it("hides data of a tenant other than the one in the files", async () => {
     expect(stdout).not.toContain("The tenant has");
   }
   expect(runs.map(({ code }) => code)).toEqual([1, 2, 0]);
-  const nowhere = await commandLine(folder.path, ENVIRONMENT)("find", value, "--file", "globex.yaml");
+  const nowhere = await commandLine(directory.path, ENVIRONMENT)("find", value, "--file", "globex.yaml");
   expect([nowhere.code, nowhere.stdout]).toEqual([1, expect.stringContaining("declared at globex.yaml:3")]);
   const own = await run("find", value, "--file", "acme.yaml");
   expect([own.code, own.stdout]).toEqual([2, expect.stringContaining("at the tenant, and not declared")]);

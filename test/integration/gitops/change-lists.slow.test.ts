@@ -4,7 +4,7 @@ import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 
 const SETTINGS = "version: 1\npolicy:\n  requireTicket: [deny]\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
@@ -16,26 +16,26 @@ function repository(): SettingsRepository {
 const ENVIRONMENT = runEnvironment();
 
 it("commits only the settings file, on a new branch", async () => {
-  using folder = repository();
-  using remote = settingsFolder({});
-  folder.git("init", "--quiet", "--bare", remote.path);
+  using directory = repository();
+  using remote = createSettingsDirectory({});
+  directory.git("init", "--quiet", "--bare", remote.path);
   const url = "https://dana:secret@github.example/acme/settings.git";
-  folder.git("remote", "add", "origin", url);
-  folder.git("config", `url.${remote.path}.insteadOf`, url);
-  folder.write("notes.md", "two\n");
-  folder.write("staged.md", "two\n");
-  folder.git("add", "staged.md");
-  const email = commandLine(folder.path, ENVIRONMENT);
+  directory.git("remote", "add", "origin", url);
+  directory.git("config", `url.${remote.path}.insteadOf`, url);
+  directory.write("notes.md", "two\n");
+  directory.write("staged.md", "two\n");
+  directory.git("add", "staged.md");
+  const email = commandLine(directory.path, ENVIRONMENT);
 
   const run = await email("add", "deny", "hxxps://evil[.]example/x", "--ticket=--pr $(id)", "--commit");
   expect(run.stderr).toMatch(
     /^Committed settings\.yaml as \w+ on the new branch email-security\/deny-evil\.example-pr-id, which you are on now; `git switch main` goes back\.\n$/,
   );
   expect(run.code).toBe(0);
-  expect(folder.git("show", "--format=%s%n%b", "--name-only", "HEAD")).toBe(
+  expect(directory.git("show", "--format=%s%n%b", "--name-only", "HEAD")).toBe(
     "Deny evil.example (--pr $(id))\nTicket: --pr $(id)\n\n\nsettings.yaml\n",
   );
-  expect(folder.git("status", "--porcelain")).toBe(" M notes.md\nM  staged.md\n");
+  expect(directory.git("status", "--porcelain")).toBe(" M notes.md\nM  staged.md\n");
 
   const pushed = await email("remove", "bad.example", "--pr");
   expect(pushed.output).not.toContain("secret");
@@ -43,28 +43,28 @@ it("commits only the settings file, on a new branch", async () => {
     "It stands on email-security/deny-evil.example-pr-id, and is reviewed together with what that has.\nPushed to origin.\n",
   );
   expect(pushed.code).toBe(2);
-  expect(folder.git("--git-dir", remote.path, "branch", "--list")).toContain("email-security/remove-bad.example");
+  expect(directory.git("--git-dir", remote.path, "branch", "--list")).toContain("email-security/remove-bad.example");
 });
 
 it("restores file and branch when git makes no commit", async () => {
-  using folder = repository();
-  const email = commandLine(folder.path, ENVIRONMENT);
-  folder.program(".git/hooks/pre-commit", "echo no; exit 1");
+  using directory = repository();
+  const email = commandLine(directory.path, ENVIRONMENT);
+  directory.program(".git/hooks/pre-commit", "echo no; exit 1");
   const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("git made no commit; files and branch are as they were: [ERR_GIT]\nno\n");
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS);
-  expect(folder.git("branch")).toBe("* main\n");
+  expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS);
+  expect(directory.git("branch")).toBe("* main\n");
 
-  folder.write("settings.yaml", `${SETTINGS}# mine\n`);
+  directory.write("settings.yaml", `${SETTINGS}# mine\n`);
   const dirty = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
   expect(dirty.stderr).toContain("settings.yaml has uncommitted changes. Commit or stash them first");
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(`${SETTINGS}# mine\n`);
+  expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(`${SETTINGS}# mine\n`);
 });
 
 it("writes nothing when the policy is violated or a value is invalid", async () => {
-  using folder = repository();
-  const email = commandLine(folder.path, ENVIRONMENT);
+  using directory = repository();
+  const email = commandLine(directory.path, ENVIRONMENT);
   const policy = await email("add", "deny", "evil.example");
   expect(policy.stderr).toContain('"evil.example" names no ticket');
   expect(policy.stderr).toContain("Give --ticket.");
@@ -74,24 +74,24 @@ it("writes nothing when the policy is violated or a value is invalid", async () 
   const nothing = await email("add");
   expect(nothing.stderr).toContain("only in a terminal does it ask");
   expect([policy.code, unread.code, nothing.code]).toEqual([1, 1, 1]);
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS);
+  expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS);
 });
 
 it("continues without the tenant's mail when the service fails", async () => {
-  using folder = repository();
+  using directory = repository();
   const args = ["add", "deny", "evil.example", "--ticket", "INC-2", "--dry-run"] as const;
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const asked = {
+  const tenantEnvironment = {
     ...ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   };
-  const looked = await commandLine(folder.path, asked)(...args);
+  const looked = await commandLine(directory.path, tenantEnvironment)(...args);
   expect(looked.stdout).toMatch(
     /No mail that the service detected came from it in the last 30 days|The service detected something/,
   );
-  const refused = { ...asked, EMAIL_SECURITY_API_KEY: "no-such-key" };
-  const failed = await commandLine(folder.path, refused)(...args);
+  const refused = { ...tenantEnvironment, EMAIL_SECURITY_API_KEY: "no-such-key" };
+  const failed = await commandLine(directory.path, refused)(...args);
   expect(failed.stdout).toContain("Did not look at the tenant: ");
   expect([looked.code, failed.code]).toEqual([0, 0]);
   expect(failed.stdout).toContain("+  - value: evil.example");
@@ -99,14 +99,19 @@ it("continues without the tenant's mail when the service fails", async () => {
 
 it("reports whether the tenant holds an already declared entry", async () => {
   const settings = "version: 1\ndeny:\n  - auditors.example.org\n  - evil.example\n";
-  using folder = settingsRepository({ "settings.yaml": settings });
+  using directory = settingsRepository({ "settings.yaml": settings });
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const asked = {
+  const tenantEnvironment = {
     ...ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   };
-  const run = await commandLine(folder.path, asked)("add", "deny", "auditors.example.org", "evil.example");
+  const run = await commandLine(directory.path, tenantEnvironment)(
+    "add",
+    "deny",
+    "auditors.example.org",
+    "evil.example",
+  );
   expect(run.stdout).toMatch(
     /^there already: deny of auditors\.example\.org \(settings\.yaml:3\)\n {2}The tenant has it on its allow list, by /,
   );

@@ -20,13 +20,13 @@ function environment(repository: SettingsRepository): NodeJS.ProcessEnv {
 /** A script that records its arguments, environment and standard input, as a stand-in for a code host's CLI. */
 const RECORDING = 'printf "%s\\n" "$@" > "$0.args"; env > "$0.env"; cat > "$0.input"';
 
-const ASKED = ["add", "deny", "evil.example", "--for", "2099-12-31", "--ticket", "INC-1042", "--offline", "--pr"];
+const ADD_COMMAND = ["add", "deny", "evil.example", "--for", "2099-12-31", "--ticket", "INC-1042", "--offline", "--pr"];
 
 it("opens a pull request with gh without exposing the API key", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using remote = withRemote(repository, "git@github.com:acme/settings.git");
   const gh = repository.program("bin/gh", `${RECORDING}; echo https://github.com/acme/settings/pull/7`);
-  const run = await commandLine(repository.path, environment(repository))(...ASKED);
+  const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND);
   expect(run.stderr).toMatch(
     /^Committed settings\.yaml as \w+ on the new branch (\S+), which you are on now; .*\nPushed to origin\.\nOpened https:\/\/github\.com\/acme\/settings\/pull\/7\n$/,
   );
@@ -49,7 +49,7 @@ it("prints the page to open when gh fails", async () => {
     "printf '\\033[31mnot logged in to https://dana:secret@github.com\\n::error::x\\n' >&2; exit 4",
   );
   const email = commandLine(repository.path, environment(repository));
-  const refused = await email(...ASKED);
+  const refused = await email(...ADD_COMMAND);
   expect(refused.stderr).toContain(
     "It could not be opened for review from here: \\u{1b}[31mnot logged in to https://github.com\n",
   );
@@ -73,9 +73,9 @@ it("reports what an earlier run did not commit or push", async () => {
   using _remote = withRemote(repository, "git@github.com:acme/settings.git");
   repository.program("bin/gh", "echo https://github.com/acme/settings/pull/7");
   const email = commandLine(repository.path, environment(repository));
-  const alone = await email(...ASKED.slice(0, -1));
+  const alone = await email(...ADD_COMMAND.slice(0, -1));
   expect([alone.code, alone.stderr]).toEqual([0, "Wrote settings.yaml.\n"]);
-  const uncommitted = await email(...ASKED);
+  const uncommitted = await email(...ADD_COMMAND);
   expect(uncommitted.stdout).toContain("There is nothing to change.\n");
   expect(uncommitted.stderr).toBe("settings.yaml is not committed as it is; commit it by hand.\n");
   expect(uncommitted.code).toBe(2);
@@ -83,8 +83,8 @@ it("reports what an earlier run did not commit or push", async () => {
   repository.git("checkout", "--quiet", "settings.yaml");
   const ssh = repository.git("config", "core.sshCommand").trim();
   repository.git("config", "core.sshCommand", "false");
-  expect((await email(...ASKED)).stderr).toContain("It could not be pushed");
-  const unpushed = await email(...ASKED);
+  expect((await email(...ADD_COMMAND)).stderr).toContain("It could not be pushed");
+  const unpushed = await email(...ADD_COMMAND);
   expect(unpushed.stderr).toBe(
     "The branch email-security/deny-evil.example-inc-1042 is at no remote as it is. To push it, run `git push --set-upstream origin email-security/deny-evil.example-inc-1042`, and open it for review.\n",
   );
@@ -92,7 +92,7 @@ it("reports what an earlier run did not commit or push", async () => {
 
   repository.git("config", "core.sshCommand", ssh);
   repository.git("push", "--quiet", "--set-upstream", "origin", "HEAD");
-  const pushed = await email(...ASKED);
+  const pushed = await email(...ADD_COMMAND);
   expect([pushed.code, pushed.stderr]).toEqual([0, ""]);
 });
 
@@ -103,7 +103,7 @@ it("opens a merge request with glab", async () => {
     "bin/glab",
     `${RECORDING}; echo https://gitlab.acme.example/mail/settings/-/merge_requests/7`,
   );
-  const run = await commandLine(repository.path, environment(repository))(...ASKED);
+  const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND);
   expect(run.stderr).toContain("Opened https://gitlab.acme.example/mail/settings/-/merge_requests/7\n");
   expect(run.code).toBe(0);
   expect(readFileSync(`${glab}.args`, "utf8").split("\n")).toEqual([
@@ -126,7 +126,7 @@ it("writes nothing while a merge is in progress", async () => {
   repository.write("notes.md", "three\n");
   repository.git("commit", "--quiet", "--all", "--message=three");
   expect(() => repository.git("merge", "other")).toThrow();
-  const run = await commandLine(repository.path, environment(repository))(...ASKED.slice(0, -1), "--commit");
+  const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND.slice(0, -1), "--commit");
   expect(run.stderr).toBe(
     "error: A merge is under way in this repository, and nothing was written. End it first, by `git merge --continue` or `git merge --abort`. [ERR_GIT]\n",
   );
@@ -142,7 +142,7 @@ it.each(["the command", "all that it started"])(
       ".git/hooks/pre-commit",
       "touch .git/here; n=0; while [ ! -e .git/go ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done",
     );
-    const child = spawn(process.execPath, [COMMAND, ...ASKED.slice(0, -1), "--commit"], {
+    const child = spawn(process.execPath, [COMMAND, ...ADD_COMMAND.slice(0, -1), "--commit"], {
       cwd: repository.path,
       env: environment(repository),
       detached: true,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { commandLine } from "../../support/command-line";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
@@ -132,7 +132,7 @@ it("restores everything when the commit can't be signed", async () => {
 
 it("leaves a linked worktree clean when its hook reformats files", async () => {
   using repository = settingsRepository({ "mail/settings.yaml": SETTINGS });
-  using parent = settingsFolder({});
+  using parent = createSettingsDirectory({});
   const worktree = parent.at("work tree");
   repository.git("worktree", "add", "--quiet", "-b", "other", worktree);
   repository.program(".git/hooks/pre-commit", "echo '# formatted' >> mail/settings.yaml; git add --all");

@@ -13,7 +13,7 @@ import { runEnvironment } from "../../support/run-environment";
  * value.
  */
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-covering-"));
+const directory = mkdtempSync(join(tmpdir(), "email-security-covering-"));
 let service: LiteralService;
 let email: CommandLine;
 
@@ -27,19 +27,19 @@ beforeAll(async () => {
       { list: "allow", entry_type: "domain", value: "parent.example" },
     ],
   });
-  email = commandLine(folder, {
+  email = commandLine(directory, {
     ...runEnvironment(),
-    HOME: folder,
+    HOME: directory,
     EMAIL_SECURITY_BASE_URL: service.url,
     EMAIL_SECURITY_API_KEY: "key",
     COLUMNS: "200",
   });
-  writeFileSync(join(folder, "settings.yaml"), "version: 1\n");
+  writeFileSync(join(directory, "settings.yaml"), "version: 1\n");
 });
 
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 const COVERED = [
@@ -100,7 +100,7 @@ describe("plan", () => {
   it.each(COVERED.filter(([value, , how]) => how !== "exact" && !value.startsWith("::")))(
     "warns about the allow that covers a new deny of %s: %s",
     async (value, covering) => {
-      writeFileSync(join(folder, "deny.yaml"), `version: 1\ndeny: ["${value}"]\n`);
+      writeFileSync(join(directory, "deny.yaml"), `version: 1\ndeny: ["${value}"]\n`);
       const { stdout, output } = await email("plan", "deny.yaml", "--no-evidence");
       expect(output).not.toContain("No risks found");
       expect(output).toContain(`"${covering}", which covers it, is allowed at the tenant`);
@@ -109,14 +109,17 @@ describe("plan", () => {
   );
 
   it("warns about an allow that a new deny of a domain covers", async () => {
-    writeFileSync(join(folder, "deny.yaml"), 'version: 1\ndeny: ["wild.example"]\n');
+    writeFileSync(join(directory, "deny.yaml"), 'version: 1\ndeny: ["wild.example"]\n');
     const { output } = await email("plan", "deny.yaml", "--no-evidence");
     expect(output).not.toContain("No risks found");
     expect(output).toContain('"*.wild.example", which it covers, is allowed at the tenant');
   });
 
   it.each(["198.51.100.7", "192.0.2.9"])("moves the allow that is another spelling of %s", async (value) => {
-    writeFileSync(join(folder, "deny.yaml"), `version: 1\ndeny: ["${value}"]\nlists: { entries: { adopt: true } }\n`);
+    writeFileSync(
+      join(directory, "deny.yaml"),
+      `version: 1\ndeny: ["${value}"]\nlists: { entries: { adopt: true } }\n`,
+    );
     const { output } = await email("plan", "deny.yaml", "--no-evidence");
     expect(output).toMatch(/allow → deny/);
     expect(output).not.toContain("1 to add");
@@ -126,7 +129,7 @@ describe("plan", () => {
     "plans no change when the tenant already allows %s",
     async (value) => {
       writeFileSync(
-        join(folder, "allow.yaml"),
+        join(directory, "allow.yaml"),
         `version: 1\nallow: [{ value: "${value}", acceptRisk: "its relay" }]\n`,
       );
       const { code, output } = await email("plan", "allow.yaml", "--no-evidence");
@@ -141,7 +144,7 @@ describe("lint", () => {
     ["::ffff:192.0.2.9", "192.0.2.9"],
     ["2001:db8::1/128", "2001:DB8:0::1"],
   ])("rejects allowing %s and denying %s", async (allow, deny) => {
-    writeFileSync(join(folder, "both.yaml"), `version: 1\nallow: ["${allow}"]\ndeny: ["${deny}"]\n`);
+    writeFileSync(join(directory, "both.yaml"), `version: 1\nallow: ["${allow}"]\ndeny: ["${deny}"]\n`);
     const { code, output } = await email("lint", "both.yaml");
     expect(code, output).toBe(2);
     expect(output).toContain("(declared-twice)");
@@ -150,20 +153,20 @@ describe("lint", () => {
 
 it.each(["global", "graymail"])("warns about an allow of %s mail that conflicts with a deny", async (scope) => {
   await using both = await LiteralService.start({
-    permitsDuplicates: true,
+    allowsDuplicates: true,
     entries: [
       { list: "allow", value: "evil.example", verdict_scope: scope },
       { list: "deny", value: "evil.example" },
     ],
   });
-  const run = commandLine(folder, {
+  const run = commandLine(directory, {
     ...runEnvironment(),
-    HOME: folder,
+    HOME: directory,
     EMAIL_SECURITY_BASE_URL: both.url,
     EMAIL_SECURITY_API_KEY: "key",
     COLUMNS: "200",
   });
-  writeFileSync(join(folder, "both.yaml"), "version: 1\ndeny: [evil.example]\n");
+  writeFileSync(join(directory, "both.yaml"), "version: 1\ndeny: [evil.example]\n");
   const plan = await run("plan", "both.yaml", "--no-evidence");
   expect(plan.output).toContain('"evil.example" is denied, and the tenant allows it too');
   expect((await run("drift", "both.yaml")).output).toContain("allow evil.example");

@@ -2,33 +2,33 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { emailSecurity } from "../../support/command";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 
 const TABLE = "Domain;Reason;Added\r\nevil.example;INC-7;2020\r\nbad.example;;2021\r\n";
 
 describe("email-security csv import", () => {
   it("creates a settings file that a second import leaves unchanged", async () => {
-    using folder = new LintedFolder({ "table.csv": TABLE });
+    using directory = new LintedDirectory({ "table.csv": TABLE });
     const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];
-    expect(await emailSecurity(folder.folder, args)).toEqual({
+    expect(await emailSecurity(directory.root, args)).toEqual({
       code: 0,
       stdout: "Added 2 rows to settings.yaml.\nColumns left out: Added.\n",
       stderr: "",
     });
-    const written = readFileSync(folder.path("settings.yaml"), "utf8");
-    const { entries } = readSettings(folder.path("settings.yaml"));
+    const written = readFileSync(directory.path("settings.yaml"), "utf8");
+    const { entries } = readSettings(directory.path("settings.yaml"));
     expect(entries.map(({ key, text }) => `${key} = ${text}`)).toEqual([
       "bad.example = deny",
       "evil.example = deny: INC-7",
     ]);
-    expect((await emailSecurity(folder.folder, args)).stdout).toBe(
+    expect((await emailSecurity(directory.root, args)).stdout).toBe(
       "Added 0 rows to settings.yaml.\nDeclared already, as the table has them: 2 rows.\nColumns left out: Added.\n",
     );
-    expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(written);
+    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(written);
   });
 
   it("reports cells that differ from declared entries without changing them", async () => {
-    using folder = new LintedFolder({
+    using directory = new LintedDirectory({
       "settings.yaml": `version: 1
 vips: [{ email: ceo@acme.example, comment: Chief }]
 allow:
@@ -39,23 +39,23 @@ deny:
   - bad.example
 `,
     });
-    const before = readFileSync(folder.path("settings.yaml"), "utf8");
-    await emailSecurity(folder.folder, ["csv", "export", "--output", "table.csv"]);
+    const before = readFileSync(directory.path("settings.yaml"), "utf8");
+    await emailSecurity(directory.root, ["csv", "export", "--output", "table.csv"]);
     const again = ["csv", "import", "table.csv", "--to", "settings.yaml"];
-    expect(await emailSecurity(folder.folder, again)).toEqual({
+    expect(await emailSecurity(directory.root, again)).toEqual({
       code: 0,
       stdout: "Added 0 rows to settings.yaml.\nDeclared already, as the table has them: 5 rows.\n",
       stderr: "",
     });
 
-    const table = readFileSync(folder.path("table.csv"), "utf8")
+    const table = readFileSync(directory.path("table.csv"), "utf8")
       .replace("Phishing", "Phishing, edited")
       .replace("2035-01-31", "31.12.2036")
       .replace("CHG-1", "")
       .replace("graymail", "")
       .replace("Chief", "Chief executive");
-    writeFileSync(folder.path("table.csv"), `${table}"deny","new.example"\r\n`);
-    const { code, stdout, stderr } = await emailSecurity(folder.folder, [...again, "--dry-run"]);
+    writeFileSync(directory.path("table.csv"), `${table}"deny","new.example"\r\n`);
+    const { code, stdout, stderr } = await emailSecurity(directory.root, [...again, "--dry-run"]);
     expect({ code, stdout }).toEqual({
       code: 2,
       stdout: "Would add 1 row to settings.yaml.\nDeclared already, as the table has them: 1 row.\n",
@@ -73,27 +73,27 @@ deny:
       ),
       "",
     ]);
-    expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(before);
+    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(before);
     // With one row for each scope, both are imported.
-    writeFileSync(folder.path("two.csv"), "list,value,scope\nallow,news.example,graymail\ndeny,new.example,\n");
-    const two = await emailSecurity(folder.folder, ["csv", "import", "two.csv", "--to", "settings.yaml"]);
+    writeFileSync(directory.path("two.csv"), "list,value,scope\nallow,news.example,graymail\ndeny,new.example,\n");
+    const two = await emailSecurity(directory.root, ["csv", "import", "two.csv", "--to", "settings.yaml"]);
     expect(two).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Added 1 row .*\n.*: 1 row\.\n$/) });
   });
 
   it("keeps the existing file content byte for byte", async () => {
-    using folder = new LintedFolder({
+    using directory = new LintedDirectory({
       "table.csv": TABLE,
       "baseline.yaml": "version: 1\ndeny: [bad.example]\n",
       "settings.yaml": "version: 1\ninclude: [baseline.yaml]\n# Ours\ndeny:\n  - other.example # why\n",
     });
     const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];
-    const before = readFileSync(folder.path("settings.yaml"), "utf8");
-    const dry = await emailSecurity(folder.folder, [...args, "--dry-run"]);
+    const before = readFileSync(directory.path("settings.yaml"), "utf8");
+    const dry = await emailSecurity(directory.root, [...args, "--dry-run"]);
     expect(dry.stdout).toMatch(/^Would add 1 row to settings\.yaml\.\n/);
-    expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(before);
-    await emailSecurity(folder.folder, args);
-    expect(readFileSync(folder.path("settings.yaml"), "utf8")).toContain(before.trimEnd());
-    expect(readSettings(folder.path("settings.yaml")).entries).toHaveLength(3);
+    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(before);
+    await emailSecurity(directory.root, args);
+    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toContain(before.trimEnd());
+    expect(readSettings(directory.path("settings.yaml")).entries).toHaveLength(3);
   });
 
   it.each([
@@ -119,8 +119,8 @@ deny:
     ],
   ])("writes nothing for %s", async (_what, table, message) => {
     const settings = "version: 1\nownDomains: [acme.example]\ndeny:\n  - other.example\n";
-    using folder = new LintedFolder({ "table.csv": table, "settings.yaml": settings });
-    const { code, stdout, stderr } = await emailSecurity(folder.folder, [
+    using directory = new LintedDirectory({ "table.csv": table, "settings.yaml": settings });
+    const { code, stdout, stderr } = await emailSecurity(directory.root, [
       "csv",
       "import",
       "table.csv",
@@ -129,16 +129,16 @@ deny:
     ]);
     expect(stderr).toMatch(message);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(settings);
+    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(settings);
   });
 
   it("writes nothing to an invalid settings file", async () => {
-    using folder = new LintedFolder({
+    using directory = new LintedDirectory({
       "table.csv": TABLE,
       "bad.csv": "value\nevil\n",
       "settings.yaml": "version: 1\ndeny: [no]\n",
     });
-    const into = await emailSecurity(folder.folder, [
+    const into = await emailSecurity(directory.root, [
       "csv",
       "import",
       "table.csv",
@@ -148,25 +148,25 @@ deny:
       "deny",
     ]);
     expect(into).toMatchObject({ code: 1, stderr: expect.stringContaining("[ERR_SETTINGS_FILE]") });
-    const bad = await emailSecurity(folder.folder, ["csv", "import", "bad.csv", "--to", "new.yaml", "--list", "deny"]);
+    const bad = await emailSecurity(directory.root, ["csv", "import", "bad.csv", "--to", "new.yaml", "--list", "deny"]);
     expect(bad.code).toBe(1);
-    expect(existsSync(folder.path("new.yaml"))).toBe(false);
+    expect(existsSync(directory.path("new.yaml"))).toBe(false);
   });
 });
 
 describe("email-security csv export", () => {
   it("exports a table that imports back unchanged", async () => {
-    using folder = new LintedFolder({
+    using directory = new LintedDirectory({
       "settings.yaml": 'version: 1\nvips: [ceo@acme.example]\ndeny:\n  - { value: evil.example, comment: "=1;2" }\n',
     });
-    const printed = await emailSecurity(folder.folder, ["csv", "export", "--delimiter", ";"]);
+    const printed = await emailSecurity(directory.root, ["csv", "export", "--delimiter", ";"]);
     expect(printed).toMatchObject({ code: 0, stderr: "" });
     expect(printed.stdout).toContain(`"deny";"evil.example";"";"'=1;2";`);
-    await emailSecurity(folder.folder, ["csv", "export", "settings.yaml", "--delimiter", ";", "--output", "out.csv"]);
-    expect(readFileSync(folder.path("out.csv"), "utf8")).toBe(printed.stdout);
-    await emailSecurity(folder.folder, ["csv", "import", "out.csv", "--to", "again.yaml"]);
+    await emailSecurity(directory.root, ["csv", "export", "settings.yaml", "--delimiter", ";", "--output", "out.csv"]);
+    expect(readFileSync(directory.path("out.csv"), "utf8")).toBe(printed.stdout);
+    await emailSecurity(directory.root, ["csv", "import", "out.csv", "--to", "again.yaml"]);
     const content = (file: string) => {
-      const { entries, vips } = readSettings(folder.path(file));
+      const { entries, vips } = readSettings(directory.path(file));
       return [...entries, ...vips].map(({ key, text }) => `${key} = ${text}`);
     };
     expect(content("again.yaml")).toEqual(content("settings.yaml"));
@@ -177,8 +177,8 @@ describe("email-security csv export", () => {
     [["csv", "export", "--delimiter", "ab"]],
     [["csv", "import", "none.csv", "--to", "a.yaml"]],
   ])("fails with an error: %j", async (args) => {
-    using folder = new LintedFolder();
-    const { code, stdout, stderr } = await emailSecurity(folder.folder, args);
+    using directory = new LintedDirectory();
+    const { code, stdout, stderr } = await emailSecurity(directory.root, args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^error: /);
   });

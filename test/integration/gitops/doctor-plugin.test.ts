@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CheckContext, CheckOutcome } from "../../../provider/commands/doctor/check";
 import { pluginChecks } from "../../../provider/commands/doctor/plugin-check";
 import manifest from "../../../provider/package.json";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
 
 const PLUGIN = resolve("provider/dist/plugin");
@@ -16,46 +16,46 @@ const LINES = (path: string) =>
 
 /** A Pulumi project, and the doctor's result for its plugin. */
 class Project implements AsyncDisposable {
-  readonly folder: EmptyFolder;
+  readonly directory: EmptyDirectory;
 
-  private constructor(folder: EmptyFolder) {
-    this.folder = folder;
+  private constructor(directory: EmptyDirectory) {
+    this.directory = directory;
   }
 
   static async of(files: Record<string, string>): Promise<Project> {
-    const project = new Project(await EmptyFolder.create());
+    const project = new Project(await EmptyDirectory.create());
     for (const [path, text] of Object.entries(files)) await project.write(path, text);
     return project;
   }
 
   async write(path: string, text: string, mode = 0o644): Promise<string> {
-    const file = join(this.folder.path, path);
+    const file = join(this.directory.path, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, text, { mode });
     return file;
   }
 
   /** Links the built package into the project's node_modules. */
-  async install(folder = "."): Promise<void> {
-    const modules = join(this.folder.path, folder, "node_modules");
+  async install(directory = "."): Promise<void> {
+    const modules = join(this.directory.path, directory, "node_modules");
     await mkdir(modules, { recursive: true });
     await symlink(resolve("provider"), join(modules, "pulumi-email-security"));
   }
 
   async look(
     environment: NodeJS.ProcessEnv = {},
-    { folder = ".", packageVersion = manifest.version } = {},
+    { folder: directory = ".", packageVersion = manifest.version } = {},
   ): Promise<CheckOutcome> {
     const [check] = pluginChecks;
     const patient: CheckContext = {
       environment: {
         ...runEnvironment(),
         PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
-        PULUMI_HOME: join(this.folder.path, ".pulumi"),
+        PULUMI_HOME: join(this.directory.path, ".pulumi"),
         ...environment,
       },
       packageVersion,
-      directory: join(this.folder.path, folder),
+      directory: join(this.directory.path, directory),
       files: undefined,
       now: Date.now,
       probeService: () => Promise.reject(new Error("nothing is asked of the service")),
@@ -64,7 +64,7 @@ class Project implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.folder[Symbol.asyncDispose]();
+    return this.directory[Symbol.asyncDispose]();
   }
 }
 
@@ -149,8 +149,8 @@ describe("doctor check of the native provider plugin", () => {
       "stacks/acme/Pulumi.yaml": PROJECT,
       "stacks/acme/index.ts": NATIVE,
     });
-    const folder = "stacks/acme";
-    expect((await project.look({}, { folder })).advice).toBe(
+    const directory = "stacks/acme";
+    expect((await project.look({}, { folder: directory })).advice).toBe(
       "Run `npm install pulumi-email-security` in its directory, and add to Pulumi.yaml:\n" +
         "plugins:\n  providers:\n    - name: email-security\n      path: node_modules/pulumi-email-security/dist/plugin",
     );
@@ -158,8 +158,8 @@ describe("doctor check of the native provider plugin", () => {
     const beginnings = [PROJECT, `${PROJECT}plugins:\n`, `${PROJECT}plugins:\n  providers:\n`];
     const others = `${PROJECT}plugins:\n  providers:\n  - name: other\n    path: other\n`;
     for (const text of [...beginnings, others]) {
-      const file = await project.write(`${folder}/Pulumi.yaml`, text);
-      const { advice = "" } = await project.look({}, { folder });
+      const file = await project.write(`${directory}/Pulumi.yaml`, text);
+      const { advice = "" } = await project.look({}, { folder: directory });
       const [sentence, ...lines] = advice.split("\n");
       expect(sentence).toMatch(/^Add to /);
       expect(lines.at(-1)).toMatch(/path: \.\.\/\.\.\/node_modules\/pulumi-email-security\/dist\/plugin$/);
@@ -167,7 +167,7 @@ describe("doctor check of the native provider plugin", () => {
       const depth = text.endsWith("providers:\n") || text === others ? "  " : "";
       const indent = text === `${PROJECT}plugins:\n` ? "  " : depth;
       await appendFile(file, lines.map((line) => `${indent}${line}\n`).join(""));
-      expect(await project.look({}, { folder })).toEqual({
+      expect(await project.look({}, { folder: directory })).toEqual({
         health: "ok",
         found: `email-security ${manifest.version}, in ../../node_modules/pulumi-email-security/dist/plugin`,
       });
@@ -218,12 +218,12 @@ describe("doctor check of the native provider plugin", () => {
   it("explains why the plugin doesn't start", async () => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES(PLUGIN) });
     const advice = "It needs a `node` on PATH, of Node.js 22.19 or later.";
-    expect(await project.look({ PATH: project.folder.path })).toEqual({
+    expect(await project.look({ PATH: project.directory.path })).toEqual({
       health: "fail",
       found: expect.stringMatching(/^".+" has a plugin that doesn't start: .*node.*No such file/),
       advice,
     });
-    const older = join(project.folder.path, "old");
+    const older = join(project.directory.path, "old");
     const pretend = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });`;
     await project.write("old/pretend.cjs", pretend);
     await project.write(

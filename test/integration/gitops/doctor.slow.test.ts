@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { getInstallationName } from "../../../provider/engine/installed-engines";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { makeCertificate } from "../client/certificate";
 import { CompanyProxy } from "../hostile/proxy";
 import { answering, Examination, HOUR_MS, KEY, serve } from "./examination";
@@ -68,9 +68,9 @@ describe("email-security doctor", () => {
   });
 
   it("accepts a certificate that the machine trusts", async () => {
-    await using folder = await EmptyFolder.create();
+    await using directory = await EmptyDirectory.create();
     const certificate = makeCertificate("localhost");
-    const authority = join(folder.path, "authority.pem");
+    const authority = join(directory.path, "authority.pem");
     await writeFile(authority, certificate.cert);
     await using service = await serve(answering(401, {}, "{}"), certificate);
     const examination = await Examination.of({
@@ -213,9 +213,9 @@ describe("email-security doctor", () => {
   });
 
   it("sends requests through the proxy of the environment", async () => {
-    await using folder = await EmptyFolder.create();
+    await using directory = await EmptyDirectory.create();
     const certificate = makeCertificate("mail-security.example");
-    const authority = join(folder.path, "authority.pem");
+    const authority = join(directory.path, "authority.pem");
     await writeFile(authority, certificate.cert);
     await using service = await serve(answering(401, {}, "{}"), certificate);
     await using proxy = await CompanyProxy.start({ to: service.port, credentials: "user:pass-word" });
@@ -250,7 +250,7 @@ describe("email-security doctor", () => {
   });
 
   it("warns about a missing Pulumi CLI", async () => {
-    await using empty = await EmptyFolder.create();
+    await using empty = await EmptyDirectory.create();
     const environment = { PATH: empty.path, HOME: empty.path, PULUMI_HOME: "", EMAIL_SECURITY_CACHE_DIR: "" };
     const examination = await Examination.of(environment);
     expect(examination.of("engine")).toMatchObject({
@@ -264,7 +264,7 @@ describe("email-security doctor", () => {
   });
 
   it("prints the command that puts a cached engine on PATH", async () => {
-    await using cache = await EmptyFolder.create();
+    await using cache = await EmptyDirectory.create();
     const cacheDir = join(cache.path, "it's here");
     const bin = join(cacheDir, "engine", getInstallationName(VERSION), "bin");
     await mkdir(bin, { recursive: true });
@@ -287,8 +287,8 @@ describe("email-security doctor", () => {
   });
 
   it("reports an unusable state backend", async () => {
-    await using folder = await EmptyFolder.create();
-    const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${folder.path}/nothing` });
+    await using directory = await EmptyDirectory.create();
+    const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${directory.path}/nothing` });
     expect(examination.of("backend")).toMatchObject({
       health: "fail",
       found: expect.stringContaining("the place of Pulumi's state can't be used: "),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_NAMES } from "../../../provider/commands/doctor/doctor";
 import { startSandbox } from "../../../provider/sandbox";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { canary, Examination, KEY, serve, settings } from "./examination";
 
 describe("email-security doctor", () => {
   it("reports no problem for a correct setup", async () => {
     await using sandbox = await startSandbox();
-    await using state = await EmptyFolder.create();
+    await using state = await EmptyDirectory.create();
     const environment = {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: KEY,
@@ -75,8 +75,8 @@ describe("email-security doctor", () => {
     };
     const { code, output } = await Examination.of({}, { files, args: [] });
     expect(code).toBe(1);
-    const [told = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +preview)/m.exec(output) ?? [];
-    expect(told.split("\n").map((line) => line.replace(/^ {23}/, ""))).toEqual([
+    const [pluginCheck = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +preview)/m.exec(output) ?? [];
+    expect(pluginCheck.split("\n").map((line) => line.replace(/^ {23}/, ""))).toEqual([
       'fail  plugin         "index.ts" uses the native plugin, and Pulumi.yaml',
       "doesn't say where it is",
       "                     → Add to Pulumi.yaml:",

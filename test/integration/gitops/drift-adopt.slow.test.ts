@@ -27,7 +27,7 @@ deny:
 
 /** A sandbox tenant as after the last run of its stack, and a fake `pulumi` that returns the stack's state. */
 class AppliedTenant extends Workshop {
-  readonly work = join(this.folder, "work");
+  readonly work = join(this.directory, "work");
   readonly file = join(this.work, "settings/acme.yaml");
   readonly #sandbox: Sandbox;
 

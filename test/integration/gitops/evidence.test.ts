@@ -136,7 +136,7 @@ describe("mail evidence of a tenant", () => {
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const asked: number[] = [];
+    const delaysMs: number[] = [];
     const { gather } = await tenant({
       intercept: async ({ path, query }) => {
         if (!path.endsWith("/threats") || query["page"] === "1") return undefined;
@@ -148,11 +148,11 @@ describe("mail evidence of a tenant", () => {
     const base = await gather({
       timeBudgetMs: 1234,
       timer: (ms) => {
-        asked.push(ms);
+        delaysMs.push(ms);
         return over.signal;
       },
     });
-    expect(asked).toEqual([1234]);
+    expect(delaysMs).toEqual([1234]);
     expect(base.threats).toHaveLength(100);
     expect(getEvidenceSummary(base).missing[0]).toMatch(
       /^Of the threats, only the newest 100 of \d+ were read\. The time for it was up\.$/,

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Diagnosis } from "../../../provider/commands/doctor/doctor";
 import { Canary } from "../../support/canary";
 import { COMMAND } from "../../support/command-line";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
 
 export const KEY = "sandbox-acme-ci";
@@ -31,15 +31,15 @@ export class Examination {
     environment: Record<string, string>,
     { files = {}, args = ["--format", "json"] }: { files?: Record<string, string>; args?: string[] } = {},
   ): Promise<Examination> {
-    await using folder = await EmptyFolder.create();
+    await using directory = await EmptyDirectory.create();
     for (const [path, text] of Object.entries(files)) {
-      await mkdir(join(folder.path, path, ".."), { recursive: true });
-      await writeFile(join(folder.path, path), text);
+      await mkdir(join(directory.path, path, ".."), { recursive: true });
+      await writeFile(join(directory.path, path), text);
     }
     const child = spawn(process.execPath, [COMMAND, "doctor", ...args], {
-      cwd: folder.path,
+      cwd: directory.path,
       // Excludes the developer's own tenant, proxy and account.
-      env: { ...runEnvironment(), PULUMI_HOME: join(folder.path, ".pulumi"), NO_COLOR: "1", ...environment },
+      env: { ...runEnvironment(), PULUMI_HOME: join(directory.path, ".pulumi"), NO_COLOR: "1", ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let stdout = "";

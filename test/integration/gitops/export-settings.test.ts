@@ -11,20 +11,20 @@ import type { LifecycleContext } from "../../../provider/resources/lifecycle/lif
 import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
-import { answering, type Row } from "../../support/answering";
+import { answering, type WireRow } from "../../support/answering";
 import { COMMAND } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { ManagedResource } from "../../support/managed-resource";
-import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 // Running the command in its own process requires the built package. `npm test` builds it before it runs the tests.
 
-let folder: string;
+let directory: string;
 beforeEach(() => {
-  folder = join(mkdtempSync(join(tmpdir(), "export-")), "settings");
+  directory = join(mkdtempSync(join(tmpdir(), "export-")), "settings");
 });
 afterEach(() => {
-  rmSync(join(folder, ".."), { recursive: true });
+  rmSync(join(directory, ".."), { recursive: true });
 });
 
 interface Ran {
@@ -33,11 +33,11 @@ interface Ran {
   readonly stderr: string;
 }
 
-async function runExport(tenant: SandboxTenant, ...args: string[]): Promise<Ran> {
-  return await runCommand(tenant, "--to", folder, ...args);
+async function runExport(tenant: ManagedSandboxTenant, ...args: string[]): Promise<Ran> {
+  return await runCommand(tenant, "--to", directory, ...args);
 }
 
-async function runCommand({ sandbox }: SandboxTenant, ...args: string[]): Promise<Ran> {
+async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]): Promise<Ran> {
   const child = spawn(process.execPath, [COMMAND, "export", ...args], {
     env: {
       ...process.env,
@@ -59,12 +59,12 @@ async function runCommand({ sandbox }: SandboxTenant, ...args: string[]): Promis
 }
 
 function texts(): Record<string, string> {
-  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+  return Object.fromEntries(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), "utf8")]));
 }
 
 /** Returns the writes of a first `up` with these files. */
-async function firstUp(tenant: SandboxTenant): Promise<string[]> {
-  const settings = readSettings(join(folder, "settings.yaml"));
+async function firstUp(tenant: ManagedSandboxTenant): Promise<string[]> {
+  const settings = readSettings(join(directory, "settings.yaml"));
   tenant.trace();
   for (const [handler, args] of [
     ["allowDenyList", { ...settings.lists.entries, entries: settings.entries.map(toEntryArguments) }],
@@ -168,13 +168,13 @@ describe("email-security export", () => {
       "vips.yaml",
     ]);
     expect(stdout.replace(/\n {2}/g, " ")).toContain(
-      `Wrote ${unique.length.toLocaleString("en")} allow/deny entries and 1 VIP to ${folder}: settings.yaml, vips.yaml`,
+      `Wrote ${unique.length.toLocaleString("en")} allow/deny entries and 1 VIP to ${directory}: settings.yaml, vips.yaml`,
     );
     expect(stdout).toContain("1 entry is risky");
     expect(stdout).toContain("1 VIP by automatic detection is left to it");
     expect(commandsIn(stdout + stderr)).toEqual([]);
 
-    const settings = readSettings(join(folder, "settings.yaml"));
+    const settings = readSettings(join(directory, "settings.yaml"));
     const rows = tenant.sandbox.allowDenyEntries("acme");
     const declared = settings.entries.map((one) => `${one.list} ${one.entryType} ${one.value} ${one.verdictScope}`);
     expect(declared.sort()).toEqual(
@@ -211,12 +211,12 @@ describe("email-security export", () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
     const first = texts();
-    writeFileSync(join(folder, "deny.yaml"), "version: 1\n");
+    writeFileSync(join(directory, "deny.yaml"), "version: 1\n");
     tenant.trace();
     const { code, stderr } = await runExport(tenant);
     expect([code, stderr]).toEqual([
       1,
-      `error: "${folder}" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another directory, or --force to write over them. [ERR_EXPORT_EXISTS]\n`,
+      `error: "${directory}" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another directory, or --force to write over them. [ERR_EXPORT_EXISTS]\n`,
     ]);
     expect(tenant.trace()).toEqual([]);
     expect(texts()).toEqual({ ...first, "deny.yaml": "version: 1\n" });
@@ -232,7 +232,7 @@ describe("email-security export", () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
     const write = (name: string, change: (text: string) => string) =>
-      writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
+      writeFileSync(join(directory, name), change(readFileSync(join(directory, name), "utf8")));
     const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
     write(
       "deny.yaml",
@@ -263,7 +263,7 @@ describe("email-security export", () => {
     await using tenant = await sandboxTenant(answering(ODD_ENTRIES, ODD_VIPS));
     const { code, stdout, stderr } = await runExport(tenant);
     expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
-    const settings = readSettings(join(folder, "settings.yaml"));
+    const settings = readSettings(join(directory, "settings.yaml"));
     expect(settings.entries.map(({ key, text }) => `${key} = ${text}`)).toEqual([
       "both.example = deny: Stays",
       "evil.example = deny: first",
@@ -361,7 +361,7 @@ describe("email-security export", () => {
     const { code, stdout, stderr } = await runExport(tenant);
     expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
     for (const text of Object.values(texts())) expect(commandsIn(text)).toEqual([]);
-    const settings = readSettings(join(folder, "settings.yaml"));
+    const settings = readSettings(join(directory, "settings.yaml"));
     expect(settings.entries.filter(({ list }) => list === "allow")).toHaveLength(Object.keys(HOSTILE).length);
     expect(settings.vips).toHaveLength(Object.keys(HOSTILE).length);
     expect(await firstUp(tenant)).toEqual([]);
@@ -369,13 +369,13 @@ describe("email-security export", () => {
 });
 
 describe("email-security export --pulumi-import", () => {
-  const file = () => join(folder, "import.json");
+  const file = () => join(directory, "import.json");
   const resources = (): { type: string; name: string; id: string }[] =>
     JSON.parse(readFileSync(file(), "utf8")).resources;
   const lines = () => resources().map(({ type, name, id }) => `${type.replace(/.*:/, "")} ${name} ${id}`);
 
   /** Returns the inputs that an import of the file adds to a stack. Each ID is looked up as the plugin does. */
-  async function imported({ sandbox }: SandboxTenant): Promise<Record<string, unknown>[]> {
+  async function imported({ sandbox }: ManagedSandboxTenant): Promise<Record<string, unknown>[]> {
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
     const context: LifecycleContext = {
       tenant: new TenantCache({ client }),
@@ -494,11 +494,11 @@ and put what that wrote into the program; the next \`pulumi up\` changes
         "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both. [ERR_EXPORT_OPTION]",
       ],
       [
-        ["--to", join(folder, "new"), "--whole-lists"],
+        ["--to", join(directory, "new"), "--whole-lists"],
         "--whole-lists says what --pulumi-import <file> writes; give that too. [ERR_EXPORT_OPTION]",
       ],
       [
-        ["--pulumi-import", join(folder, "new.json"), "--whole-lists", "--include-automatic"],
+        ["--pulumi-import", join(directory, "new.json"), "--whole-lists", "--include-automatic"],
         "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it. [ERR_EXPORT_OPTION]",
       ],
     ] as const) {
@@ -543,7 +543,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes
   });
 });
 
-const entry = (id: string, list: string, value: string, more: Row = {}): Row => ({
+const entry = (id: string, list: string, value: string, more: WireRow = {}): WireRow => ({
   id,
   list,
   entry_type: "domain",
@@ -554,7 +554,7 @@ const entry = (id: string, list: string, value: string, more: Row = {}): Row => 
 });
 
 /** Entries of a service whose lists deviate from its reference. */
-const ODD_ENTRIES: readonly Row[] = [
+const ODD_ENTRIES: readonly WireRow[] = [
   entry("1", "deny", "192.0.2.0/24", { entry_type: "ip" }),
   entry("2", "deny", "*.evil.example"),
   entry("3", "deny", "evil.example", { comment: "first" }),
@@ -571,7 +571,7 @@ const ODD_ENTRIES: readonly Row[] = [
   entry("14", "deny", "says-nothing.example", { comment: "\u200b" }),
 ];
 
-const ODD_VIPS: readonly Row[] = [
+const ODD_VIPS: readonly WireRow[] = [
   { email: "twice@acme.example", source: "auto" },
   { email: "Twice@acme.example", source: "manual", added_by: "ci", comment: "Added too" },
   { email: "not a mailbox", source: "manual", added_by: "ci" },

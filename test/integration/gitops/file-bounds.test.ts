@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { emailSecurity } from "../../support/command";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { isRefused, MUCH } from "./much-to-a-parser";
 
 /*
@@ -13,10 +13,10 @@ import { isRefused, MUCH } from "./much-to-a-parser";
 const SECRET = "version: 1\nowner:secret-of-another-project\n";
 
 /** Returns a repository next to a file that it must not be able to read, with or without Git. */
-function repository(files: Readonly<Record<string, string>>, hasGit = true): LintedFolder {
-  const folder = new LintedFolder({ "outside/secret.yaml": SECRET, ...prefixed(files) });
-  if (hasGit) mkdirSync(folder.path("repo/.git"));
-  return folder;
+function repository(files: Readonly<Record<string, string>>, hasGit = true): LintedDirectory {
+  const directory = new LintedDirectory({ "outside/secret.yaml": SECRET, ...prefixed(files) });
+  if (hasGit) mkdirSync(directory.path("repo/.git"));
+  return directory;
 }
 
 function prefixed(files: Readonly<Record<string, string>>): Record<string, string> {
@@ -42,23 +42,24 @@ describe("a file outside the repository", () => {
     { way: "an include", hasGit: false },
     { way: "an include that is a link", hasGit: false },
   ])("is not read through $way, with git: $hasGit", async ({ way, hasGit }) => {
-    using folder = repository({ "settings/other.yaml": "version: 1\n" }, hasGit);
+    using directory = repository({ "settings/other.yaml": "version: 1\n" }, hasGit);
     let file = "settings/acme.yaml";
-    if (way.startsWith("a settings file")) symlinkSync(folder.path("outside/secret.yaml"), folder.path(`repo/${file}`));
+    if (way.startsWith("a settings file"))
+      symlinkSync(directory.path("outside/secret.yaml"), directory.path(`repo/${file}`));
     if (way.startsWith("a folder")) {
-      symlinkSync(folder.path("outside"), folder.path("repo/linked"));
+      symlinkSync(directory.path("outside"), directory.path("repo/linked"));
       file = "linked/secret.yaml";
     }
-    if (way === "an include") folder.write(`repo/${file}`, "version: 1\ninclude: [../../outside/secret.yaml]\n");
+    if (way === "an include") directory.write(`repo/${file}`, "version: 1\ninclude: [../../outside/secret.yaml]\n");
     if (way === "an include that is a link") {
-      folder.write(`repo/${file}`, "version: 1\ninclude: [linked.yaml]\n");
-      symlinkSync(folder.path("outside/secret.yaml"), folder.path("repo/settings/linked.yaml"));
+      directory.write(`repo/${file}`, "version: 1\ninclude: [linked.yaml]\n");
+      symlinkSync(directory.path("outside/secret.yaml"), directory.path("repo/settings/linked.yaml"));
     }
     for (const command of [
       ["lint", file],
       ["plan", file],
     ]) {
-      const run = await emailSecurity(folder.path("repo"), command, TENANT);
+      const run = await emailSecurity(directory.path("repo"), command, TENANT);
       expect([command[0], run.code === 0]).toEqual([command[0], false]);
       expect(run.stdout + run.stderr).toMatch(/can't be read: it (?:is a link that leads|lies) out/);
       expect(run.stdout + run.stderr).not.toContain("secret-of-another-project");
@@ -66,43 +67,43 @@ describe("a file outside the repository", () => {
   });
 
   it("is not read as a targets file or its settings", async () => {
-    using folder = repository({ "settings/acme.yaml": "version: 1\n" }, false);
-    symlinkSync(folder.path("outside/secret.yaml"), folder.path("repo/tenants.yaml"));
-    const linked = await emailSecurity(folder.path("repo"), ["rollout"]);
+    using directory = repository({ "settings/acme.yaml": "version: 1\n" }, false);
+    symlinkSync(directory.path("outside/secret.yaml"), directory.path("repo/tenants.yaml"));
+    const linked = await emailSecurity(directory.path("repo"), ["rollout"]);
     expect(linked.stderr).toContain('"tenants.yaml" can\'t be read: it is a link that leads out of its repository');
     expect(linked.stdout + linked.stderr).not.toContain("secret-of-another-project");
-    folder.write("repo/others.yaml", TENANTS.replace("settings/{name}", "../outside/secret"));
-    const named = await emailSecurity(folder.path("repo"), ["rollout", "others.yaml"]);
+    directory.write("repo/others.yaml", TENANTS.replace("settings/{name}", "../outside/secret"));
+    const named = await emailSecurity(directory.path("repo"), ["rollout", "others.yaml"]);
     expect(named.stderr).toContain('settings "../outside/secret.yaml" lies outside the repository of this file');
   });
 
   it("does not cover sibling directories reached by `..` without git", async () => {
-    using folder = repository({ "program/index.ts": "" }, false);
-    folder.write("repo/settings/acme.yaml", "version: 1\ninclude: [../shared/baseline.yaml]\n");
-    folder.write("repo/shared/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
-    const run = await emailSecurity(folder.path("repo/program"), ["lint", "../settings/acme.yaml"]);
+    using directory = repository({ "program/index.ts": "" }, false);
+    directory.write("repo/settings/acme.yaml", "version: 1\ninclude: [../shared/baseline.yaml]\n");
+    directory.write("repo/shared/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
+    const run = await emailSecurity(directory.path("repo/program"), ["lint", "../settings/acme.yaml"]);
     expect(run).toEqual({ code: 0, stdout: "Nothing found in 2 files.\n", stderr: "" });
   });
 });
 
 describe("a path that isn't a regular file", () => {
   it("is reported instead of being read", async () => {
-    using folder = repository({ "settings/acme.yaml": "version: 1\n" });
-    execFileSync("mkfifo", [folder.path("repo/settings/pipe.yaml")]);
-    symlinkSync("/dev/zero", folder.path("repo/settings/zero.yaml"));
-    symlinkSync("/proc/self/environ", folder.path("repo/settings/environ.yaml"));
-    expect(await emailSecurity(folder.path("repo"), ["lint", "settings/acme.yaml"])).toEqual({
+    using directory = repository({ "settings/acme.yaml": "version: 1\n" });
+    execFileSync("mkfifo", [directory.path("repo/settings/pipe.yaml")]);
+    symlinkSync("/dev/zero", directory.path("repo/settings/zero.yaml"));
+    symlinkSync("/proc/self/environ", directory.path("repo/settings/environ.yaml"));
+    expect(await emailSecurity(directory.path("repo"), ["lint", "settings/acme.yaml"])).toEqual({
       code: 0,
       stdout: "Nothing found in 1 file.\n",
       stderr: "",
     });
-    const all = await emailSecurity(folder.path("repo"), ["lint"]);
+    const all = await emailSecurity(directory.path("repo"), ["lint"]);
     expect(all.code).toBe(2);
     expect(all.stdout).toMatch(/settings\/environ\.yaml:1:1 error: .* it is a link that leads out/);
     expect(all.stdout).toMatch(/settings\/pipe\.yaml:1:1 error: .* it isn't a regular file/);
     expect(all.stdout).toMatch(/settings\/zero\.yaml:1:1 error: .* it is a link that leads out/);
-    execFileSync("mkfifo", [folder.path("repo/Pulumi.yaml")]);
-    const doctor = await emailSecurity(folder.path("repo"), ["doctor"]);
+    execFileSync("mkfifo", [directory.path("repo/Pulumi.yaml")]);
+    const doctor = await emailSecurity(directory.path("repo"), ["doctor"]);
     expect(doctor.code).toBe(1);
     // The engine would block until something writes to the pipe.
     expect(doctor.stdout).toMatch(/^- +backend +Pulumi would read the project's file, which isn't a\n +regular file$/m);

@@ -9,7 +9,7 @@ import { actionlint } from "../../support/actionlint";
 import { type CommandRun, commandLine } from "../../support/command-line";
 import { runStep } from "../../support/github/workflow-run";
 import { GITOPS, gitLabJobs, type Workflow } from "../../support/pipeline-files";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 import { missingZizmor, zizmor } from "../../support/zizmor";
 
@@ -18,8 +18,8 @@ const ENVIRONMENT = { PATH, HOME, NO_COLOR: "1" };
 const DIRECTORY = "infra/my mail";
 const APP = { "app.txt": "one\n" };
 
-const init = async (folder: string, ...args: string[]): Promise<CommandRun> =>
-  await commandLine(folder, ENVIRONMENT)("init", ...args);
+const init = async (directory: string, ...args: string[]): Promise<CommandRun> =>
+  await commandLine(directory, ENVIRONMENT)("init", ...args);
 
 /** Returns the untracked files. */
 function untracked(repository: SettingsRepository): string[] {
@@ -104,8 +104,8 @@ it("runs the workflows in the directory, for its settings only", async () => {
 it.skipIf(missingZizmor)("adds no zizmor findings to the example workflows", async () => {
   using repository = settingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
-  const audits = async (folder: string): Promise<unknown[]> =>
-    (await zizmor(folder)).map((finding) => (finding as { ident: unknown }).ident);
+  const audits = async (directory: string): Promise<unknown[]> =>
+    (await zizmor(directory)).map((finding) => (finding as { ident: unknown }).ident);
   expect(await audits(repository.path)).toEqual(await audits(GITOPS));
 });
 
@@ -262,7 +262,7 @@ it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
 );
 
 it("quotes the directory in the commands to run next", async () => {
-  using folder = settingsFolder({});
-  const run = await init(folder.path, "my $mail", "--name", "acme");
+  using directory = createSettingsDirectory({});
+  const run = await init(directory.path, "my $mail", "--name", "acme");
   expect(stepOf(run, "npm install")).toBe("cd 'my $mail' && git init --initial-branch main && npm install");
 });

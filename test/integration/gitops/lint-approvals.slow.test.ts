@@ -32,9 +32,9 @@ describe("email-security lint with a policy that requires approvals", () => {
     made.history.write("reviews.json", review("mei", made.head));
     const json = await emailSecurity(made.history.path, [...args, "--format", "json", "--output", "sarif=lint.sarif"]);
     expect(json.code).toBe(2);
-    const told = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
-    expect(told.approvals).toEqual({ checked: 1, unchanged: 1, notAsked: 0 });
-    expect(told.findings.filter(({ code: one }) => one === "approval-unproven")).toHaveLength(1);
+    const report = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
+    expect(report.approvals).toEqual({ checked: 1, unchanged: 1, notAsked: 0 });
+    expect(report.findings.filter(({ code: one }) => one === "approval-unproven")).toHaveLength(1);
     const sarif = await emailSecurity(made.history.path, [...args, "--format", "sarif"]);
     expect(JSON.parse(sarif.stdout)).toMatchObject({
       runs: [{ results: expect.arrayContaining([expect.objectContaining({ ruleId: "approval-unproven" })]) }],

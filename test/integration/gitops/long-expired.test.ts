@@ -9,7 +9,7 @@ import { hasShell, Workshop } from "../engine-setup/workshop";
  * remove.
  */
 
-const LAPSED = "expires: 2026-10-31";
+const PAST_EXPIRY = "expires: 2026-10-31";
 
 describe.skipIf(!hasShell)("apply --only-expired", () => {
   it("lists a deny turned into an allow before denies that stay", async () => {
@@ -29,7 +29,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
     using workshop = new Workshop();
     workshop.write(
       "settings/acme.yaml",
-      `version: 1\ndeny:\n  - kept.example\n${denied.map((value) => `  - { value: ${value}, ${LAPSED} }\n`).join("")}  - { value: zz.example, ${LAPSED} }\n`,
+      `version: 1\ndeny:\n  - kept.example\n${denied.map((value) => `  - { value: ${value}, ${PAST_EXPIRY} }\n`).join("")}  - { value: zz.example, ${PAST_EXPIRY} }\n`,
     );
     const type = "email-security:index:TenantSettings";
     const list = (name: string, kind: string, outputs: object) => ({
@@ -49,7 +49,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack export"*) cat "${state}" ;; *) echo "$*" >&2; exit 1 ;; esac`,
     );
-    const { code, output, stdout } = await commandLine(workshop.folder, {
+    const { code, output, stdout } = await commandLine(workshop.directory, {
       ...workshop.env,
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,

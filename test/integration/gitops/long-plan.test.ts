@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandRun, commandLine } from "../../support/command-line";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 
 /* `email-security plan` through the real command, for a plan that is far longer than anybody would read. */
@@ -11,7 +11,7 @@ import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant
 const numbered = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
@@ -27,7 +27,7 @@ beforeAll(async () => {
       ],
     },
   });
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "settings/acme.yaml": `version: 1
 allow:
   - turned.example
@@ -37,12 +37,12 @@ ${numbered(400, (at) => `  - { value: a${at}.example, comment: Partner }\n`).joi
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await sandbox.close();
 });
 
 async function plan(...args: string[]): Promise<CommandRun> {
-  return await commandLine(folder.folder, {
+  return await commandLine(directory.root, {
     ...process.env,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,
@@ -72,7 +72,7 @@ it("shows dangerous changes first on a terminal", async () => {
 
 it("shows dangerous changes first in a pull request comment", async () => {
   await plan("--output", "plan.md");
-  const markdown = readFileSync(join(folder.folder, "plan.md"), "utf8");
+  const markdown = readFileSync(join(directory.root, "plan.md"), "utf8");
   const rows = markdown.split("\n").filter((line) => /^\| `[+~-]`/.test(line));
   expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);
   expect(rows[1]).toMatch(/^\| `\+` add allow<br>`zz-new\.example`/);

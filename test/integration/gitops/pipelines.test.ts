@@ -8,20 +8,20 @@ import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { RECEIVER_ADDRESS_VARIABLES, WEBHOOK_SECRET_VARIABLE } from "../../../provider/rollout/notify/receivers";
 import { actionlint } from "../../support/actionlint";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import {
   GITOPS,
   type GitLabJob,
   gitLabJobs,
   gitLabPipeline,
-  type Job,
   preparation,
   type Step,
   WORKFLOWS,
+  type WorkflowJob,
   workflow,
 } from "../../support/pipeline-files";
 
-const jobsOf = (name: (typeof WORKFLOWS)[number]): [string, Job][] =>
+const jobsOf = (name: (typeof WORKFLOWS)[number]): [string, WorkflowJob][] =>
   Object.entries(workflow(name).jobs).map(([job, value]) => [`${name}: ${job}`, value]);
 const jobs = WORKFLOWS.flatMap(jobsOf);
 const steps: [string, Step][] = [
@@ -47,7 +47,7 @@ const ACTIONS: [file: string, uses: string][] = globSync(["examples/**/.github/*
 );
 
 /** Returns whether a job can access the tenant's key. */
-const hasKey = ({ steps: own }: Job): boolean => own.some(({ uses }) => uses === "./.github/actions/prepare");
+const hasKey = ({ steps: own }: WorkflowJob): boolean => own.some(({ uses }) => uses === "./.github/actions/prepare");
 
 describe("the GitHub pipeline", () => {
   it("has no actionlint findings", async () => {
@@ -55,9 +55,9 @@ describe("the GitHub pipeline", () => {
   });
 
   it("has actionlint findings when it is broken", async () => {
-    await using folder = await EmptyFolder.create();
-    await cp(GITOPS, folder.path, { recursive: true });
-    const file = join(folder.path, ".github/workflows/merge.yml");
+    await using directory = await EmptyDirectory.create();
+    await cp(GITOPS, directory.path, { recursive: true });
+    const file = join(directory.path, ".github/workflows/merge.yml");
     const text = await readFile(file, "utf8");
     await writeFile(
       file,
@@ -65,7 +65,7 @@ describe("the GitHub pipeline", () => {
         .replace("key-secret: ", "secret-key: ")
         .replace("steps.reviewed.outputs.run != ''", "steps.review.outputs.run != ''"),
     );
-    const findings = (await actionlint(folder.path)).join("\n");
+    const findings = (await actionlint(directory.path)).join("\n");
     expect(findings).toContain('input "secret-key" is not defined in action "Prepare"');
     expect(findings).toContain('property "review" is not defined');
   });
@@ -162,8 +162,8 @@ describe("the GitLab pipeline", () => {
   });
 
   it.each(["gitops", "rollout"])("installs Pulumi without exposing a secret: %s", async (name) => {
-    await using folder = await EmptyFolder.create();
-    const commands = join(folder.path, "commands");
+    await using directory = await EmptyDirectory.create();
+    const commands = join(directory.path, "commands");
     await mkdir(commands);
     for (const program of ["npm", "curl", "tar", "apt-get"]) {
       const file = join(commands, program);
@@ -181,7 +181,7 @@ describe("the GitLab pipeline", () => {
     const named = { ...job.id_tokens, ...(job.secrets as object), ...(rollout?.secrets as object) };
     const secrets = [...Object.keys(named), "GITLAB_TOKEN", "CI_JOB_TOKEN", ...addresses];
     const install = job.before_script?.find((script) => script.includes("npm ci")) ?? "";
-    const seen = join(folder.path, "seen");
+    const seen = join(directory.path, "seen");
     await promisify(execFile)("bash", ["-c", install], {
       env: {
         // A PATH without Pulumi.
@@ -190,9 +190,9 @@ describe("the GitLab pipeline", () => {
         ...Object.fromEntries(secrets.map((secret) => [secret, "s3cret"])),
       },
     });
-    const told = (await readFile(seen, "utf8")).trim().split("\n");
-    expect(told).toEqual(expect.arrayContaining(["npm 0", "curl 0", "tar 0"]));
-    expect(told.filter((line) => !line.endsWith(" 0"))).toEqual([]);
+    const lines = (await readFile(seen, "utf8")).trim().split("\n");
+    expect(lines).toEqual(expect.arrayContaining(["npm 0", "curl 0", "tar 0"]));
+    expect(lines.filter((line) => !line.endsWith(" 0"))).toEqual([]);
   });
 
   it("blocks a merge request until approvals are checked by hand", () => {

@@ -20,7 +20,7 @@ import { InProcessProvider } from "../../support/model/in-process-provider";
 import { keyOf } from "../../support/model/program";
 import {
   aSettingsEdit,
-  type Declarations,
+  type DeclaredSettings,
   declaredKeys,
   editedSettings,
   NOTHING_DECLARED,
@@ -30,7 +30,7 @@ import {
 import { canonical, entryTypeOf } from "../../support/model/world";
 import { ProviderProcess } from "../../support/provider-process";
 import { sized, stories, timeLimit } from "../../support/scale";
-import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-folder";
 
 /**
  * A fixed seed, so that every `npm test` runs the same stories and doesn't fail one day after passing the day before.
@@ -138,7 +138,7 @@ it.each([
 ] as const)(
   "plans exactly what the next run does, $where",
   { timeout: timeLimit(300_000) },
-  async ({ begin, told, echoValue }) => {
+  async ({ begin, told: storyOptions, echoValue }) => {
     await using companies = new Companies({ echoValue });
     const property = fc.asyncProperty(fc.noBias(aStory), async (story) => {
       // Starting a process for each run is expensive.
@@ -146,7 +146,7 @@ it.each([
       await play(isShort ? story.slice(0, 2) : story, await companies.next(), begin);
     });
     const { seed, counterexamplePath, counterexample, errorInstance } = await fc.check(property, {
-      ...told,
+      ...storyOptions,
       examples: begin === inThisProcess ? SELDOM.map((story) => [story]) : [],
     });
     const failure = errorInstance instanceof Error ? errorInstance.message : "";
@@ -156,13 +156,13 @@ it.each([
 );
 
 async function play(story: readonly Chapter[], company: Company, begin: Begin): Promise<void> {
-  using folder = settingsFolder({});
+  using directory = createSettingsDirectory({});
   const client = new SettingsClient({ baseUrl: company.url, apiKey: company.apiKey });
-  const scene = new Scene(company, client, folder, begin);
+  const scene = new Scene(company, client, directory, begin);
   try {
     for (const [at, chapter] of story.entries()) await scene.play(chapter, DAYS[at] ?? "");
   } catch (error) {
-    throw new Error(`${(error as Error).message}\n${scene.told.join("\n")}`, { cause: error });
+    throw new Error(`${(error as Error).message}\n${scene.log.join("\n")}`, { cause: error });
   } finally {
     await client.close();
   }
@@ -175,19 +175,19 @@ const KINDS: readonly Kind[] = ["entry", "vip"];
 
 /** A stack with a `TenantSettings` and its company. */
 class Scene {
-  readonly told: string[] = [];
+  readonly log: string[] = [];
   readonly #company: Company;
   readonly #client: SettingsClient;
-  readonly #folder: SettingsFolder;
+  readonly #directory: SettingsDirectory;
   readonly #begin: Begin;
   readonly #run: { provider: ServesRuns };
   readonly #lists: Readonly<Record<Kind, ManagedResource>>;
-  #declared: Declarations = NOTHING_DECLARED;
+  #declared: DeclaredSettings = NOTHING_DECLARED;
 
-  constructor(company: Company, client: SettingsClient, folder: SettingsFolder, begin: Begin) {
+  constructor(company: Company, client: SettingsClient, directory: SettingsDirectory, begin: Begin) {
     this.#company = company;
     this.#client = client;
-    this.#folder = folder;
+    this.#directory = directory;
     this.#begin = begin;
     this.#run = { provider: undefined as unknown as ServesRuns };
     const list = (kind: Kind) => new ManagedResource(this.#run, HANDLERS[kind], { sharesRuns: true });
@@ -196,12 +196,12 @@ class Scene {
 
   async play({ refreshes, console, settings, isHeld, overtaken }: Chapter, today: string): Promise<void> {
     if (refreshes) await this.#refresh();
-    for (const edit of console) this.told.push(await doInConsole(this.#company, edit));
+    for (const edit of console) this.log.push(await doInConsole(this.#company, edit));
     this.#declared = settings.reduce(editedSettings, this.#declared);
-    this.#folder.write("acme.yaml", settingsText(this.#declared, today));
-    const read = readSettings(this.#folder.at("acme.yaml"), { today });
-    this.told.push(`declared on ${today}: ${JSON.stringify(read.lists)}`);
-    for (const { key, text } of [...read.entries, ...read.vips]) this.told.push(`  ${key}: ${text}`);
+    this.#directory.write("acme.yaml", settingsText(this.#declared, today));
+    const read = readSettings(this.#directory.at("acme.yaml"), { today });
+    this.log.push(`declared on ${today}: ${JSON.stringify(read.lists)}`);
+    for (const { key, text } of [...read.entries, ...read.vips]) this.log.push(`  ${key}: ${text}`);
 
     if (overtaken !== undefined) await this.#overtake(overtaken, read);
     const before = this.#holds();
@@ -219,19 +219,19 @@ class Scene {
     const planned: string[] = [];
     for (const kind of KINDS) {
       const { outcome, failures, reasons } = ups[kind];
-      const said = [...Object.entries(failures).flat(), ...reasons].join("\n");
+      const messages = [...Object.entries(failures).flat(), ...reasons].join("\n");
       const own = guards.filter(({ message }) => /^The VIP list/.test(message) === (kind === "vip"));
       const refusals = own.map(({ code }) => code).filter((code) => code !== "exists");
-      expect(outcome === "refused" ? refusalsIn(failures) : [], `refusals of ${kind}: ${said}`).toEqual(
+      expect(outcome === "refused" ? refusalsIn(failures) : [], `refusals of ${kind}: ${messages}`).toEqual(
         [...new Set(refusals)].sort(),
       );
       if (outcome === "refused") continue;
       const lines = changes.filter((change) => change.kind === kind).map(changeLine);
       const exist = own.length - refusals.length;
       // Changes that wait for a conflicting entry are reported too.
-      expect(/ERR_EXISTS/.test(said), `what is there already, of ${kind}: ${said}`).toBe(exist > 0);
+      expect(/ERR_EXISTS/.test(messages), `what is there already, of ${kind}: ${messages}`).toBe(exist > 0);
       if (exist === 0) {
-        expect(["created", "updated", "same"], `${kind}: ${said}`).toContain(outcome);
+        expect(["created", "updated", "same"], `${kind}: ${messages}`).toContain(outcome);
         planned.push(...lines);
         continue;
       }
@@ -268,7 +268,7 @@ class Scene {
     );
     if (!isDone) return;
     expect(
-      unmanaged.map(({ kind, key, before: row }) => `${kind} ${key}: ${told(kind, row)}`).sort(),
+      unmanaged.map(({ kind, key, before: row }) => `${kind} ${key}: ${formatEntry(kind, row)}`).sort(),
       "unmanaged",
     ).toEqual(left.map(([name, text]) => `${name}: ${text}`).sort());
     expect(counts).toMatchObject({ unmanaged: left.length });
@@ -296,7 +296,7 @@ class Scene {
     const change = plan.changes[pick % Math.max(1, plan.changes.length)];
     if (change === undefined) return;
     if (!(await this.#changedInConsole(change))) return;
-    this.told.push(`console: overtakes ${changeLine(change)}`);
+    this.log.push(`console: overtakes ${changeLine(change)}`);
     this.#company.takeRequests();
     const isRefused = plan.guards.some(
       ({ code, message }) => code !== "exists" && /^The VIP list/.test(message) === (change.kind === "vip"),
@@ -321,7 +321,7 @@ class Scene {
    * Changes an entry or VIP in the console so that it differs from the plan's view. Returns whether that was possible.
    */
   async #changedInConsole({ kind, key, value, verdictScope, after }: PlanChange): Promise<boolean> {
-    const comment = `in the meantime, ${this.told.length}`;
+    const comment = `in the meantime, ${this.log.length}`;
     const company = this.#company;
     const isDone = (status: number): boolean => status < 300;
     if (kind === "vip") {
@@ -366,8 +366,8 @@ class Scene {
   async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<Kind, Up>>> {
     const environment: Record<string, string> = {};
     if (plan !== undefined) {
-      environment["EMAIL_SECURITY_PLAN"] = this.#folder.at("plan.json");
-      writeFileSync(this.#folder.at("plan.json"), formatPlanJson(plan));
+      environment["EMAIL_SECURITY_PLAN"] = this.#directory.at("plan.json");
+      writeFileSync(this.#directory.at("plan.json"), formatPlanJson(plan));
     }
     await using provider = await this.#begin(this.#company, environment);
     this.#run.provider = provider;
@@ -378,7 +378,7 @@ class Scene {
       this.#lists.vip.up({ ...vips, members: read.vips.map(toMemberArguments) }),
     ]);
     for (const { outcome, failures, reasons } of [entry, vip])
-      this.told.push(`run: ${outcome} ${[...Object.entries(failures).flat(), ...reasons].join("\n")}`);
+      this.log.push(`run: ${outcome} ${[...Object.entries(failures).flat(), ...reasons].join("\n")}`);
     return { entry, vip };
   }
 
@@ -386,7 +386,7 @@ class Scene {
     await using provider = await this.#begin(this.#company, {});
     this.#run.provider = provider;
     await this.#refreshAll();
-    this.told.push("refresh");
+    this.log.push("refresh");
   }
 
   async #refreshAll(): Promise<void> {
@@ -396,9 +396,11 @@ class Scene {
 
   /** Returns all entries and VIPs of the tenant, as text. */
   #holds(): ReadonlyMap<string, string> {
-    const entries = this.#company.entries().map((row) => [`entry ${keyOfRow(row)}`, told("entry", row)] as const);
+    const entries = this.#company
+      .entries()
+      .map((row) => [`entry ${keyOfRow(row)}`, formatEntry("entry", row)] as const);
     const vips = this.#company.vips().flatMap(({ email, comment, source }) => {
-      const text = source === "auto" ? "VIP (auto)" : told("vip", { comment });
+      const text = source === "auto" ? "VIP (auto)" : formatEntry("vip", { comment });
       return email === null || email === "" ? [] : [[`vip ${email}`, text] as const];
     });
     return new Map([...entries, ...vips].sort());
@@ -409,13 +411,13 @@ function keyOfRow({ value, verdict_scope }: { value: string; verdict_scope: stri
   return keyOf({ value: canonical(value), scope: verdict_scope });
 }
 
-function told(kind: string, one: { readonly list?: string; readonly comment?: string } | undefined): string {
+function formatEntry(kind: string, one: { readonly list?: string; readonly comment?: string } | undefined): string {
   if (one === undefined) return "nothing";
   return [kind === "vip" ? "VIP" : one.list, one.comment].filter(Boolean).join(": ");
 }
 
 function changeLine({ kind, key, before, after }: PlanChange): string {
-  const as = (standing: PlanEntryState | undefined): string => told(kind, standing);
+  const as = (standing: PlanEntryState | undefined): string => formatEntry(kind, standing);
   return `${kind} ${key}: ${as(before)} -> ${as(after)}`;
 }
 

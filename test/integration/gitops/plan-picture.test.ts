@@ -4,7 +4,7 @@ import { SettingsClient } from "../../../provider/client";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
 import { renderPlanText } from "../../../provider/plan/render/plan-text";
 import { startSandbox } from "../../../provider/sandbox";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 import { terminalPicture } from "../../support/terminal-picture";
 
 const NOW = new Date("2026-11-21T09:30:00Z");
@@ -26,15 +26,18 @@ deny:
 it("prints a plan that matches the README picture", async () => {
   await using sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
-  using folder = settingsFolder({ "settings/acme.yaml": SETTINGS });
-  const plan = await planFiles(folder.at("settings/acme.yaml"), {
+  using directory = createSettingsDirectory({ "settings/acme.yaml": SETTINGS });
+  const plan = await planFiles(directory.at("settings/acme.yaml"), {
     client,
     now: () => NOW,
     today: "2026-11-21",
   });
   await client.close();
   const shown = { ...plan, tenant: { ...plan.tenant, host: "mail-security.example" } };
-  const text = renderPlanText(shown, { color: true, width: 92 }).replaceAll(`${dirname(folder.at("settings"))}/`, "");
+  const text = renderPlanText(shown, { color: true, width: 92 }).replaceAll(
+    `${dirname(directory.at("settings"))}/`,
+    "",
+  );
   const [whatChanges = ""] = text.split(/\n.*Left alone/);
   await expect(
     terminalPicture(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),

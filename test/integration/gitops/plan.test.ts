@@ -15,7 +15,7 @@ import { readPlanFile } from "../../../provider/resources/lifecycle/reviewed-pla
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { runEnvironment } from "../../support/run-environment";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 
 const TODAY = "2026-11-21";
 const NOTHING: StackLists = { entries: { content: {} }, vips: { content: {} } };
@@ -32,8 +32,8 @@ async function tenant(rows: readonly object[] = [], vips: readonly string[] = []
     sandbox,
     console,
     async plan(text: string, known?: StackLists, stack?: string): Promise<Plan> {
-      using folder = settingsFolder({ "acme.yaml": text });
-      const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
+      using directory = createSettingsDirectory({ "acme.yaml": text });
+      const settings = readSettings(directory.at("acme.yaml"), { today: TODAY });
       const observed = await readObservedState(client);
       return makePlan({
         desired: buildDesiredState(settings, known),
@@ -225,16 +225,16 @@ deny: []
     expect(plan.findings.filter(({ code }) => code === "expired-stays")).toMatchObject([
       { level: "warning", subject: { key: "late.example" }, place: { line: 2 } },
     ]);
-    using folder = settingsFolder({ "acme.yaml": text });
-    const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
+    using directory = createSettingsDirectory({ "acme.yaml": text });
+    const settings = readSettings(directory.at("acme.yaml"), { today: TODAY });
     const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
     const observed = await readObservedState(client);
     await client.close();
-    const told = (state?: StackLists) =>
+    const listDrift = (state?: StackLists) =>
       detectDrift(settings, observed, "sandbox", state)
         .items.filter(({ what }) => what !== "missing")
         .map(({ what, key, why }) => [what, key, why]);
-    expect(told(known)).toEqual([
+    expect(listDrift(known)).toEqual([
       [
         "added",
         "late.example",
@@ -243,7 +243,7 @@ deny: []
       ["leaving", "ours.example", "expired on 2026-10-31"],
     ]);
     const unsure = "expired on 2026-10-31; the next run removes it if the stack has declared it, which --stack tells";
-    expect(told()).toEqual([
+    expect(listDrift()).toEqual([
       ["leaving", "late.example", unsure],
       ["leaving", "ours.example", unsure],
     ]);
@@ -273,17 +273,17 @@ deny: []
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-globex-ci" });
     const [vip] = (await client.vipEmployees.list()).items;
     const row = (await client.allowDenyEntries.list({ list: "deny" })).items[0];
-    using folder = settingsFolder({
+    using directory = createSettingsDirectory({
       "acme.yaml": `version: 1\nownDomains: [acme.example]\nallow: [${row?.value}]\n`,
     });
-    const plan = await planFiles(folder.at("acme.yaml"), { client });
+    const plan = await planFiles(directory.at("acme.yaml"), { client });
     await client.close();
     expect(plan.guards.map(({ code }) => code)).toEqual(["other-tenant"]);
     const { guards, ...rest } = plan;
-    const told = JSON.stringify(rest);
+    const json = JSON.stringify(rest);
     for (const theirs of [vip?.email, vip?.full_name, row?.value, row?.created_by]) {
       expect(theirs).toBeTruthy();
-      expect(told).not.toContain(String(theirs));
+      expect(json).not.toContain(String(theirs));
     }
     expect(plan.counts).toEqual({ added: 0, changed: 0, removed: 0, unchanged: 0, unmanaged: 0 });
   });
@@ -409,9 +409,9 @@ describe("a plan digest", () => {
     const other = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
     await other.allowDenyEntries.create(entry("deny", "gone.example", "old") as never);
     await other.close();
-    const anew = findStaleReason(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
-    expect(anew?.part).toBe("observed");
-    expect(anew?.details[0]).toMatch(
+    const recreationReason = findStaleReason(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
+    expect(recreationReason?.part).toBe("observed");
+    expect(recreationReason?.details[0]).toMatch(
       /^ {2}deny gone\.example: was made by Dana Reyes \(console\) on .* another one now, made by /,
     );
   });
@@ -444,8 +444,8 @@ describe("a plan digest", () => {
       part: "digest",
       message: expect.stringContaining("earlier release"),
     });
-    using folder = settingsFolder({ "plan.json": JSON.stringify({ ...plan, digest: old }) });
-    expect(() => readPlanFile({ EMAIL_SECURITY_PLAN: folder.at("plan.json") })).toThrow(
+    using directory = createSettingsDirectory({ "plan.json": JSON.stringify({ ...plan, digest: old }) });
+    expect(() => readPlanFile({ EMAIL_SECURITY_PLAN: directory.at("plan.json") })).toThrow(
       "was made by an earlier release",
     );
   });
@@ -486,20 +486,20 @@ describe("a plan with mail evidence", () => {
 
   it("is refused for a danger without acceptRisk", async () => {
     const [malicious, graymail] = [senderOf("malicious"), senderOf("graymail")];
-    using folder = settingsFolder({});
-    const email = commandLine(folder.at("."), {
+    using directory = createSettingsDirectory({});
+    const email = commandLine(directory.at("."), {
       ...runEnvironment(),
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     });
     const plan = async (text: string): Promise<readonly [code: number, alarms: string[], output: string]> => {
-      folder.write("acme.yaml", `version: 1\n${text}`);
+      directory.write("acme.yaml", `version: 1\n${text}`);
       const files = ["--output", "plan.json", "--output", "plan.md", "--output", "plan.html"];
       const run = await email("plan", "acme.yaml", "--fail-on", "risk", ...files);
-      const { changes, guards } = JSON.parse(readFileSync(folder.at("plan.json"), "utf8")) as Plan;
+      const { changes, guards } = JSON.parse(readFileSync(directory.at("plan.json"), "utf8")) as Plan;
       // The reviewer's files say that the plan is refused.
       for (const file of ["plan.md", "plan.html"]) {
-        const isRefused = readFileSync(folder.at(file), "utf8").includes("refused by --fail-on risk");
+        const isRefused = readFileSync(directory.at(file), "utf8").includes("refused by --fail-on risk");
         expect([file, isRefused]).toEqual([file, run.code === 3]);
       }
       expect(guards).toEqual([]);
@@ -524,7 +524,7 @@ describe("a plan with mail evidence", () => {
     expect((await plan(`allow: [{ value: "${graymail}" }]`)).slice(0, 2)).toEqual([2, ["warning"]]);
     // Lint reports risks that only the mail reveals as notes, so that lint and plan don't contradict each other.
     expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
-    folder.write("acme.yaml", `version: 1\nallow: [{ value: "${malicious}", ${because} }]`);
+    directory.write("acme.yaml", `version: 1\nallow: [{ value: "${malicious}", ${because} }]`);
     expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
   });
 
@@ -547,10 +547,10 @@ describe("a plan with mail evidence", () => {
     await client.close();
     const known: StackLists = { entries: { content: { [sender]: "deny" } }, vips: { content: {} } };
     const alarmOf = (text: string): Partial<PlanChange> => {
-      using folder = settingsFolder({
+      using directory = createSettingsDirectory({
         "acme.yaml": `version: 1\nlists: { entries: { maxRemovals: 1, maxRemovalFraction: 1 } }\n${text}`,
       });
-      const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
+      const settings = readSettings(directory.at("acme.yaml"), { today: TODAY });
       const { changes } = makePlan({
         desired: buildDesiredState(settings, known),
         observed,
@@ -580,12 +580,12 @@ describe("a plan with mail evidence", () => {
       );
     const sender = stopped[0]?.sender_email ?? "";
     const from = stopped.filter((threat) => threat.sender_email === sender);
-    using folder = settingsFolder({
+    using directory = createSettingsDirectory({
       "acme.yaml": `version: 1\ndeny: [zzz.example]\nallow: [${JSON.stringify(sender)}, aaa.example]\n`,
     });
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
     sandbox.clearRequests();
-    const plan = await planFiles(folder.at("acme.yaml"), { client });
+    const plan = await planFiles(directory.at("acme.yaml"), { client });
     await client.close();
     const [first] = plan.changes;
     expect(first).toMatchObject({ value: sender, alarm: "danger" });
@@ -600,7 +600,7 @@ describe("a plan with mail evidence", () => {
     await console_.allowDenyEntries.create({ list: "allow", entry_type: "email_address", value: sender });
     await console_.close();
     const again = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
-    const { findings, changes } = await planFiles(folder.at("acme.yaml"), { client: again });
+    const { findings, changes } = await planFiles(directory.at("acme.yaml"), { client: again });
     await again.close();
     expect(changes.map(({ value }) => value)).not.toContain(sender);
     expect(findings.filter(({ code }) => code === "standing-allow")).toMatchObject([

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { type CommandRun, commandLine } from "../../support/command-line";
-import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-folder";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
@@ -11,8 +11,8 @@ const ADD = ["add", "deny", "evil.example", "--ticket=INC-2", "--pr"];
 const BRANCH = "email-security/deny-evil.example-inc-2";
 
 /** Adds a bare repository in a directory as a remote of this name. */
-function addRemote(repository: SettingsRepository, name: string): SettingsFolder {
-  const remote = settingsFolder({});
+function addRemote(repository: SettingsRepository, name: string): SettingsDirectory {
+  const remote = createSettingsDirectory({});
   repository.git("init", "--quiet", "--bare", remote.path);
   repository.git("remote", "add", "--", name, remote.path);
   return remote;
@@ -24,11 +24,11 @@ function commandsOf({ stderr }: CommandRun): string[] {
 }
 
 /** Runs a command exactly as printed. */
-function shell(folder: string, command = ""): void {
-  execFileSync("sh", ["-c", command], { cwd: folder, stdio: "pipe" });
+function shell(directory: string, command = ""): void {
+  execFileSync("sh", ["-c", command], { cwd: directory, stdio: "pipe" });
 }
 
-function branchesAt(remote: SettingsFolder): string {
+function branchesAt(remote: SettingsDirectory): string {
   return execFileSync("git", ["--git-dir", remote.path, "for-each-ref", "--format=%(refname:short)"], {
     encoding: "utf8",
   });
@@ -65,7 +65,7 @@ it.each([
 
 it("shows commands to add a missing remote and push", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS });
-  using remote = settingsFolder({});
+  using remote = createSettingsDirectory({});
   repository.git("init", "--quiet", "--bare", remote.path);
   const email = commandLine(repository.path, ENVIRONMENT);
   const run = await email(...ADD);
@@ -114,7 +114,7 @@ it("shows push commands that work from outside the repository", async () => {
   const odd = "email-security/it's-$(id)";
   repository.git("switch", "--quiet", "--create", odd);
   repository.git("commit", "--quiet", "--allow-empty", "--message=mine");
-  using outside = settingsFolder({});
+  using outside = createSettingsDirectory({});
   const run = await commandLine(
     outside.path,
     ENVIRONMENT,
@@ -130,7 +130,7 @@ it("shows how to rename a branch whose name the remote already has", async () =>
   using remote = addRemote(repository, "origin");
   repository.git("push", "--quiet", "origin", `main:${BRANCH}`, "main");
   // After the last fetch, another clone creates its own branch of this name.
-  using other = settingsFolder({});
+  using other = createSettingsDirectory({});
   repository.git("clone", "--quiet", "--branch", BRANCH, remote.path, other.at("clone"));
   const commit = ["-c", "user.name=Lee", "-c", "user.email=lee@acme.example", "commit", "--quiet"];
   repository.git("-C", other.at("clone"), ...commit, "--allow-empty", "--message=theirs");
@@ -151,7 +151,7 @@ it("shows how to rename a branch whose name the remote already has", async () =>
 it("pushes from a detached HEAD in a linked worktree", async () => {
   using repository = settingsRepository({ "mail/settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
-  using parent = settingsFolder({});
+  using parent = createSettingsDirectory({});
   const worktree = parent.at("work tree");
   repository.git("worktree", "add", "--quiet", "--detach", worktree);
   const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)(...ADD);

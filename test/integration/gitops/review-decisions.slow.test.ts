@@ -4,7 +4,7 @@ import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
 
 /*
@@ -26,25 +26,25 @@ const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).to
 const TODAY = inDays(0);
 
 function repository() {
-  const folder = settingsHistory();
-  folder.commit("Begin", {
+  const directory = settingsHistory();
+  directory.commit("Begin", {
     "settings.yaml": SETTINGS,
     "base.yaml": "version: 1\ndeny:\n  - base.example\n",
   });
-  folder.git("config", "user.email", "lena@acme.example");
-  return folder;
+  directory.git("config", "user.email", "lena@acme.example");
+  return directory;
 }
 
 it("records the git user as the reviewer of a decision", async () => {
-  using folder = repository();
-  const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
+  using directory = repository();
+  const email = commandLine(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const kept = await email("review", "keep", "hxxps://partner[.]example/x", "--reason", "in use", "--commit");
   expect(kept.stderr).toMatch(/^Committed settings\.yaml as \w+ on the new branch email-security\/keep-/);
   expect(kept.code).toBe(0);
-  expect(folder.git("show", "--format=%s%n%b", "--unified=0", "HEAD")).toContain(
+  expect(directory.git("show", "--format=%s%n%b", "--unified=0", "HEAD")).toContain(
     `Keep the allow of partner.example\nWhy: in use\nDecided by: lena@acme.example\n`,
   );
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(
+  expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(
     SETTINGS.replace(
       "    owner: Dana\n",
       `    owner: Dana\n    reviewed: { on: ${TODAY}, by: lena@acme.example, reason: in use }\n`,
@@ -56,25 +56,25 @@ it("records the git user as the reviewer of a decision", async () => {
   expect(shown.code).toBe(0);
   const shared = await email("review", "keep", "base.example", "--reason", "x", "--baseline", "--by", "Dana");
   expect(shared.stderr).toBe("Wrote base.yaml.\n");
-  expect(readFileSync(folder.at("base.yaml"), "utf8")).toContain(
+  expect(readFileSync(directory.at("base.yaml"), "utf8")).toContain(
     `  - value: base.example\n    reviewed: { on: ${TODAY}, by: Dana, reason: x }\n`,
   );
 });
 
 it("hides decided entries until they are due again", async () => {
-  using folder = repository();
-  const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
+  using directory = repository();
+  const email = commandLine(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const review = async (...args: string[]): Promise<[number, string]> => {
     const { code, stdout } = await email("review", "--offline", ...args);
     return [code, stdout.split("\n\n")[0] ?? ""];
   };
   const nothing = [0, expect.stringMatching(/^Nothing of settings\.yaml to look at\.$/m)];
-  folder.write("settings.yaml", `version: 1\ndeny:\n  - { value: evil.example, expires: ${inDays(5)} }\n`);
+  directory.write("settings.yaml", `version: 1\ndeny:\n  - { value: evil.example, expires: ${inDays(5)} }\n`);
   expect(await review()).toEqual([2, "1 to look at in settings.yaml: 1 deny."]);
   expect(await review("--within", "3d")).toEqual(nothing);
   expect((await email("review", "keep", "evil.example", "--reason", "ours")).code).toBe(0);
   expect(await review()).toEqual(nothing);
-  folder.write(
+  directory.write(
     "settings.yaml",
     `version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: evil.example, reviewed: { on: ${inDays(-30)}, by: Dana } }\n`,
   );
@@ -88,10 +88,10 @@ it("hides decided entries until they are due again", async () => {
 
 it("exits with 2 when part of the mail was not read", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  using folder = settingsFolder({
+  using directory = createSettingsDirectory({
     "settings.yaml": 'version: 1\nlists: { entries: { ignore: ["*"] }, vips: { ignore: ["*"] } }\n',
   });
-  const email = commandLine(folder.path, {
+  const email = commandLine(directory.path, {
     ...runEnvironment(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -111,8 +111,8 @@ it("exits with 2 when part of the mail was not read", async () => {
 });
 
 it("writes nothing for an invalid decision", async () => {
-  using folder = repository();
-  const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
+  using directory = repository();
+  const email = commandLine(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const refusals: [readonly string[], string][] = [
     [["keep", "noowner.example", "--reason", "x"], "Give --owner."],
     [
@@ -137,12 +137,12 @@ it("writes nothing for an invalid decision", async () => {
     });
     expect(run.stderr).toContain(why);
   }
-  folder.write("settings.yaml", SETTINGS.replace("[allow]", "[allow], requireExpiry: [deny]"));
+  directory.write("settings.yaml", SETTINGS.replace("[allow]", "[allow], requireExpiry: [deny]"));
   const endless = await email("review", "keep", "evil.example", "--reason", "x");
   expect(endless.stderr).toContain("Keep it by `review extend`, with --for, as 30d.");
-  folder.write("settings.yaml", SETTINGS);
-  folder.git("config", "--unset", "user.email");
+  directory.write("settings.yaml", SETTINGS);
+  directory.git("config", "--unset", "user.email");
   const nobody = await email("review", "drop", "evil.example", "--reason", "x");
   expect(nobody.stderr).toContain("Give --by, as lena@acme.example: who decides.");
-  expect(folder.git("status", "--porcelain")).toBe("");
+  expect(directory.git("status", "--porcelain")).toBe("");
 });

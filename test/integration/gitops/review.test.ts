@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { reviewSchema } from "../../../provider/commands/review/review-schema";
 import { startSandbox } from "../../../provider/sandbox";
 import { emailSecurity } from "../../support/command";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 
 /* `email-security review` through the real command, against the sandbox. */
 
@@ -21,12 +21,12 @@ it("reads the lists and the mail once", async () => {
         verdict === "malicious" && Date.parse(time) > lately && /@(?!.*acme)/.test(from) && !listed.has(from),
     );
   const sender = bad?.sender_email ?? "";
-  using folder = settingsFolder({
+  using directory = createSettingsDirectory({
     "settings.yaml": `version: 1\nallow:\n  - { value: ${sender}, owner: Dana, expires: ${soon} }\n`,
   });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const files = ["--output", "r.html", "--output", "r.csv", "--output", "r.md"] as const;
-  const first = await emailSecurity(folder.path, ["review", "--output", "json=-", ...files], environment);
+  const first = await emailSecurity(directory.path, ["review", "--output", "json=-", ...files], environment);
   expect({ code: first.code, stderr: first.stderr }).toEqual({
     code: 2,
     stderr: "Wrote r.html, r.csv, r.md.\n",
@@ -41,11 +41,11 @@ it("reads the lists and the mail once", async () => {
   const rows = sandbox.allowDenyEntries("acme").filter(({ list }) => list === "allow");
   expect(undeclared).toHaveLength(rows.length);
   for (const name of ["r.html", "r.csv", "r.md"]) {
-    expect(readFileSync(folder.at(name), "utf8")).toContain(sender);
+    expect(readFileSync(directory.at(name), "utf8")).toContain(sender);
   }
-  const asked = sandbox.requests.map(({ method, path }) => `${method} ${path.replace(/^.*\/v1/, "")}`);
+  const requests = sandbox.requests.map(({ method, path }) => `${method} ${path.replace(/^.*\/v1/, "")}`);
   const pages = Math.ceil(sandbox.threats("acme").length / 100);
-  expect(asked.filter((one) => one.startsWith("GET /settings"))).toHaveLength(3);
-  expect(asked.filter((one) => one.startsWith("GET /threats")).length).toBeLessThanOrEqual(pages);
-  expect(asked.filter((one) => !one.startsWith("GET "))).toEqual([]);
+  expect(requests.filter((one) => one.startsWith("GET /settings"))).toHaveLength(3);
+  expect(requests.filter((one) => one.startsWith("GET /threats")).length).toBeLessThanOrEqual(pages);
+  expect(requests.filter((one) => !one.startsWith("GET "))).toEqual([]);
 });

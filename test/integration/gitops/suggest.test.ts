@@ -6,7 +6,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-folder";
 
 let sandbox: Sandbox;
 
@@ -26,8 +26,8 @@ const soon = new Date(Date.now() + 10 * DAY).toISOString().slice(0, 10);
  * Returns a repository in which each file has a different peculiarity: its name, its line endings, its final newline or
  * its location.
  */
-function repository(): SettingsFolder {
-  const folder = settingsFolder({
+function repository(): SettingsDirectory {
+  const directory = createSettingsDirectory({
     "tenants/acme & söhne/settings.yaml": [
       "# the tenant's own ##vso[task.complete]done",
       "version: 1",
@@ -43,15 +43,15 @@ function repository(): SettingsFolder {
     "tenants/acme & söhne/allow.yaml": `\uFEFFversion: 1\nallow:\n  - { value: quiet.example, expires: ${soon} }`,
     "baseline.yaml": "version: 1\ndeny:\n  - bad.example # all of it\n  - x@bad.example\n",
   });
-  git(folder, "init", "--quiet");
-  git(folder, "config", "core.autocrlf", "false");
-  git(folder, "add", "--all");
-  return folder;
+  git(directory, "init", "--quiet");
+  git(directory, "config", "core.autocrlf", "false");
+  git(directory, "add", "--all");
+  return directory;
 }
 
 it("prints suggestions with a patch that git applies", async () => {
-  using folder = repository();
-  const cwd = folder.at("tenants/acme & söhne");
+  using directory = repository();
+  const cwd = directory.at("tenants/acme & söhne");
   const email = commandLine(cwd, environment());
 
   const shown = await email("suggest");
@@ -66,26 +66,26 @@ it("prints suggestions with a patch that git applies", async () => {
   expect(shown.stdout).toContain("Decide whether the allow of quiet.example goes on (allow.yaml:3)");
   expect(shown.stdout).toMatch(/No\s+file\s+is\s+changed\s+for\s+it\./);
   expect(shown.stdout).toContain("\n-  - x@bad.example\n");
-  expect(git(folder, "diff", "--name-only")).toBe("");
+  expect(git(directory, "diff", "--name-only")).toBe("");
 
   const piped = await email("suggest", "--patch", "-");
   expect(piped.code).toBe(2);
-  writeFileSync(folder.at("a.patch"), piped.stdout);
-  git(folder, "apply", "--check", "a.patch");
-  const file = await email("suggest", "--patch", folder.at("b.patch"));
+  writeFileSync(directory.at("a.patch"), piped.stdout);
+  git(directory, "apply", "--check", "a.patch");
+  const file = await email("suggest", "--patch", directory.at("b.patch"));
   expect(file.code).toBe(2);
-  expect(readFileSync(folder.at("b.patch"), "utf8")).toBe(piped.stdout);
+  expect(readFileSync(directory.at("b.patch"), "utf8")).toBe(piped.stdout);
 
-  git(folder, "apply", "a.patch");
-  const applied = git(folder, "diff");
+  git(directory, "apply", "a.patch");
+  const applied = git(directory, "diff");
   expect(applied).toContain("\r\n");
-  git(folder, "checkout", "--", ".");
+  git(directory, "checkout", "--", ".");
   const written = await email("suggest", "--write");
   expect(written.code).toBe(0);
   expect(written.stderr).toBe("Wrote settings.yaml.\nWrote ../../baseline.yaml.\n");
-  expect(git(folder, "diff")).toBe(applied);
+  expect(git(directory, "diff")).toBe(applied);
 
-  const settings = readSettings(folder.at("tenants/acme & söhne/settings.yaml"));
+  const settings = readSettings(directory.at("tenants/acme & söhne/settings.yaml"));
   const suggested = [...shown.stdout.matchAll(/ {2}- (?:Deny (\S+)|Make (\S+) a VIP)\n/g)].map(
     ([, denied, vip]) => denied ?? vip,
   );
@@ -101,8 +101,8 @@ it("prints suggestions with a patch that git applies", async () => {
 }, 300_000);
 
 it("suggests only VIPs and denies that the mail supports", async () => {
-  using folder = repository();
-  const email = commandLine(folder.at("tenants/acme & söhne"), environment());
+  using directory = repository();
+  const email = commandLine(directory.at("tenants/acme & söhne"), environment());
   const { stdout } = await email("suggest", "--only", "vip", "deny", "--days", "10");
   expect(stdout).not.toContain("Remove the ");
 
@@ -128,8 +128,8 @@ it("suggests only VIPs and denies that the mail supports", async () => {
 });
 
 it("limits the number of suggestions with --limit", async () => {
-  using folder = repository();
-  const email = commandLine(folder.at("tenants/acme & söhne"), environment());
+  using directory = repository();
+  const email = commandLine(directory.at("tenants/acme & söhne"), environment());
   const first = await email("suggest", "--only", "shadowed", "--limit", "1", "--write");
   expect(first.code).toBe(2);
   expect(first.stdout).toContain("Entries that another one makes needless (the first 1 of 2)");
@@ -141,14 +141,14 @@ it("limits the number of suggestions with --limit", async () => {
 });
 
 it("reports mail that it could not read", async () => {
-  using folder = repository();
+  using directory = repository();
   const failing = await startSandbox({
     scenario: "acme",
     intercept: ({ path }) =>
       path.endsWith("/threats") ? { status: 403, body: { error: "not for you \u001b[2J" } } : undefined,
   });
   try {
-    const email = commandLine(folder.at("tenants/acme & söhne"), {
+    const email = commandLine(directory.at("tenants/acme & söhne"), {
       ...environment(),
       EMAIL_SECURITY_BASE_URL: failing.url,
     });
@@ -171,6 +171,6 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-function git({ path }: SettingsFolder, ...args: string[]): string {
+function git({ path }: SettingsDirectory, ...args: string[]): string {
   return execFileSync("git", args, { cwd: path, encoding: "utf8" });
 }

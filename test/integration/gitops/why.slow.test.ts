@@ -17,8 +17,8 @@ afterAll(async () => {
 });
 
 it("explains an entry as JSON and Markdown", async () => {
-  using folder = deniedFlood();
-  const email = commandLine(folder.path, {
+  using repository = deniedFlood();
+  const email = commandLine(repository.path, {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -39,8 +39,8 @@ it("explains an entry as JSON and Markdown", async () => {
 });
 
 it("exits with 2 when the tenant can't be read", async () => {
-  using folder = deniedFlood();
-  const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
+  using repository = deniedFlood();
+  const email = commandLine(repository.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const alone = await email("why", "flood.example");
   expect(alone.code).toBe(2);
   expect(alone.stdout).toContain("Deny the");
@@ -51,8 +51,8 @@ it("exits with 2 when the tenant can't be read", async () => {
 });
 
 it("shows mail evidence for a value on no list", async () => {
-  using folder = deniedFlood();
-  const email = commandLine(folder.path, {
+  using repository = deniedFlood();
+  const email = commandLine(repository.path, {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,

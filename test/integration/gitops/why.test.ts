@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 it("explains an entry from files, git, the tenant and its mail", async () => {
-  using folder = deniedFlood();
+  using repository = deniedFlood();
   const environment = {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
@@ -27,7 +27,7 @@ it("explains an entry from files, git, the tenant and its mail", async () => {
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     COLUMNS: "80",
   };
-  const email = commandLine(folder.path, environment);
+  const email = commandLine(repository.path, environment);
   const text = await email("why", "FLOOD.example");
   expect(commandsIn(text.output)).toEqual([]);
   expect(text.stderr).toBe("");
@@ -44,9 +44,9 @@ it("explains an entry from files, git, the tenant and its mail", async () => {
 });
 
 it("reports an entry that no file declares", async () => {
-  using folder = deniedFlood();
+  using repository = deniedFlood();
   const [row] = sandbox.allowDenyEntries("acme");
-  const email = commandLine(folder.path, {
+  const email = commandLine(repository.path, {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -66,24 +66,24 @@ const ENTRY = "version: 1\ndeny:\n  - value: evil.example\n    ticket: INC-1\n";
 const OFFLINE = { ...runEnvironment(), ...GIT_ENVIRONMENT, COLUMNS: "200" };
 
 it("distinguishes a squash commit's pull request from claims in its message", async () => {
-  using folder = settingsHistory();
-  folder.git("remote", "add", "origin", "https://github.com/acme/mail.git");
-  folder.commit("Begin", { "settings.yaml": "version: 1\n" });
-  folder.commit("Deny it (#34)\n\nSee merge request evil/other!99\n\nCo-authored-by: Eve <eve@acme.example>", {
+  using repository = settingsHistory();
+  repository.git("remote", "add", "origin", "https://github.com/acme/mail.git");
+  repository.commit("Begin", { "settings.yaml": "version: 1\n" });
+  repository.commit("Deny it (#34)\n\nSee merge request evil/other!99\n\nCo-authored-by: Eve <eve@acme.example>", {
     "settings.yaml": ENTRY,
   });
-  const { stdout } = await commandLine(folder.path, OFFLINE)("why", "evil.example");
+  const { stdout } = await commandLine(repository.path, OFFLINE)("why", "evil.example");
   expect(stdout).toContain("pull request #34 https://github.com/acme/mail/pull/34\n");
   expect(stdout).toContain("only its message claims: merge request evil/other!99\n");
   expect(stdout).toContain("its message names as co-author Eve <eve@acme.example>\n");
 });
 
 it("names the committer of another author's change", async () => {
-  using folder = settingsHistory();
-  folder.commit("Begin", { "settings.yaml": "version: 1\n" });
-  folder.write("settings.yaml", ENTRY);
+  using repository = settingsHistory();
+  repository.commit("Begin", { "settings.yaml": "version: 1\n" });
+  repository.write("settings.yaml", ENTRY);
   execFileSync("git", ["commit", "--quiet", "--all", "--message=Deny it"], {
-    cwd: folder.path,
+    cwd: repository.path,
     env: {
       ...runEnvironment(),
       ...GIT_ENVIRONMENT,
@@ -93,7 +93,7 @@ it("names the committer of another author's change", async () => {
       GIT_COMMITTER_EMAIL: "robin@acme.example",
     },
   });
-  const email = commandLine(folder.path, OFFLINE);
+  const email = commandLine(repository.path, OFFLINE);
   const { stdout } = await email("why", "evil.example");
   expect(stdout).toMatch(/2026-06-05 09:30 UTC +added to deny in settings\.yaml/);
   expect(stdout).toContain("by Dana Reyes <dana@acme.example>: Deny it");
@@ -115,13 +115,13 @@ it.each([
 ])("reads history from the repository that holds the file: %s", async (_what, environment) => {
   using nested = settingsHistory();
   nested.commit("Deny it", { "settings.yaml": ENTRY });
-  using folder = settingsHistory();
-  folder.commit("Ignore it", { ".gitignore": "mail\n" });
-  renameSync(nested.path, folder.at("mail"));
+  using repository = settingsHistory();
+  repository.commit("Ignore it", { ".gitignore": "mail\n" });
+  renameSync(nested.path, repository.at("mail"));
   using other = settingsHistory();
   other.commit("Something else", { "settings.yaml": "version: 1\n" });
-  renameSync(other.path, folder.at("other"));
-  const email = commandLine(folder.path, { ...OFFLINE, ...environment });
+  renameSync(other.path, repository.at("other"));
+  const email = commandLine(repository.path, { ...OFFLINE, ...environment });
   const { stdout } = await email("why", "evil.example", "mail/settings.yaml");
   expect(stdout).toContain("added to deny in settings.yaml (ticket INC-1)");
   expect(stdout).toContain("by Dana Reyes <dana@acme.example>: Deny it");

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
 
 /** The result of one call of the client. */
-export interface Outcome {
+export interface CallResult {
   readonly name: string;
   /** The error's code; undefined when the call succeeded. */
   readonly code?: string;
@@ -13,7 +13,7 @@ export interface Outcome {
 }
 
 export interface ClientRun {
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly CallResult[];
   /** The peak growth of the process's memory during the calls, in MiB. */
   readonly grownMiB: number;
   readonly exitCode: number | null;
@@ -109,11 +109,11 @@ export async function runClient({
       },
     },
   );
-  let said = "";
+  let output = "";
   let complaints = "";
-  child.stdout.on("data", (chunk) => (said += chunk));
+  child.stdout.on("data", (chunk) => (output += chunk));
   child.stderr.on("data", (chunk) => (complaints += chunk));
   const exitCode = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  const run = said === "" ? { outcomes: [], grownMiB: Number.NaN } : JSON.parse(said);
+  const run = output === "" ? { outcomes: [], grownMiB: Number.NaN } : JSON.parse(output);
   return { ...run, exitCode, complaints };
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
-import { failure, Service, TestClient } from "../client/service";
+import { failure, RecordingService, TestClient } from "../client/service";
 
 const ENTRY = '"id": "e1", "list": "deny", "entry_type": "domain", "value": "evil.example"';
 
 /** Starts a service that responds to every request with exactly this body. */
 async function answering(body: string | Buffer) {
-  return await Service.start((_request, response) => {
+  return await RecordingService.start((_request, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(body);
   });
 }

@@ -86,7 +86,7 @@ export async function pour(
 const JSON_TYPE = { "content-type": "application/json" };
 
 /** Returns an attack that responds with status 200 and a JSON body. */
-export function says(name: string, body: string | Buffer, headers: Record<string, string> = {}): Attack {
+export function buildJsonAttack(name: string, body: string | Buffer, headers: Record<string, string> = {}): Attack {
   return {
     name,
     answer: (response) => {

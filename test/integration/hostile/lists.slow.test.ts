@@ -1,17 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { sized, timeLimit } from "../../support/scale";
-import { Service } from "../client/service";
+import { RecordingService } from "../client/service";
 import { runClient } from "./client-process";
-import { answerPage, ENDLESS, isGivenUp, itemsOf, MOST_GROWTH_MIB, pageAsked } from "./lists";
+import { answerPage, ENDLESS, isGivenUp, itemsOf, MOST_GROWTH_MIB, parsePageNumber } from "./lists";
 
 describe("endless lists", () => {
   test.for(ENDLESS.slice(sized("hostile-lists", 0, 1)))("$name", { timeout: timeLimit(120_000) }, isGivenUp);
 
   test("are iterated without retaining large items", async () => {
     const pages = 12;
-    await using service = await Service.start((request, response) => {
+    await using service = await RecordingService.start((request, response) => {
       const items =
-        pageAsked(request) > pages ? [] : itemsOf(request, pageAsked(request) * 12, 12, "x".repeat(1024 * 1024));
+        parsePageNumber(request) > pages
+          ? []
+          : itemsOf(request, parsePageNumber(request) * 12, 12, "x".repeat(1024 * 1024));
       answerPage(request, response, items, pages * 12);
     });
     const run = await runClient({ baseUrl: service.url, calls: ["threats.iterate"] });

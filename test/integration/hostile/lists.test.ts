@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { failure, Service, TestClient } from "../client/service";
+import { failure, RecordingService, TestClient } from "../client/service";
 
-import { answerPage, ENDLESS, isGivenUp, itemsOf, pageAsked } from "./lists";
+import { answerPage, ENDLESS, isGivenUp, itemsOf, parsePageNumber } from "./lists";
 
 describe("endless lists", () => {
   test.for(ENDLESS.slice(0, 1))("$name", { timeout: 120_000 }, isGivenUp);
@@ -26,9 +26,9 @@ describe("wrong totals", () => {
   };
 
   test.for(Object.entries(CODES))("rejects total %s for three items", async ([total, code]) => {
-    await using service = await Service.start((request, response) => {
-      const items = JSON.stringify(pageAsked(request) === 1 ? itemsOf(request, 0, 3) : []);
-      const numbers = `"page": ${pageAsked(request)}, "total": ${total}`;
+    await using service = await RecordingService.start((request, response) => {
+      const items = JSON.stringify(parsePageNumber(request) === 1 ? itemsOf(request, 0, 3) : []);
+      const numbers = `"page": ${parsePageNumber(request)}, "total": ${total}`;
       response.writeHead(200, { "content-type": "application/json" });
       response.end(
         request.url.includes("/settings/")
@@ -61,8 +61,8 @@ describe("repeating pages", () => {
     ["two pages in turns", 2],
     ["seven pages in turns", 7],
   ])("detects %s", async (_name, turns) => {
-    await using service = await Service.start((request, response) => {
-      answerPage(request, response, itemsOf(request, (pageAsked(request) % turns) * 50, 50), 1e6);
+    await using service = await RecordingService.start((request, response) => {
+      answerPage(request, response, itemsOf(request, (parsePageNumber(request) % turns) * 50, 50), 1e6);
     });
     await using client = new TestClient(service);
     const readings = [client.allowDenyEntries.readAll("deny"), client.vipEmployees.readAll()];
@@ -79,8 +79,8 @@ describe("repeating pages", () => {
 describe("ignored page size", () => {
   test.each([1, 25, 199, 201, 1000])("reads pages of %i items completely, each item once", async (perPage) => {
     const count = perPage * 3 + 1;
-    await using service = await Service.start((request, response) => {
-      const first = (pageAsked(request) - 1) * perPage;
+    await using service = await RecordingService.start((request, response) => {
+      const first = (parsePageNumber(request) - 1) * perPage;
       answerPage(request, response, itemsOf(request, first, Math.max(0, Math.min(perPage, count - first))), count);
     });
     await using client = new TestClient(service);

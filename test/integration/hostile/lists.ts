@@ -1,29 +1,29 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
 import { sized } from "../../support/scale";
-import { entry, json, type Received, Service } from "../client/service";
+import { entry, json, type ReceivedRequest, RecordingService } from "../client/service";
 import { runClient } from "./client-process";
 
 /** The limit on memory growth while reading a whole list, however long the service makes it. */
 export const MOST_GROWTH_MIB = 420;
 
-export const pageAsked = ({ url }: Pick<Received, "url">) =>
+export const parsePageNumber = ({ url }: Pick<ReceivedRequest, "url">) =>
   Number(new URL(url, "http://x").searchParams.get("page") ?? 1);
 
 /** Sends a page in the envelope of its endpoint. */
 export function answerPage(
-  { url }: Received,
+  { url }: ReceivedRequest,
   response: ServerResponse,
   items: readonly unknown[],
   total: unknown,
 ): void {
-  const numbers = { page: pageAsked({ url }), page_size: items.length, total };
+  const numbers = { page: parsePageNumber({ url }), page_size: items.length, total };
   if (url.includes("/settings/")) json(response, 200, { results: { items, ...numbers } });
   else json(response, 200, { results: { items }, pagination: numbers });
 }
 
 /** Returns numbered items of the requested list. */
-export function itemsOf({ url }: Pick<Received, "url">, first: number, count: number, text = ""): unknown[] {
+export function itemsOf({ url }: Pick<ReceivedRequest, "url">, first: number, count: number, text = ""): unknown[] {
   const make = (at: number) => {
     if (url.includes("vip_employees")) return { email: `vip-${at}@company.example`, comment: text };
     if (url.includes("threats_over_time")) return { date: `day ${at}`, count_threats: 1 };
@@ -79,8 +79,8 @@ export const ENDLESS: readonly Endless[] = [
 ];
 
 export async function isGivenUp({ perPage, text = "", total, calls, bound, mostRequests }: Endless): Promise<void> {
-  await using service = await Service.start((request, response) => {
-    answerPage(request, response, itemsOf(request, pageAsked(request) * perPage, perPage, text), total);
+  await using service = await RecordingService.start((request, response) => {
+    answerPage(request, response, itemsOf(request, parsePageNumber(request) * perPage, perPage, text), total);
   });
   const run = await runClient({ baseUrl: service.url, calls });
   expect([run.exitCode, run.complaints]).toEqual([0, ""]);

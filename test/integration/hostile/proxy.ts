@@ -19,7 +19,7 @@ export interface ProxyOptions {
 /** A real proxy on the loopback interface, like those in companies, that records what it sees. */
 export class CompanyProxy implements AsyncDisposable {
   /** The requests: `CONNECT host:port`, or the request line of a forwarded request. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   /** All bytes that it could read, both outside and inside of tunnels. */
   heard = "";
   readonly #server: Server;
@@ -34,7 +34,7 @@ export class CompanyProxy implements AsyncDisposable {
     const proxy = new CompanyProxy(server);
     const expected = credentials === undefined ? undefined : `Basic ${btoa(credentials)}`;
     const refusalOf = (request: IncomingMessage) => {
-      proxy.asked.push(`${request.method} ${request.url}`);
+      proxy.requests.push(`${request.method} ${request.url}`);
       proxy.heard += JSON.stringify(request.headers);
       const isKnown = expected === undefined || request.headers["proxy-authorization"] === expected;
       return refusal ?? (isKnown ? undefined : 407);

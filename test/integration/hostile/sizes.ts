@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { sized } from "../../support/scale";
 import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
 import { runClient } from "./client-process";
-import { type Attack, HostileService, pour, says } from "./hostile-service";
+import { type Attack, buildJsonAttack, HostileService, pour } from "./hostile-service";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -17,12 +17,12 @@ const EVERY_ENDPOINT = ENDPOINTS.map(({ name }) => name);
 /** By default a single write, because all other calls read responses in the same way. */
 const SAMPLE = sized("hostile-sizes", EVERY_ENDPOINT, ["vipEmployees.add"]);
 
-export interface Case {
+export interface SizeCase {
   readonly attack: Attack;
   readonly code: string;
   readonly calls?: readonly string[];
   /** The number of attempts for a read. Default: 1. */
-  readonly tries?: number;
+  readonly attempts?: number;
   readonly timeoutMs?: number;
   /** The number of bytes sent for one byte of the response. Default: 1. */
   readonly overhead?: number;
@@ -63,88 +63,91 @@ function gzipBomb(): Buffer {
   return Buffer.concat(Array.from({ length: 16 }, () => member));
 }
 
-const TOO_LARGE: readonly Case[] = [
+const TOO_LARGE: readonly SizeCase[] = [
   { attack: flood("1 GiB, chunked", {}), code: "ERR_RESPONSE_TOO_LARGE" },
   {
     attack: flood("1 GiB, announced", { "content-length": String(GIB + 15) }),
     code: "ERR_RESPONSE_TOO_LARGE",
   },
   {
-    attack: says("a gzip bomb of 1 GiB", gzipBomb(), { "content-encoding": "gzip" }),
+    attack: buildJsonAttack("a gzip bomb of 1 GiB", gzipBomb(), { "content-encoding": "gzip" }),
     code: "ERR_CONTENT_TYPE",
   },
   {
-    attack: says("10 million nested arrays", `{"results":${"[".repeat(10_000_000)}`),
+    attack: buildJsonAttack("10 million nested arrays", `{"results":${"[".repeat(10_000_000)}`),
     code: "ERR_RESPONSE_TOO_LARGE",
   },
   {
-    attack: says("8 million nested arrays, closed", `{"results":${"[".repeat(8e6)}${"]".repeat(8e6)}}`),
+    attack: buildJsonAttack("8 million nested arrays, closed", `{"results":${"[".repeat(8e6)}${"]".repeat(8e6)}}`),
     code: "ERR_RESPONSE_TOO_LARGE",
   },
 ];
 
 const ITEMS = "vipEmployees.list";
 
-const MADE_BIG: readonly Case[] = [
+const MADE_BIG: readonly SizeCase[] = [
   {
-    attack: says("5 million objects", filled('{"results":[', "{},", "{}]}")),
+    attack: buildJsonAttack("5 million objects", filled('{"results":[', "{},", "{}]}")),
     code: "ERR_RESPONSE_TOO_LARGE",
   },
   {
-    attack: says("5 million properties", filled('{"results":{', '"a":0,', '"b":0}}')),
+    attack: buildJsonAttack("5 million properties", filled('{"results":{', '"a":0,', '"b":0}}')),
     code: "ERR_RESPONSE_TOO_LARGE",
   },
   {
-    attack: says("half a million wrong items", `{"results":{"items":[${"{},".repeat(490_000)}{}],"total":1}}`),
+    attack: buildJsonAttack(
+      "half a million wrong items",
+      `{"results":{"items":[${"{},".repeat(490_000)}{}],"total":1}}`,
+    ),
     code: "ERR_RESPONSE_TOO_LARGE",
     calls: ["allowDenyEntries.list"],
   },
   {
-    attack: says("half a million items that are no objects", `{"results":[${"7,".repeat(490_000)}7]}`),
+    attack: buildJsonAttack("half a million items that are no objects", `{"results":[${"7,".repeat(490_000)}7]}`),
     code: "ERR_RESPONSE_TOO_LARGE",
     calls: ["threats.byInternetMessageId", "phishingReports.byReportInternetMessageId"],
   },
   {
-    attack: says("half a million addresses that are none", `{"not_in_org":[${"7,".repeat(490_000)}7]}`),
+    attack: buildJsonAttack("half a million addresses that are none", `{"not_in_org":[${"7,".repeat(490_000)}7]}`),
     code: "ERR_INVALID_RESPONSE",
     calls: ["vipEmployees.add"],
   },
   {
-    attack: says("half a million nested arrays in a field that nobody knows", nestedBeside(490_000)),
+    attack: buildJsonAttack("half a million nested arrays in a field that nobody knows", buildNestedField(490_000)),
     code: "",
     calls: [ITEMS],
   },
   {
-    attack: says("a key of 15 MiB", filled('{"', "k", '":0}')),
+    attack: buildJsonAttack("a key of 15 MiB", filled('{"', "k", '":0}')),
     code: "ERR_INVALID_RESPONSE",
   },
   {
-    attack: says("a number of 15 million digits", filled('{"results":', "9", "}")),
+    attack: buildJsonAttack("a number of 15 million digits", filled('{"results":', "9", "}")),
     code: "ERR_INVALID_RESPONSE",
   },
-  { attack: says("15 MiB of escapes", filled('{"error":"', "\\u0007", '"}')), code: "ERR_WRONG_ENVELOPE" },
+  { attack: buildJsonAttack("15 MiB of escapes", filled('{"error":"', "\\u0007", '"}')), code: "ERR_WRONG_ENVELOPE" },
   {
-    attack: says("15 MiB of control characters", filled("", "\u0007", "")),
+    attack: buildJsonAttack("15 MiB of control characters", filled("", "\u0007", "")),
     code: "ERR_TRUNCATED_BODY",
-    tries: 4,
+    attempts: 4,
   },
   {
-    attack: says("15 MiB of white space", filled("", " ", "")),
+    attack: buildJsonAttack("15 MiB of white space", filled("", " ", "")),
     code: "ERR_EMPTY_BODY",
     // For a deletion, a success without a body is valid.
     calls: SAMPLE.filter((name) => !name.endsWith(".delete")),
   },
   {
-    attack: says("15 MiB that is no UTF-8", Buffer.alloc(15 * MIB, 0xff)),
+    attack: buildJsonAttack("15 MiB that is no UTF-8", Buffer.alloc(15 * MIB, 0xff)),
     code: "ERR_TRUNCATED_BODY",
-    tries: 4,
+    attempts: 4,
   },
   {
-    attack: says("15 MiB of backslashes", filled('{"results":"', "\\\\", '"}')),
+    attack: buildJsonAttack("15 MiB of backslashes", filled('{"results":"', "\\\\", '"}')),
     code: "ERR_INVALID_RESPONSE",
   },
   {
-    attack: says("15 MiB of HTML", filled("<html>", "<p>\u0007", ""), { "content-type": "text/html" }),
+    attack: buildJsonAttack("15 MiB of HTML", filled("<html>", "<p>\u0007", ""), { "content-type": "text/html" }),
     code: "ERR_HTML_RESPONSE",
   },
 ];
@@ -175,7 +178,7 @@ function isAt(row: string, path: string): boolean {
   return method === "GET" && path.startsWith(at.replace(/\{.*/, "")) && at.includes("{") === (at !== path);
 }
 
-const ROWS: readonly Case[] = [
+const ROWS: readonly SizeCase[] = [
   { attack: rows(490_000), code: "ERR_RESPONSE_TOO_LARGE", calls: LISTING },
   // This many rows are accepted, so that a service can return a whole list at once.
   ...sized(
@@ -184,7 +187,7 @@ const ROWS: readonly Case[] = [
     ["vipEmployees.list", "threats.list"],
   ).map((name) => ({ attack: rows(50_000, [name]), code: "", calls: [name] })),
   {
-    attack: says(
+    attack: buildJsonAttack(
       "100 thousand parts of one row",
       `{"results":[{"id":"t","threat_indicators":[${"{},".repeat(99_000)}{}]}]}`,
     ),
@@ -192,7 +195,7 @@ const ROWS: readonly Case[] = [
     calls: ["threats.byInternetMessageId"],
   },
   {
-    attack: says(
+    attack: buildJsonAttack(
       "900 thousand addresses",
       `{"results":{"added":[${'"a@b.example",'.repeat(900_000)}""],"already_vip":[],"not_in_org":[]}}`,
     ),
@@ -201,26 +204,26 @@ const ROWS: readonly Case[] = [
   },
 ];
 
-function nestedBeside(depth: number): string {
+function buildNestedField(depth: number): string {
   const nested = "[".repeat(depth) + "]".repeat(depth);
   return `{"results":{"items":[],"total":0,"page":1,"more":${nested}}}`;
 }
 
-const HEADS: readonly Case[] = [
+const HEADS: readonly SizeCase[] = [
   {
     attack: endlessHead("a header without an end", "HTTP/1.1 200 OK\r\nx-long: ", "x".repeat(60)),
     code: "ERR_NETWORK",
-    tries: 4,
+    attempts: 4,
   },
   {
     attack: endlessHead("headers without an end", "HTTP/1.1 200 OK\r\n", "x-more: 1\r\n"),
     code: "ERR_NETWORK",
-    tries: 4,
+    attempts: 4,
   },
   {
     attack: endlessHead("interim answers without an end", "", "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"),
     code: "ERR_TIMEOUT",
-    tries: 4,
+    attempts: 4,
     timeoutMs: 250,
   },
   {
@@ -230,7 +233,7 @@ const HEADS: readonly Case[] = [
       "x-more: 1\r\n",
     ),
     code: "ERR_TRUNCATED_BODY",
-    tries: 4,
+    attempts: 4,
   },
   {
     attack: endlessHead(
@@ -252,7 +255,7 @@ const HEADS: readonly Case[] = [
       },
     },
     code: "ERR_TIMEOUT",
-    tries: 4,
+    attempts: 4,
     timeoutMs: 250,
   },
   {
@@ -265,15 +268,15 @@ const HEADS: readonly Case[] = [
       },
     },
     code: "ERR_TIMEOUT",
-    tries: 4,
+    attempts: 4,
     timeoutMs: 250,
   },
   { attack: flood("1 GiB under 400", {}, 400), code: "ERR_BAD_REQUEST" },
-  { attack: flood("1 GiB under 500", {}, 500), code: "ERR_SERVER", tries: 4 },
+  { attack: flood("1 GiB under 500", {}, 500), code: "ERR_SERVER", attempts: 4 },
 ];
 
 /** All cases, with the default endpoints of each group. */
-export const GROUPS: readonly (readonly [what: string, cases: readonly Case[], endpoints: readonly string[]])[] = [
+export const GROUPS: readonly (readonly [what: string, cases: readonly SizeCase[], endpoints: readonly string[]])[] = [
   ["too large", TOO_LARGE, SAMPLE],
   ["made to take more than its size", MADE_BIG, SAMPLE],
   ["of many rows", ROWS, []],
@@ -288,12 +291,12 @@ const BRIEFLY = [
   "headers without an end",
 ];
 
-export function isBrief({ attack: { name } }: Case): boolean {
+export function isBrief({ attack: { name } }: SizeCase): boolean {
   return BRIEFLY.includes(name);
 }
 
 export async function costsABoundedTimeAndMemory(
-  { attack, code, calls: own, tries = 1, timeoutMs, overhead = 1 }: Case,
+  { attack, code, calls: own, attempts = 1, timeoutMs, overhead = 1 }: SizeCase,
   endpoints: readonly string[],
 ): Promise<void> {
   const calls = own ?? endpoints;
@@ -314,7 +317,7 @@ export async function costsABoundedTimeAndMemory(
     calls.map((name) => [name, code]).sort(),
   );
   expect(run.grownMiB).toBeLessThan(MOST_GROWTH_MIB);
-  expect(service.requests).toBeLessThanOrEqual(calls.length * tries);
+  expect(service.requests).toBeLessThanOrEqual(calls.length * attempts);
   await service[Symbol.asyncDispose]();
   expect(service.bytes / service.requests).toBeLessThan(MOST_TAKEN_BYTES * overhead);
 }

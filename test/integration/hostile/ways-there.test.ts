@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { ProviderProcess, type ProviderProcessOptions } from "../../support/provider-process";
 import { type Certificate, makeCertificate } from "../client/certificate";
 import { endpointOf } from "../client/endpoints";
-import { always, failure, page, Service, TestClient } from "../client/service";
+import { always, failure, page, RecordingService, TestClient } from "../client/service";
 import { CompanyProxy, type ProxyOptions } from "./proxy";
 
 const KEY = "canary-7d21f0";
@@ -26,17 +26,17 @@ afterEach(() => {
   setDefaultCACertificates(usualAuthorities);
 });
 
-let folder: string;
+let directory: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "authorities-"));
+  directory = await mkdtemp(join(tmpdir(), "authorities-"));
 });
 afterAll(async () => {
-  await rm(folder, { recursive: true });
+  await rm(directory, { recursive: true });
 });
 
 /** Writes a file for NODE_EXTRA_CA_CERTS. Returns its path. */
 async function authorities(...certificates: Certificate[]): Promise<string> {
-  const file = join(folder, `${certificates.length}-${Math.random()}.pem`);
+  const file = join(directory, `${certificates.length}-${Math.random()}.pem`);
   await writeFile(file, certificates.map(({ cert }) => cert).join(""));
   return file;
 }
@@ -50,7 +50,7 @@ interface Setting {
 
 /** Starts a service that has no VIPs and accepts none, behind a company's proxy. */
 async function startCompany({ proxy: options, service: certificate = ofService, environment }: Setting) {
-  const service = await Service.start(
+  const service = await RecordingService.start(
     (request, response, index) =>
       request.method === "GET"
         ? always(200, page([]))(request, response, index)
@@ -108,7 +108,7 @@ function seenOf({ proxy, service }: Company, { message, all }: { message: string
   expect(proxy.heard).not.toContain(KEY);
   return {
     message,
-    asked: proxy.asked,
+    asked: proxy.requests,
     received: service.received.map(({ method, headers }) => `${method} with ${headers["x-api-key"]}`),
   };
 }
@@ -166,8 +166,8 @@ describe("company proxy and private certificate authority", () => {
       },
       [],
     ],
-  ])("%s", async ([_name, setting, asked]) => {
-    expect(await byProviderProcess(setting)).toEqual({ ...WORKS, asked });
+  ])("%s", async ([_name, setting, proxyRequests]) => {
+    expect(await byProviderProcess(setting)).toEqual({ ...WORKS, asked: proxyRequests });
   });
 
   const refused: [string, Setting, string[], string[]][] = [
@@ -254,11 +254,11 @@ describe("company proxy and private certificate authority", () => {
 
   test.for([...refused, ...byWhoTrustsAnybody])(
     "rejects %s and names the reason",
-    async ([_name, setting, asked, reasons]) => {
+    async ([_name, setting, proxyRequests, reasons]) => {
       const seen = await byClient(setting);
       expect(seen.received).toEqual([]);
       // A failure before the request was sent may be retried.
-      expect([...new Set(seen.asked)]).toEqual(asked);
+      expect([...new Set(seen.asked)]).toEqual(proxyRequests);
       for (const reason of reasons) expect(seen.message).toContain(reason);
     },
   );
@@ -298,7 +298,7 @@ describe("plain HTTP to a remote host", () => {
     expect(await lookedFor({ environment: environment(proxy) })).toContain(
       "plain http would send the API key in the clear",
     );
-    expect(proxy.asked).toEqual([]);
+    expect(proxy.requests).toEqual([]);
   });
 
   test("goes through HTTP_PROXY when explicitly allowed", async () => {
@@ -307,13 +307,13 @@ describe("plain HTTP to a remote host", () => {
     expect(await lookedFor({ environment: allowed })).toBe("no VIP");
     const reading = `GET http://${HOST}/api/v1/settings/vip_employees?page=1&page_size=200`;
     // The list is read repeatedly, to rule out that it only lags.
-    expect(new Set(proxy.asked)).toEqual(new Set([reading]));
+    expect(new Set(proxy.requests)).toEqual(new Set([reading]));
   });
 });
 
 test.each([301, 302, 303, 307, 308])("sends nothing to another origin on a %i redirect", async (status) => {
-  await using elsewhere = await Service.start(always(200, page([])));
-  await using service = await Service.start((_request, response) => {
+  await using elsewhere = await RecordingService.start(always(200, page([])));
+  await using service = await RecordingService.start((_request, response) => {
     response.writeHead(status, { location: `${elsewhere.url}/api/v1/settings/vip_employees` }).end();
   });
   for (const name of [
@@ -334,7 +334,7 @@ describe("key that no header can carry", () => {
     ["a line break at its end", "canary-key\n"],
     ["a letter outside ASCII", "canary-k\u00e9y"],
   ])("%s", async ([_name, apiKey = ""]) => {
-    await using service = await Service.start(always(200, page([])));
+    await using service = await RecordingService.start(always(200, page([])));
     const reason = "The API key (apiKey) holds white space, a line break or a character outside ASCII";
     const [byEnvironment, byConfig] = await Promise.all([
       lookedFor({ environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: apiKey } }),

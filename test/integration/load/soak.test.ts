@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { API_KEY, mailboxOf, Service } from "../../bench/service";
+import { API_KEY, BenchService, mailboxOf } from "../../bench/service";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import type { Declaration } from "../../support/model/program";
 import { sized, timeLimit } from "../../support/scale";
@@ -42,13 +42,13 @@ it(`${ENTRIES} entries and ${VIPS} VIPs change ${ROUNDS} times: memory is flat, 
 }, async () => {
   const heap: number[] = [];
   {
-    await using service = await Service.start({ employees: VIPS + VIPS_EACH * (ROUNDS + 1) });
+    await using service = await BenchService.start({ employees: VIPS + VIPS_EACH * (ROUNDS + 1) });
     const handlesBefore = handles();
     await using stack = new InProcessStack({ url: service.url, apiKey: API_KEY, now: noTimePasses });
     const requestsOf = async (work: () => Promise<unknown>) => {
-      const before = await askedOf(service);
+      const before = await fetchRequestCounts(service);
       await work();
-      const after = await askedOf(service);
+      const after = await fetchRequestCounts(service);
       return { reads: after.reads - before.reads, writes: after.writes - before.writes };
     };
     const up = async (round: number, refresh: boolean) => {
@@ -86,7 +86,7 @@ it(`${ENTRIES} entries and ${VIPS} VIPs change ${ROUNDS} times: memory is flat, 
 });
 
 /** Returns the number of requests that the service has received. Uses a connection that is closed immediately. */
-async function askedOf({ url }: Service): Promise<{ reads: number; writes: number }> {
+async function fetchRequestCounts({ url }: BenchService): Promise<{ reads: number; writes: number }> {
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     get(`${url}/sandbox/requests`, { agent: false }, resolve).once("error", reject);
   });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
-import type { Properties } from "../../support/provider-call";
+import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess, type ProviderResource } from "../../support/provider-process";
 import { stories } from "../../support/scale";
 
@@ -20,7 +20,7 @@ const odd = fc.oneof(
 const mostly = (...texts: unknown[]): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 40, arbitrary: fc.constantFrom(...texts) }, { weight: 1, arbitrary: odd });
 const some = (model: Record<string, fc.Arbitrary<unknown>>, ...requiredKeys: string[]) =>
-  fc.record(model, { requiredKeys }) as fc.Arbitrary<Properties>;
+  fc.record(model, { requiredKeys }) as fc.Arbitrary<ResourceProperties>;
 
 const rarely = (...texts: string[]) => ({ weight: 1, arbitrary: fc.constantFrom<unknown>(...texts) });
 const list = mostly("allow", "deny");
@@ -66,7 +66,7 @@ const content = (keyed: fc.Arbitrary<unknown>, rows: fc.Arbitrary<unknown>): fc.
     { weight: 1, arbitrary: odd },
   );
 
-const KINDS: Readonly<Record<HandlerName, fc.Arbitrary<Properties>>> = {
+const KINDS: Readonly<Record<HandlerName, fc.Arbitrary<ResourceProperties>>> = {
   allowDenyEntry: fc.oneof(
     { weight: 20, arbitrary: listed },
     {
@@ -100,19 +100,19 @@ const config = { "email-security:ownDomains": "acme.example" };
 const NAMES = ["dynamic", "native"] as const;
 
 it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers", async (handler, args) => {
-  await using dynamic = await ProviderProcess.start({ front: NAMES[0], config });
-  await using native = await ProviderProcess.start({ front: NAMES[1], config });
+  await using dynamic = await ProviderProcess.start({ providerKind: NAMES[0], config });
+  await using native = await ProviderProcess.start({ providerKind: NAMES[1], config });
   /** What both answer, or throw. */
   const both = async <Answer>(ask: (resource: ProviderResource) => Promise<Answer>): Promise<Answer> => {
     const [one, other] = await Promise.all(
-      [dynamic, native].map((front) =>
-        ask(front.resource(handler as HandlerName)).catch((error: Error) => ({ thrown: error.message })),
+      [dynamic, native].map((provider) =>
+        ask(provider.resource(handler as HandlerName)).catch((error: Error) => ({ thrown: error.message })),
       ),
     );
     expect(other).toEqual(one);
     return one as Answer;
   };
-  const told = stories("alike", { numRuns: 150 });
+  const storyOptions = stories("alike", { numRuns: 150 });
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(args, args, async (olds, news) => {
@@ -128,9 +128,9 @@ it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers
       );
       compared += 1;
     }),
-    told,
+    storyOptions,
   );
-  if (told.numRuns > 1) expect(compared).toBeGreaterThan(30);
+  if (storyOptions.numRuns > 1) expect(compared).toBeGreaterThan(30);
 });
 
 /** Whether there was nothing against it but what else the program declares: here, all that came before. */

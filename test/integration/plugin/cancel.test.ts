@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
 import { call } from "../../support/provider-call";
 import type { ProviderProcess } from "../../support/provider-process";
-import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /** As on Ctrl-C: what is under way may end, and nothing more is to be begun. */
 async function cancel(provider: ProviderProcess): Promise<void> {
@@ -17,7 +17,7 @@ it("ends a cancelled list as a partial failure that keeps completed entries", as
   const release = Promise.withResolvers<void>();
   let isHolding = true;
   let posts = 0;
-  await using tenant: SandboxTenant = await sandboxTenant({
+  await using tenant: ManagedSandboxTenant = await sandboxTenant({
     async intercept({ method }) {
       if (method !== "POST") return undefined;
       posts += 1;

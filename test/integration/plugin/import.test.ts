@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { InitFailed } from "../../support/provider-call";
-import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * An import, as the plugin is asked for it: a Read without properties. What it answers declares the resource as it is, so
  * that check takes it, and nothing is left to change.
  */
 
-let tenant: SandboxTenant;
+let tenant: ManagedSandboxTenant;
 const ids = new Map<string, string>();
 
 beforeAll(async () => {
@@ -111,32 +111,35 @@ const MISMATCHES: [HandlerName, string, object, string][] = [
   ],
 ];
 
-it.each(MISMATCHES)("rejects the import of %s by the id of another resource", async (handler, id, declared, told) => {
-  await tenant.provider.nextRun();
-  const resource = tenant.provider.resource(handler);
-  const found = (await resource.read(id)) ?? expect.fail(`${id} is not there`);
-  const { inputs } = await resource.check({ ...declared }, found.inputs);
-  // No replacement: the engine would end the run with what was read in state.
-  expect(await resource.diff(found.id, found.properties, inputs, found.inputs)).toEqual({
-    changes: true,
-    replaces: [],
-  });
-  const update = (preview: boolean) =>
-    resource.update(found.id, found.properties, inputs, found.inputs, { preview }).catch((error: unknown) => error);
-  const previewed = await update(true);
-  expect(previewed).not.toBeInstanceOf(InitFailed);
-  expect(String(previewed)).toContain(told);
-  const failed = await update(false);
-  if (!(failed instanceof InitFailed)) expect.fail(String(failed));
-  expect(failed.properties).toEqual({ failedImport: expect.stringContaining(told) });
+it.each(MISMATCHES)(
+  "rejects the import of %s by the id of another resource",
+  async (handler, id, declared, message) => {
+    await tenant.provider.nextRun();
+    const resource = tenant.provider.resource(handler);
+    const found = (await resource.read(id)) ?? expect.fail(`${id} is not there`);
+    const { inputs } = await resource.check({ ...declared }, found.inputs);
+    // No replacement: the engine would end the run with what was read in state.
+    expect(await resource.diff(found.id, found.properties, inputs, found.inputs)).toEqual({
+      changes: true,
+      replaces: [],
+    });
+    const update = (preview: boolean) =>
+      resource.update(found.id, found.properties, inputs, found.inputs, { preview }).catch((error: unknown) => error);
+    const previewed = await update(true);
+    expect(previewed).not.toBeInstanceOf(InitFailed);
+    expect(String(previewed)).toContain(message);
+    const failed = await update(false);
+    if (!(failed instanceof InitFailed)) expect.fail(String(failed));
+    expect(failed.properties).toEqual({ failedImport: expect.stringContaining(message) });
 
-  await tenant.provider.nextRun();
-  const later = tenant.provider.resource(handler);
-  tenant.trace();
-  expect(await later.read(failed.id, failed.properties, found.inputs)).toBeUndefined();
-  await later.delete(failed.id, failed.properties, found.inputs);
-  expect(tenant.trace()).toEqual([]);
-  // What is declared takes its place, once the program imports nothing.
-  const diff = await later.diff(failed.id, failed.properties, inputs, found.inputs);
-  expect(diff).toEqual({ changes: true, replaces: ["failedImport"] });
-});
+    await tenant.provider.nextRun();
+    const later = tenant.provider.resource(handler);
+    tenant.trace();
+    expect(await later.read(failed.id, failed.properties, found.inputs)).toBeUndefined();
+    await later.delete(failed.id, failed.properties, found.inputs);
+    expect(tenant.trace()).toEqual([]);
+    // What is declared takes its place, once the program imports nothing.
+    const diff = await later.diff(failed.id, failed.properties, inputs, found.inputs);
+    expect(diff).toEqual({ changes: true, replaces: ["failedImport"] });
+  },
+);

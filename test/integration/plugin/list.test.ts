@@ -2,7 +2,7 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { expect, it } from "vitest";
 import { PULUMI_UNKNOWN } from "../../../provider/settings/unknown";
-import type { Properties } from "../../support/provider-call";
+import type { ResourceProperties } from "../../support/provider-call";
 import type { ProviderProcess } from "../../support/provider-process";
 import { sharedTenant } from "../../support/sandbox-tenant";
 
@@ -12,8 +12,8 @@ import { sharedTenant } from "../../support/sandbox-tenant";
 
 const tenant = sharedTenant({ scenario: "acme" });
 
-interface Asked {
-  readonly query?: Properties;
+interface QueryOptions {
+  readonly query?: ResourceProperties;
   readonly limit?: number;
   readonly pageSize?: number;
   readonly from?: string;
@@ -26,8 +26,8 @@ interface Page {
   readonly next: string | undefined;
 }
 
-async function list({ client }: ProviderProcess, kind: string, asked: Asked = {}): Promise<Page> {
-  const { query = {}, limit = 0, pageSize = 0, from = "" } = asked;
+async function list({ client }: ProviderProcess, kind: string, options: QueryOptions = {}): Promise<Page> {
+  const { query = {}, limit = 0, pageSize = 0, from = "" } = options;
   const request = new messages.ListRequest();
   request.setToken(`email-security:index:${kind}`);
   request.setQuery(Struct.fromJavaScript(query as never));
@@ -115,7 +115,7 @@ it("returns pages of the requested size up to the limit", async () => {
 it("returns a computed result for an unknown query value", async () => {
   const { provider, sandbox } = tenant();
   sandbox.clearRequests();
-  const query = (properties: Properties) => list(provider, "AllowDenyEntry", { query: properties });
+  const query = (properties: ResourceProperties) => list(provider, "AllowDenyEntry", { query: properties });
   expect(await query({ list: PULUMI_UNKNOWN })).toMatchObject({ ids: [], isComputed: true });
   await expect(query({ list: "block" })).rejects.toThrow(
     /AllowDenyEntry can't be listed so: list must be "allow" or "deny", not "block".*\[ERR_INVALID_ARGUMENT\]/,

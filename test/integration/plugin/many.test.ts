@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
-import type { Properties } from "../../support/provider-call";
+import type { ResourceProperties } from "../../support/provider-call";
 import { READ_BOTH_LISTS, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
 
 const COUNT = 5_000;
@@ -72,7 +72,7 @@ it("imports a list of 5,000 in ceil(N/200) requests", async () => {
 it("shares one read of each list among concurrent calls", async () => {
   await using tenant = await sandboxTenant({ scenario: "acme" });
   const { provider } = tenant;
-  const single = (at: number): Properties => ({ list: "deny", value: `single-${at}.example` });
+  const single = (at: number): ResourceProperties => ({ list: "deny", value: `single-${at}.example` });
   const numbers = Array.from({ length: 60 }, (_, at) => at);
   const entry = provider.resource("allowDenyEntry");
   const made = await Promise.all(numbers.map((at) => entry.declare(single(at))));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/settings/unknown";
-import type { Properties } from "../../support/provider-call";
+import type { ResourceProperties } from "../../support/provider-call";
 import { sharedTenant } from "../../support/sandbox-tenant";
 
 /*
@@ -17,11 +17,11 @@ const PREVIEW = { preview: true };
 interface Case {
   readonly what: string;
   readonly kind: HandlerName;
-  readonly inputs: Properties;
+  readonly inputs: ResourceProperties;
   /** What a preview of making it can't know. */
-  readonly untold: readonly string[];
+  readonly unknownOutputs: readonly string[];
   /** What it becomes, one update after the other. */
-  readonly updates: readonly Properties[];
+  readonly updates: readonly ResourceProperties[];
 }
 
 const ENTRY = { list: "deny", value: "Evil.Example" };
@@ -37,7 +37,7 @@ const CASES: readonly Case[] = [
     what: "an entry with what it needs",
     kind: "allowDenyEntry",
     inputs: ENTRY,
-    untold: ["entryId", "createdAt", "createdBy"],
+    unknownOutputs: ["entryId", "createdAt", "createdBy"],
     updates: [
       { ...ENTRY, comment: "INC-7" },
       { ...ENTRY, list: "allow" },
@@ -48,7 +48,7 @@ const CASES: readonly Case[] = [
     what: "an entry with all that it takes",
     kind: "allowDenyEntry",
     inputs: ALL_OF_ENTRY,
-    untold: ["entryId", "createdAt", "createdBy"],
+    unknownOutputs: ["entryId", "createdAt", "createdBy"],
     updates: [
       { ...ALL_OF_ENTRY, value: "evil.example", comment: " INC-7 ", acceptRisk: "until May" },
       { ...ALL_OF_ENTRY, verdictScope: "global", acceptRisk: "until May" },
@@ -59,26 +59,26 @@ const CASES: readonly Case[] = [
     what: "a VIP",
     kind: "vipEmployee",
     inputs: { email: LENA, comment: "Treasury" },
-    untold: ["source", "addedBy", "dateAdded", "fullName", "jobTitle", "department"],
+    unknownOutputs: ["source", "addedBy", "dateAdded", "fullName", "jobTitle", "department"],
     updates: [{ email: LENA, comment: "Head of Treasury" }, { email: LENA, onDelete: "keep" }, { email: LENA }],
   },
   {
     what: "a whole allow/deny list",
     kind: "allowDenyList",
     inputs: { entries: { "listed.example": "deny: INC-7", "partner.example": "allow" } },
-    untold: [],
+    unknownOutputs: [],
     updates: [{ entries: { "listed.example": "deny: INC-8" }, mode: "exclusive", ignore: ["*.test"] }],
   },
   {
     what: "a whole VIP list",
     kind: "vipList",
     inputs: { members: { "diego.santos@acme.example": "CFO" }, onDelete: "keep" },
-    untold: [],
+    unknownOutputs: [],
     updates: [{ members: { "diego.santos@acme.example": "", "yuki.sato@acme.example": "" } }],
   },
 ];
 
-describe.each(CASES)("$what", ({ kind, inputs, untold, updates }) => {
+describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
   it("is previewed exactly as it is then applied, without a request", async () => {
     const { provider, sandbox } = tenant();
     const resource = provider.resource(kind);
@@ -87,9 +87,12 @@ describe.each(CASES)("$what", ({ kind, inputs, untold, updates }) => {
     expect(foreseen.id).toBe("");
     expect(sandbox.requests).toEqual([]);
     const made = await resource.create(inputs);
-    const { people: _fingerprint, ...told } = made.properties;
-    const unknown = Object.fromEntries(untold.map((name) => [name, UNKNOWN]));
-    expect(foreseen.properties).toEqual({ ...(untold.length === 0 ? told : known(told)), ...unknown });
+    const { people: _fingerprint, ...knownOutputs } = made.properties;
+    const unknown = Object.fromEntries(unknownOutputs.map((name) => [name, UNKNOWN]));
+    expect(foreseen.properties).toEqual({
+      ...(unknownOutputs.length === 0 ? knownOutputs : known(knownOutputs)),
+      ...unknown,
+    });
     expect(foreseen.properties["tenant"]).toBe(host());
 
     let { properties } = made;
@@ -105,8 +108,8 @@ describe.each(CASES)("$what", ({ kind, inputs, untold, updates }) => {
   });
 
   /** What a program says, and what follows from it. */
-  function known(properties: Properties): Properties {
-    return Object.fromEntries(Object.entries(properties).filter(([name]) => !untold.includes(name)));
+  function known(properties: ResourceProperties): ResourceProperties {
+    return Object.fromEntries(Object.entries(properties).filter(([name]) => !unknownOutputs.includes(name)));
   }
 });
 
@@ -133,6 +136,6 @@ it("leaves `addedBy` unknown for the first comment on an auto-detected VIP", asy
   const state = { email: LENA, source: "auto", dateAdded: "2025-01-13", fullName: "Lena Hartmann" };
   const inputs = { email: LENA, comment: "Treasury" };
   const next = await provider.resource("vipEmployee").update(LENA, state, inputs, { email: LENA }, PREVIEW);
-  const untold = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
-  expect(next).toEqual({ ...inputs, ...untold, fullName: "Lena Hartmann", tenant: host() });
+  const unknownOutputs = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
+  expect(next).toEqual({ ...inputs, ...unknownOutputs, fullName: "Lena Hartmann", tenant: host() });
 });

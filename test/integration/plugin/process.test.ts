@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { Canary } from "../../support/canary";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { ProviderInstance } from "../../support/provider-instance";
 import { PLUGIN, ProviderProcess } from "../../support/provider-process";
 
@@ -52,8 +52,8 @@ it("exits with a killed engine even behind a shell", async () => {
 
 it("runs as a single file", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using folder = await EmptyFolder.create();
-  const copy = join(folder.path, "pulumi-resource-email-security");
+  await using directory = await EmptyDirectory.create();
+  const copy = join(directory.path, "pulumi-resource-email-security");
   await copyFile(PLUGIN, copy);
   await using provider = await ProviderProcess.start({
     copy,
@@ -70,7 +70,7 @@ it("runs as a single file", async () => {
   await entry.delete(id, properties, inputs);
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
   expect(await provider.printedSoFar()).toEqual([]);
-  expect(await readdir(folder.path)).toEqual(["pulumi-resource-email-security"]);
+  expect(await readdir(directory.path)).toEqual(["pulumi-resource-email-security"]);
 });
 
 it("never exposes the key in output, responses or files", async () => {
@@ -80,7 +80,7 @@ it("never exposes the key in output, responses or files", async () => {
     scenario: "empty",
     intercept: () => ({ status: 401, body: { error: `The key ${key} was revoked` } }),
   });
-  await using folder = await EmptyFolder.create();
+  await using directory = await EmptyDirectory.create();
   const shown: unknown[] = [];
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     shown.push(await work().catch((error: Error) => [error.message, { ...error }]));
@@ -90,8 +90,8 @@ it("never exposes the key in output, responses or files", async () => {
     environment: {
       EMAIL_SECURITY_API_KEY: key,
       EMAIL_SECURITY_DEBUG: "1",
-      EMAIL_SECURITY_CACHE_DIR: folder.path,
-      NODE_OPTIONS: `--report-on-signal --report-signal=SIGUSR2 --report-directory=${folder.path} --report-filename=report.json`,
+      EMAIL_SECURITY_CACHE_DIR: directory.path,
+      NODE_OPTIONS: `--report-on-signal --report-signal=SIGUSR2 --report-directory=${directory.path} --report-filename=report.json`,
     },
   });
   const instances = ["default", "mine"].map((name) => new ProviderInstance(provider.client, name));
@@ -112,11 +112,11 @@ it("never exposes the key in output, responses or files", async () => {
   expect(JSON.stringify(shown)).toContain("was revoked");
   expect(JSON.stringify(shown)).toContain("[ERR_AUTH]");
   provider.kill("SIGUSR2");
-  const report = () => readFile(join(folder.path, "report.json"), "utf8").catch(() => "");
+  const report = () => readFile(join(directory.path, "report.json"), "utf8").catch(() => "");
   await expect.poll(report, { timeout: 30_000 }).toContain("javascriptHeap");
   shown.push(await provider.printedSoFar());
   expect(canary.find("what it told", JSON.stringify(shown))).toEqual([]);
-  expect(await canary.findInFolder(folder.path)).toEqual([]);
+  expect(await canary.findInDirectory(directory.path)).toEqual([]);
 });
 
 /** Whether there is such a process that has not ended. */

@@ -197,8 +197,8 @@ describe("provider configuration", () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using usual = await ProviderProcess.start({ config: { "email-security:baseUrl": sandbox.url } });
     const entry = usual.resource("allowDenyEntry");
-    const asked = [entry.declare(evil), entry.read("deny:evil.example"), entry.delete("ade_1", evil)];
-    for (const outcome of await Promise.allSettled(asked)) {
+    const calls = [entry.declare(evil), entry.read("deny:evil.example"), entry.delete("ade_1", evil)];
+    for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({
         status: "rejected",
         reason: { message: expect.stringMatching(/EMAIL_SECURITY_API_KEY.*\[ERR_CONFIGURATION\]/) },

@@ -1,7 +1,7 @@
 import plugin from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { expect, it } from "vitest";
-import { call, InitFailed, type Properties, plain } from "../../support/provider-call";
+import { call, InitFailed, plain, type ResourceProperties } from "../../support/provider-call";
 import { sharedTenant } from "../../support/sandbox-tenant";
 
 /*
@@ -84,7 +84,7 @@ it("replaces a resource reference with its id", async () => {
   });
   const request = new plugin.InvokeRequest();
   request.setTok("email-security:index:getAllowDenyEntries");
-  const read = async (args: Properties) => {
+  const read = async (args: ResourceProperties) => {
     request.setArgs(Struct.fromJavaScript(args as never));
     const answer = await call<InstanceType<typeof plugin.InvokeResponse>>((done) =>
       provider.client.invoke(request, done),

@@ -6,7 +6,7 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { RecordingMonitor } from "../../support/monitor";
-import { call, type Properties, urnOf } from "../../support/provider-call";
+import { call, type ResourceProperties, urnOf } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 
 /*
@@ -34,31 +34,31 @@ remove: { deny: [gone.example] }
 
 let sandbox: Sandbox;
 let engine: RecordingMonitor;
-let folder: string;
+let directory: string;
 beforeEach(async () => {
   [sandbox, engine] = await Promise.all([startSandbox({ scenario: "acme" }), RecordingMonitor.start()]);
-  folder = await mkdtemp(join(tmpdir(), "email-security-"));
-  await mkdir(join(folder, "settings"));
+  directory = await mkdtemp(join(tmpdir(), "email-security-"));
+  await mkdir(join(directory, "settings"));
   await write("baseline", "version: 1\ndeny: [{ value: EVIL.example, comment: INC-7 }]\n");
   await write("acme", SETTINGS);
 });
 afterEach(async () => {
   await Promise.all([sandbox.close(), engine[Symbol.asyncDispose]()]);
-  await rm(folder, { recursive: true });
+  await rm(directory, { recursive: true });
 });
 
 async function write(name: string, text: string): Promise<void> {
-  await writeFile(join(folder, "settings", `${name}.yaml`), text);
+  await writeFile(join(directory, "settings", `${name}.yaml`), text);
 }
 
 /** Without a key, unless one is given. */
 async function plugin(environment: Record<string, string> = {}): Promise<ProviderProcess> {
-  return await ProviderProcess.start({ folder, environment });
+  return await ProviderProcess.start({ directory, environment });
 }
 
 async function construct(
   { client }: ProviderProcess,
-  inputs: Properties,
+  inputs: ResourceProperties,
   type = TYPE,
 ): Promise<InstanceType<typeof provider.ConstructResponse>> {
   const request = new provider.ConstructRequest();
@@ -151,7 +151,7 @@ describe("TenantSettings in the native provider plugin", () => {
     await expect(construct(process, { ...FILE, fil: "x" })).rejects.toThrow('"fil" isn\'t an argument');
     const elsewhere = await mkdtemp(join(tmpdir(), "email-security-"));
     await writeFile(join(elsewhere, "other.yaml"), "version: 1\n");
-    await symlink(join(elsewhere, "other.yaml"), join(folder, "settings", "link.yaml"));
+    await symlink(join(elsewhere, "other.yaml"), join(directory, "settings", "link.yaml"));
     await expect(construct(process, { file: "settings/link.yaml" })).rejects.toThrow(
       "it is a link that leads out of its repository",
     );

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { signAdHoc } from "#scripts/mac-signature";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 
 const missing = spawnSync("go", ["version"]).status === 0 ? undefined : "there is no Go, which makes what is compared";
 
 it.skipIf(missing)(
   `signs a program for macOS as Go's linker does${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    await using folder = await EmptyFolder.create();
-    const signed = await programOfGo(folder.path);
+    await using directory = await EmptyDirectory.create();
+    const signed = await programOfGo(directory.path);
     const { unsigned, linkEdit, signatureAt } = withoutSignature(signed);
 
     const again = signAdHoc(unsigned, "a.out");
@@ -30,14 +30,14 @@ it.skipIf(missing)(
 );
 
 /** A program for macOS on arm64, whose linker has signed it. */
-async function programOfGo(folder: string): Promise<Buffer> {
-  await writeFile(join(folder, "go.mod"), "module program\n\ngo 1.21\n");
-  await writeFile(join(folder, "main.go"), "package main\n\nfunc main() {}\n");
+async function programOfGo(directory: string): Promise<Buffer> {
+  await writeFile(join(directory, "go.mod"), "module program\n\ngo 1.21\n");
+  await writeFile(join(directory, "main.go"), "package main\n\nfunc main() {}\n");
   await promisify(execFile)("go", ["build", "-trimpath", "-o", "program", "."], {
-    cwd: folder,
+    cwd: directory,
     env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off", GOOS: "darwin", GOARCH: "arm64" },
   });
-  return await readFile(join(folder, "program"));
+  return await readFile(join(directory, "program"));
 }
 
 function withoutSignature(signed: Buffer): { unsigned: Buffer; linkEdit: number; signatureAt: number } {

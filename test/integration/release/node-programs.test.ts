@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { installNode } from "#scripts/node-programs";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -10,15 +10,15 @@ afterEach(() => {
 
 // Its stand-in for Python is a script of the shell.
 it.skipIf(process.platform === "win32")("rejects a Node.js download with the wrong checksum", async () => {
-  await using folder = await EmptyFolder.create();
-  const [cache, commands] = [join(folder.path, "cache"), join(folder.path, "commands")];
+  await using directory = await EmptyDirectory.create();
+  const [cache, commands] = [join(directory.path, "cache"), join(directory.path, "commands")];
   await mkdir(commands);
   await writeFile(join(commands, "python3"), STAND_IN);
   await chmod(join(commands, "python3"), 0o755);
   vi.stubEnv("EMAIL_SECURITY_CACHE_DIR", cache);
   vi.stubEnv("PATH", [commands, process.env["PATH"]].join(delimiter));
 
-  await expect(installNode("windows-arm64", folder.path)).rejects.toThrow(
+  await expect(installNode("windows-arm64", directory.path)).rejects.toThrow(
     /win_arm64\.whl has the SHA-256 [0-9a-f]{64}, and node-programs\.json says [0-9a-f]{64}: it is not used/,
   );
 

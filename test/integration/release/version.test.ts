@@ -3,7 +3,7 @@ import { cp, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { readPackageVersion, VERSIONED_FILES, writeVersion } from "#scripts/version";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 
 const FILES = [
   "provider/package.json",
@@ -13,17 +13,17 @@ const FILES = [
 ];
 
 it("changes the version in all files and nothing else", async () => {
-  await using folder = await EmptyFolder.create();
+  await using directory = await EmptyDirectory.create();
   for (const file of FILES) {
-    await mkdir(dirname(join(folder.path, file)), { recursive: true });
-    await cp(file, join(folder.path, file));
+    await mkdir(dirname(join(directory.path, file)), { recursive: true });
+    await cp(file, join(directory.path, file));
   }
-  const before = readPackageVersion(folder.path);
-  writeVersion(folder.path, "9.8.7");
-  expect(readPackageVersion(folder.path)).toBe("9.8.7");
+  const before = readPackageVersion(directory.path);
+  writeVersion(directory.path, "9.8.7");
+  expect(readPackageVersion(directory.path)).toBe("9.8.7");
   for (const file of FILES) {
     const old = (await readFile(file, "utf8")).split("\n");
-    const lines = (await readFile(join(folder.path, file), "utf8")).split("\n");
+    const lines = (await readFile(join(directory.path, file), "utf8")).split("\n");
     expect(lines, file).toHaveLength(old.length);
     const changed = lines.filter((line, index) => line !== old[index]);
     const ours = old.filter((line) => line.includes(`"pulumi-email-security": "^${before}"`)).length;
@@ -33,8 +33,8 @@ it("changes the version in all files and nothing else", async () => {
     }
   }
   // And back again: a release that is taken back leaves nothing.
-  writeVersion(folder.path, before);
+  writeVersion(directory.path, before);
   for (const file of FILES) {
-    expect(await readFile(join(folder.path, file), "utf8"), file).toBe(await readFile(file, "utf8"));
+    expect(await readFile(join(directory.path, file), "utf8"), file).toBe(await readFile(file, "utf8"));
   }
 });

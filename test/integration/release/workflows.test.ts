@@ -3,30 +3,30 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { actionlint } from "../../support/actionlint";
-import { EmptyFolder } from "../../support/packed-package";
-import type { Job, Workflow } from "../../support/pipeline-files";
+import { EmptyDirectory } from "../../support/packed-package";
+import type { Workflow, WorkflowJob } from "../../support/pipeline-files";
 import { missingZizmor, zizmor } from "../../support/zizmor";
 
-const FOLDER = ".github/workflows";
+const DIRECTORY = ".github/workflows";
 const NAMES = ["ci", "release"] as const;
 
 async function workflow(name: (typeof NAMES)[number]): Promise<Workflow> {
-  return parse(await readFile(`${FOLDER}/${name}.yml`, "utf8")) as Workflow;
+  return parse(await readFile(`${DIRECTORY}/${name}.yml`, "utf8")) as Workflow;
 }
 
 /** A folder that holds the workflows alone, with one of them as another text. */
-async function withWorkflows(edit: (release: string) => string = (text) => text): Promise<EmptyFolder> {
-  const folder = await EmptyFolder.create();
-  await cp(FOLDER, join(folder.path, FOLDER), { recursive: true });
-  const file = join(folder.path, FOLDER, "release.yml");
+async function withWorkflows(edit: (release: string) => string = (text) => text): Promise<EmptyDirectory> {
+  const directory = await EmptyDirectory.create();
+  await cp(DIRECTORY, join(directory.path, DIRECTORY), { recursive: true });
+  const file = join(directory.path, DIRECTORY, "release.yml");
   await writeFile(file, edit(await readFile(file, "utf8")));
-  return folder;
+  return directory;
 }
 
 describe("workflows of this repository", () => {
   it("pass actionlint", async () => {
-    await using folder = await withWorkflows();
-    expect(await actionlint(folder.path)).toEqual([]);
+    await using directory = await withWorkflows();
+    expect(await actionlint(directory.path)).toEqual([]);
     await using wrong = await withWorkflows((text) => text.replace("steps.login.outputs", "steps.logon.outputs"));
     expect((await actionlint(wrong.path)).join("\n")).toContain('property "logon" is not defined');
   });
@@ -34,8 +34,8 @@ describe("workflows of this repository", () => {
   it.skipIf(missingZizmor)(
     `have nothing that zizmor finds, and would have, were there something ${missingZizmor ?? ""}`,
     async () => {
-      await using folder = await withWorkflows();
-      expect(await zizmor(folder.path)).toEqual([]);
+      await using directory = await withWorkflows();
+      expect(await zizmor(directory.path)).toEqual([]);
       await using wrong = await withWorkflows((text) =>
         text.replaceAll("persist-credentials: false", "persist-credentials: true"),
       );
@@ -46,10 +46,10 @@ describe("workflows of this repository", () => {
   it.skipIf(missingZizmor)(
     `and the one of the example that a stranger starts with a token has nothing that it finds ${missingZizmor ?? ""}`,
     async () => {
-      await using folder = await EmptyFolder.create();
+      await using directory = await EmptyDirectory.create();
       const file = ".github/workflows/approvals.yml";
-      await cp(join("examples/gitops", file), join(folder.path, file));
-      expect(await zizmor(folder.path)).toEqual([]);
+      await cp(join("examples/gitops", file), join(directory.path, file));
+      expect(await zizmor(directory.path)).toEqual([]);
     },
   );
 
@@ -66,7 +66,7 @@ describe("workflows of this repository", () => {
     const { build, ...others } = (await workflow("release")).jobs;
     expect(build?.permissions).toEqual({ contents: "read" });
     expect(JSON.stringify(build)).not.toContain("secrets.");
-    for (const [name, job] of Object.entries<Job>(others)) {
+    for (const [name, job] of Object.entries<WorkflowJob>(others)) {
       expect({ name, environment: job.environment, needs: job.needs }).toEqual({
         name,
         environment: "release",

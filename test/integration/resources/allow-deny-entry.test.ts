@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InitFailed } from "../../support/provider-call";
-import { FRONT, ProviderProcess } from "../../support/provider-process";
+import { PROVIDER_KIND, ProviderProcess } from "../../support/provider-process";
 import { expectReadings, laterRun, READ_BOTH_LISTS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
 
 const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -92,7 +92,7 @@ describe("create", () => {
       createdBy: "Pulumi (ci)",
       tenant: new URL(tenant.sandbox.url).host,
       people: expect.any(String),
-      ...(FRONT === "native" ? { entryId: row?.id } : {}),
+      ...(PROVIDER_KIND === "native" ? { entryId: row?.id } : {}),
     });
     expect(tenant.trace()).toEqual([
       ...READ_BOTH_LISTS,
@@ -286,8 +286,8 @@ describe("create", () => {
     expect(half.message).toContain("could NOT be removed");
     expect(half.properties).toMatchObject({ list: "allow" });
     broken = false;
-    const mended = await entry.change(half, evil);
-    expect(mended.changed).toBe(true);
+    const correction = await entry.change(half, evil);
+    expect(correction.changed).toBe(true);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "deny", value: "evil.example" }]);
   });
 
@@ -443,10 +443,10 @@ describe("read", () => {
     const read = await later.resource("allowDenyEntry").read(made.id, made.properties);
     expect(read?.properties).toMatchObject(drifted);
     expect(read?.inputs).toEqual({ ...drifted, value: "evil.example" });
-    const mended = await later
+    const correction = await later
       .resource("allowDenyEntry")
       .change({ id: made.id, properties: read?.properties ?? {} }, evil);
-    expect(mended.changed).toBe(true);
+    expect(correction.changed).toBe(true);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
       { list: "deny", comment: "Phishing, INC-7", verdict_scope: "global" },
     ]);

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
-import type { Properties } from "../../support/provider-call";
+import type { ResourceProperties } from "../../support/provider-call";
 import {
   expectReadings,
   laterRun,
+  type ManagedSandboxTenant,
   READ_BOTH_LISTS,
-  type SandboxTenant,
   sandboxTenant,
 } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
 
 /** What the tenant's two lists hold, as a colleague sees it in the console. */
-async function held(tenant: SandboxTenant): Promise<Record<string, string>> {
+async function held(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {
   const all: Record<string, string> = {};
   for (const list of ["allow", "deny"]) {
     for (let page = 1; ; page += 1) {
@@ -32,7 +32,7 @@ async function held(tenant: SandboxTenant): Promise<Record<string, string>> {
   return all;
 }
 
-async function add(tenant: SandboxTenant, list: string, value: string, comment = ""): Promise<string> {
+async function add(tenant: ManagedSandboxTenant, list: string, value: string, comment = ""): Promise<string> {
   const { results } = await tenant.console("POST", "/allow_deny_entries", {
     list,
     entry_type: "domain",
@@ -42,7 +42,7 @@ async function add(tenant: SandboxTenant, list: string, value: string, comment =
   return results["id"] as string;
 }
 
-async function find(tenant: SandboxTenant, value: string): Promise<string> {
+async function find(tenant: ManagedSandboxTenant, value: string): Promise<string> {
   for (const list of ["allow", "deny"]) {
     const { results } = await tenant.console("GET", `/allow_deny_entries?list=${list}&q=${value}`);
     const [item] = results["items"] as { id: string }[];
@@ -523,9 +523,9 @@ describe("order of changes", () => {
 describe("single program", () => {
   it("rejects conflicts between lists and single entries", async () => {
     await using tenant = await sandboxTenant();
-    const check = async (name: string, args: Properties) =>
+    const check = async (name: string, args: ResourceProperties) =>
       (await tenant.provider.resource("allowDenyList", name).check(args)).failures;
-    const checkEntry = async (name: string, args: Properties) =>
+    const checkEntry = async (name: string, args: ResourceProperties) =>
       (await tenant.provider.resource("allowDenyEntry", name).check(args)).failures;
     expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
     // The engine checks a resource twice when it is replaced.
@@ -614,7 +614,7 @@ describe("single program", () => {
 });
 
 describe("entries of others", () => {
-  const graymail = async (tenant: SandboxTenant, list: string, value: string, comment: string) =>
+  const graymail = async (tenant: ManagedSandboxTenant, list: string, value: string, comment: string) =>
     await tenant.console("POST", "/allow_deny_entries", {
       list,
       entry_type: "domain",

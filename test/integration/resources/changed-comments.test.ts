@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { ManagedResource } from "../../support/managed-resource";
-import type { Properties } from "../../support/provider-call";
-import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import type { ResourceProperties } from "../../support/provider-call";
+import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 const mailbox = "yuki.sato@acme.example";
 
-interface ChangingTenant extends SandboxTenant {
+interface ChangingTenant extends ManagedSandboxTenant {
   /** The comments as they were sent, oldest first. */
   readonly sent: unknown[];
 }
@@ -29,7 +29,7 @@ async function tenantThat(keeps: (comment: string) => string): Promise<ChangingT
 const collapsing = (comment: string): string => comment.replace(/\s+/g, " ").trim();
 
 /** Each kind of resource with a comment. */
-const KINDS: [HandlerName, (comment: string) => Properties][] = [
+const KINDS: [HandlerName, (comment: string) => ResourceProperties][] = [
   ["allowDenyEntry", (comment) => ({ list: "deny", value: "evil.example", comment })],
   ["allowDenyList", (comment) => ({ entries: { "evil.example": `deny: ${comment}` } })],
   ["vipEmployee", (comment) => ({ email: mailbox, comment })],
@@ -83,13 +83,13 @@ describe.each(KINDS)("comment of %s, when the service changes its text", (kind, 
       'keeps "ice, Bob &amp; Eve" where "ice, Bob & Eve" was sent',
     ],
     ["drops it", () => "", "keeps no comment"],
-  ])("fails with the difference and the text to declare (%s)", async (_name, keeps, told) => {
+  ])("fails with the difference and the text to declare (%s)", async (_name, keeps, expectedMessage) => {
     await using tenant = await tenantThat(keeps);
     const resource = new ManagedResource(tenant, kind);
     const { outcome, failures, reasons } = await resource.up(args("Alice, Bob & Eve"));
     expect(outcome).toBe("partial");
     const message = [failures[""], ...reasons].join("\n");
-    expect(message).toContain(told);
+    expect(message).toContain(expectedMessage);
     expect(message).toContain("It does so on every run: declare the comment as the service keeps it, or none");
     expect(message).not.toContain("just run again");
     // As the message says.

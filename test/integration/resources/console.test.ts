@@ -3,8 +3,8 @@ import type { HandlerName } from "../../../provider/resources/serialized-provide
 import type { ServiceRequest } from "../../../provider/sandbox";
 import { holdsOf } from "../../support/holds-of";
 import { ManagedResource, type Up } from "../../support/managed-resource";
-import type { Properties } from "../../support/provider-call";
-import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import type { ResourceProperties } from "../../support/provider-call";
+import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * A colleague in the console acts between our reading and our write: while that write is held before the service has
@@ -16,7 +16,7 @@ interface Row {
   readonly acts: Act;
   /** What our run comes to, and what it says. */
   readonly outcome: Up["outcome"];
-  readonly says?: RegExp;
+  readonly messagePattern?: RegExp;
   /** What the tenant then holds of it. */
   readonly holds: string;
   /** What a further `up` comes to. Default: the same failure, or nothing to do. */
@@ -26,20 +26,20 @@ interface Row {
 interface Case {
   readonly kind: HandlerName;
   /** What is there before, from an earlier run. */
-  readonly before?: (subject: string) => Properties;
+  readonly before?: (subject: string) => ResourceProperties;
   /** What the run declares; left out, it deletes. */
-  readonly args?: (subject: string) => Properties;
+  readonly args?: (subject: string) => ResourceProperties;
   /** The write that is held. */
   readonly held: (request: ServiceRequest) => boolean;
   readonly rows: readonly Row[];
 }
 
 /** What the colleague does to a value or a mailbox, whose entry may be there. */
-type Act = (colleague: { tenant: SandboxTenant; subject: string; id: string | undefined }) => Promise<unknown>;
+type Act = (colleague: { tenant: ManagedSandboxTenant; subject: string; id: string | undefined }) => Promise<unknown>;
 
-const evil = (more: Properties) => (value: string) => ({ list: "deny", value, comment: "ours", ...more });
+const evil = (more: ResourceProperties) => (value: string) => ({ list: "deny", value, comment: "ours", ...more });
 const entries =
-  (text: string, more: Properties = {}) =>
+  (text: string, more: ResourceProperties = {}) =>
   (value: string) => ({
     entries: { [value]: text, [`beside.${value}`]: "deny" },
     ...more,
@@ -56,17 +56,17 @@ const isVipPost = ({ method, path }: ServiceRequest) => method === "POST" && pat
 const isVipRemove = ({ path }: ServiceRequest) => path.endsWith("/remove");
 
 const changes =
-  (change: Properties): Act =>
+  (change: ResourceProperties): Act =>
   ({ tenant, id }) =>
     tenant.console("PATCH", `/allow_deny_entries/${id}`, change);
 const edits = changes({ comment: "theirs" });
 const moves = changes({ list: "allow" });
 const deletes: Act = ({ tenant, id }) => tenant.console("DELETE", `/allow_deny_entries/${id}`);
 const adds =
-  (more: Properties): Act =>
+  (more: ResourceProperties): Act =>
   ({ tenant, subject }) =>
     tenant.console("POST", "/allow_deny_entries", { ...evil(more)(subject), entry_type: "domain" });
-const makesAnew: Act = async (colleague) => {
+const recreates: Act = async (colleague) => {
   await deletes(colleague);
   await adds({ comment: "theirs" })(colleague);
 };
@@ -90,14 +90,14 @@ const entryCases: Record<string, Case> = {
         colleague: "makes it with another comment",
         acts: adds({ comment: "theirs" }),
         outcome: "failed",
-        says: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
+        messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
       },
       {
         colleague: "makes it on the other list",
         acts: adds({ list: "allow" }),
         outcome: "failed",
-        says: /evil-\d+\.example can't be created.*on the allow list.*Dana Reyes.*adopt: true/s,
+        messagePattern: /evil-\d+\.example can't be created.*on the allow list.*Dana Reyes.*adopt: true/s,
         holds: "allow: ours",
       },
     ],
@@ -130,7 +130,7 @@ const entryCases: Record<string, Case> = {
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       { colleague: "moves it", acts: moves, outcome: "updated", holds: "deny: ours" },
       { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it and makes it anew", acts: makesAnew, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it and makes it anew", acts: recreates, outcome: "updated", holds: "deny: ours" },
     ],
   },
   "an entry is moved to the other list": {
@@ -157,9 +157,9 @@ const entryCases: Record<string, Case> = {
       { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
       {
         colleague: "deletes it and makes it anew",
-        acts: makesAnew,
+        acts: recreates,
         outcome: "updated",
-        says: /was made in its place and is left alone/,
+        messagePattern: /was made in its place and is left alone/,
         holds: "deny: theirs",
       },
       // The service can't be told "only if it is still so": what is changed between our reading and our request goes with it.
@@ -180,7 +180,7 @@ const listCases: Record<string, Case> = {
         colleague: "makes it with another comment",
         acts: adds({ comment: "theirs" }),
         outcome: "partial",
-        says: /deny evil-\d+\.example: .*"theirs".*Dana Reyes.*adopt: true/s,
+        messagePattern: /deny evil-\d+\.example: .*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
       },
     ],
@@ -195,9 +195,9 @@ const listCases: Record<string, Case> = {
       { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
       {
         colleague: "deletes it and makes it anew",
-        acts: makesAnew,
+        acts: recreates,
         outcome: "partial",
-        says: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
+        messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
         // What the state holds was declared, so it is mended.
         next: { outcome: "updated", holds: "deny: ours" },
@@ -213,7 +213,7 @@ const listCases: Record<string, Case> = {
       { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
       {
         colleague: "deletes it and makes it anew",
-        acts: makesAnew,
+        acts: recreates,
         outcome: "updated",
         holds: "deny: theirs",
       },
@@ -291,7 +291,7 @@ const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
     return { ...row, subject: isVip ? (MAILBOXES.pop() ?? "") : `evil-${number}.example` };
   });
 
-let tenant: SandboxTenant;
+let tenant: ManagedSandboxTenant;
 const ran = new Map<string, { run: Up; held: string; isHeld: boolean; next: Up | undefined; after: string }>();
 
 beforeAll(async () => {
@@ -349,12 +349,12 @@ afterAll(async () => {
 
 it.each(rows)(
   "resolves a console conflict: $what while a colleague $colleague",
-  ({ subject, outcome, says = /(?:)/, holds, next }) => {
+  ({ subject, outcome, messagePattern = /(?:)/, holds, next }) => {
     const { run, held, isHeld, next: further, after } = ran.get(subject) ?? expect.fail("it was not run");
     expect(isHeld).toBe(true);
-    const said = [...Object.values(run.failures), ...run.reasons, run.printed].join("\n");
-    expect({ outcome: run.outcome, said, holds: held }).toMatchObject({ outcome, holds });
-    expect(said).toMatch(says);
+    const output = [...Object.values(run.failures), ...run.reasons, run.printed].join("\n");
+    expect({ outcome: run.outcome, said: output, holds: held }).toMatchObject({ outcome, holds });
+    expect(output).toMatch(messagePattern);
     if (further === undefined) return;
     const hasFailed = outcome === "failed" || outcome === "partial";
     const expected = next ?? { outcome: hasFailed ? outcome : "same", holds };

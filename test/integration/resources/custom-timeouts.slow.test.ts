@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { holdingTenant } from "../../support/holding-tenant";
 import { ManagedResource } from "../../support/managed-resource";
-import { FRONT } from "../../support/provider-process";
+import { PROVIDER_KIND } from "../../support/provider-process";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 
 /** The limit of what is not to end in time, in seconds; what it waits for is held back until the test lets it go. */
@@ -42,7 +42,7 @@ it("applies separate timeouts to update and delete", async () => {
   await tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs);
 });
 
-it.runIf(FRONT === "native")("applies a timeout to a refresh", async () => {
+it.runIf(PROVIDER_KIND === "native")("applies a timeout to a refresh", async () => {
   await using tenant = await holdingTenant(({ method }) => method === "GET");
   const state = { ...entry, entryType: "domain", verdictScope: "global" };
   await expect(tenant.provider.resource("allowDenyEntry").read("ade_1", state, entry, BRIEF)).rejects.toThrow(

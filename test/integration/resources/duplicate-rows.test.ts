@@ -25,7 +25,7 @@ describe("two resources of one value", () => {
   });
 
   it.each([0, 3])("create one row despite allowed duplicates in a list %i reads behind", async (readsBehind) => {
-    await using tenant = await literalTenant({ permitsDuplicates: true, readsBehind });
+    await using tenant = await literalTenant({ allowsDuplicates: true, readsBehind });
     const resources = ["one", "other", "third"].map(
       (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
     );
@@ -38,7 +38,7 @@ describe("entry with duplicates", () => {
   const twice = ["partner.example", "Partner.example"].map((value) => ({ list: "allow", value }));
 
   it("is removed with all its rows", async () => {
-    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     expect(await entry.up({ ...allow, value: "partner.example" })).toMatchObject({ outcome: "created" });
     const { printed } = await entry.destroy();
@@ -47,7 +47,7 @@ describe("entry with duplicates", () => {
   });
 
   it("is removed with all its rows when one disappears meanwhile", async () => {
-    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "partner.example" });
     const { entries } = tenant.service;
@@ -61,7 +61,7 @@ describe("entry with duplicates", () => {
   });
 
   it("keeps and names the other rows when its own is gone", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "partner.example" });
     const [own] = tenant.service.entries.splice(0);
@@ -75,7 +75,7 @@ describe("entry with duplicates", () => {
   });
 
   it("is moved with all its rows, never off both lists", async () => {
-    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "partner.example" });
     const moved = await entry.up({ list: "deny", value: "partner.example" });
@@ -87,7 +87,7 @@ describe("entry with duplicates", () => {
   });
 
   it("is moved with all its rows by a list", async () => {
-    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "partner.example": "allow (risk accepted: a partner)" } });
     expect(await list.up({ entries: { "partner.example": "deny" } })).toMatchObject({ outcome: "updated" });
@@ -100,7 +100,7 @@ describe("duplicates with different comments", () => {
   const other = { "other.example": "deny" };
 
   it("are all removed by an exclusive list after a refresh", async () => {
-    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     const args = { entries: other, mode: "exclusive", maxRemovalFraction: 1 };
     await list.up(args);
@@ -114,7 +114,7 @@ describe("duplicates with different comments", () => {
   });
 
   it.each([false, true])("are kept in an additive list if undeclared; with a refresh: %s", async (refreshes) => {
-    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     const entries = { "evil.example": "deny: INC-7", ...other };
     await list.up({ entries });
@@ -128,7 +128,7 @@ describe("duplicates with different comments", () => {
   });
 
   it("are changed only in the declared row", async () => {
-    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny: INC-7" } });
     await list.up({ entries: { "evil.example": "deny: INC-9" } });
@@ -136,7 +136,7 @@ describe("duplicates with different comments", () => {
   });
 
   it("are reported once by a refresh that rereads the lists", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny: INC-7" } });
     for (const row of twice) tenant.service.add(row);
@@ -177,7 +177,7 @@ describe("deny next to an allow of the same value", () => {
   const both = ["allow", "deny"].map((list) => ({ list, value: "evil.example" }));
 
   it("fails to be created", async () => {
-    await using tenant = await literalTenant({ entries: both, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: both, allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     const up = await entry.up({ list: "deny", value: "evil.example" });
     expect(up).toMatchObject({ outcome: "failed" });
@@ -186,21 +186,21 @@ describe("deny next to an allow of the same value", () => {
   });
 
   it("replaces the allow with `adopt: true`", async () => {
-    await using tenant = await literalTenant({ entries: both, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: both, allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ list: "deny", value: "evil.example", adopt: true });
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
   it("fails to be created by a list", async () => {
-    await using tenant = await literalTenant({ entries: both, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: both, allowsDuplicates: true });
     const up = await new ManagedResource(tenant, "allowDenyList").up({ entries: { "evil.example": "deny" } });
     expect(up).toMatchObject({ outcome: "failed" });
     expect(tenant.service.held()).toEqual(["allow evil.example", "deny evil.example"]);
   });
 
   it("reports the remaining allow when it is deleted", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ list: "deny", value: "evil.example" });
     const [row] = tenant.service.entries;
@@ -218,7 +218,7 @@ describe("deny next to an allow of another scope", () => {
     tenant.service.entries.push({ ...(tenant.service.entries[0] as object), ...graymail, id: "later" });
 
   it("is not created", async () => {
-    await using tenant = await literalTenant({ entries: [graymail], permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: [graymail], allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     for (const run of [1, 2]) {
       const up = await entry.up(deny);
@@ -229,7 +229,7 @@ describe("deny next to an allow of another scope", () => {
   });
 
   it.each(["allowDenyEntry", "allowDenyList"] as const)("replaces the allow when %s adopts", async (kind) => {
-    await using tenant = await literalTenant({ entries: [graymail], permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: [graymail], allowsDuplicates: true });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     const args = kind === "allowDenyEntry" ? deny : { entries: { "evil.example": "deny" } };
     const { outcome, printed } = await resource.up({ ...args, adopt: true });
@@ -240,14 +240,14 @@ describe("deny next to an allow of another scope", () => {
 
   it("is rejected when both exist, even with `adopt: true`", async () => {
     const entries = [graymail, { list: "deny", value: "evil.example" }];
-    await using tenant = await literalTenant({ entries, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries, allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     expect(await entry.up({ ...deny, adopt: true })).toMatchObject({ outcome: "failed" });
     expect(tenant.service.writes).toEqual([]);
   });
 
   it("is not created by moving an allow", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example" });
     addGraymailAllow(tenant);
@@ -256,7 +256,7 @@ describe("deny next to an allow of another scope", () => {
   });
 
   it("replaces the resource's own allow", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example", verdictScope: "graymail" });
     expect(await entry.up(deny)).toMatchObject({ outcome: "updated" });
@@ -264,7 +264,7 @@ describe("deny next to an allow of another scope", () => {
   });
 
   it("replaces both rows of the resource's own allow", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example", verdictScope: "graymail" });
     addGraymailAllow(tenant);
@@ -273,7 +273,7 @@ describe("deny next to an allow of another scope", () => {
   });
 
   it("is created when another resource's allow goes in the same run", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const [old, next] = ["old", "next"].map(
       (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
     );
@@ -286,7 +286,7 @@ describe("deny next to an allow of another scope", () => {
   });
 
   it("fails every run after a refresh until the allow is gone", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up(deny);
     addGraymailAllow(tenant);
@@ -301,7 +301,7 @@ describe("deny next to an allow of another scope", () => {
   });
 
   it("reports the remaining allow when the deny is already gone", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up(deny);
     addGraymailAllow(tenant);
@@ -318,7 +318,7 @@ describe("deny of a list next to an undeclared allow", () => {
   it.each(["graymail", "global"])("fails while other entries are applied: an allow of %s mail", async (scope) => {
     await using tenant = await literalTenant({
       entries: [{ list: "allow", value: "evil.example", verdict_scope: scope }],
-      permitsDuplicates: true,
+      allowsDuplicates: true,
     });
     const list = new ManagedResource(tenant, "allowDenyList");
     const up = await list.up(declared);
@@ -327,7 +327,7 @@ describe("deny of a list next to an undeclared allow", () => {
   });
 
   it.each(["graymail", "global"])("fails every run after a refresh until the allow goes: %s mail", async (scope) => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up(declared);
     const { writes } = tenant.service;
@@ -349,7 +349,7 @@ describe("deny of a list next to an undeclared allow", () => {
   });
 
   it("replaces the list's own allow of another scope", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example (graymail)": "allow (risk accepted: a partner)" } });
     expect(await list.up(declared)).toMatchObject({ outcome: "updated" });
@@ -369,7 +369,7 @@ describe("allow that contradicts a changed entry", () => {
     [false, "failed", ["allow evil.example", "deny evil.example"]],
     [true, "updated", ["deny evil.example"]],
   ])("fails a comment edit of the deny, or is removed; adopting: %s", async (adopt, outcome, held) => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...deny, adopt });
     push(tenant, allowed);
@@ -378,7 +378,7 @@ describe("allow that contradicts a changed entry", () => {
   });
 
   it("is removed by a move, even when the own row is gone", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example" });
     push(tenant, allowed, allowed);
@@ -391,7 +391,7 @@ describe("allow that contradicts a changed entry", () => {
     const graymail = { ...allowed, verdict_scope: "graymail" };
     await using tenant = await literalTenant({
       entries: [graymail, { ...graymail, value: "Evil.example" }],
-      permitsDuplicates: true,
+      allowsDuplicates: true,
     });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     expect(await entry.up({ ...deny, adopt: true })).toMatchObject({ outcome: "created" });
@@ -399,7 +399,7 @@ describe("allow that contradicts a changed entry", () => {
   });
 
   it.each(["global", "graymail"])("is reported when a list removes its deny: an allow of %s mail", async (scope) => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny", "other.example": "deny" } });
     push(tenant, { ...allowed, verdict_scope: scope });
@@ -409,7 +409,7 @@ describe("allow that contradicts a changed entry", () => {
   });
 
   it("is reported when an entry's own allow of another scope is deleted", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example" });
     push(tenant, { ...allowed, verdict_scope: "graymail" });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
-import type { SandboxTenant } from "../../support/sandbox-tenant";
+import type { ManagedSandboxTenant } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
 
 /* A list that removes the allow entries that nobody declares, and leaves the deny entries. */
@@ -9,11 +9,11 @@ import { bad, listTenant, many } from "./list-tenant";
 const MODE = "exclusive-allows";
 const ARGUMENTS = { mode: MODE, entries: { "evil.example": "deny", "partner.example": "allow" } };
 
-async function add(tenant: SandboxTenant, list: string, value: string, more: object = {}): Promise<void> {
+async function add(tenant: ManagedSandboxTenant, list: string, value: string, more: object = {}): Promise<void> {
   await tenant.console("POST", "/allow_deny_entries", { list, entry_type: "domain", value, ...more });
 }
 
-function held(tenant: SandboxTenant): string[] {
+function held(tenant: ManagedSandboxTenant): string[] {
   return tenant.sandbox
     .allowDenyEntries("acme")
     .map(({ list, value }) => `${list} ${value}`)
@@ -230,7 +230,7 @@ describe.each(["exclusive", MODE])("allow next to a declared deny, first run in 
 
   it.each(["global", "graymail"])("is reported by every run until a refresh shows it: scope %s", async (scope) => {
     const entries = [{ list: "allow", value: "evil.example", verdict_scope: scope }];
-    await using tenant = await literalTenant({ entries, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries, allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     for (const run of [1, 2]) {
       const { printed, reasons, failures } = await list.up(args);

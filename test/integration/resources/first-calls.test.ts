@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import type { Properties } from "../../support/provider-call";
+import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 import { matrix, timeLimit } from "../../support/scale";
 
@@ -20,9 +20,9 @@ function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
 }
 
 /** Several resources of every kind at once: checked first, or created without, as the engine may call in any order. */
-function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: Properties }>[] {
-  const create = (kind: HandlerName, args: Properties) => provider.resource(kind).create(args);
-  const declare = (kind: HandlerName, args: Properties) => provider.resource(kind).declare(args);
+function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: ResourceProperties }>[] {
+  const create = (kind: HandlerName, args: ResourceProperties) => provider.resource(kind).create(args);
+  const declare = (kind: HandlerName, args: ResourceProperties) => provider.resource(kind).declare(args);
   const entries = Array.from({ length: 6 }, (_, at) =>
     (at % 2 === 0 ? create : declare)("allowDenyEntry", { list: "deny", value: `bad-${at}.example` }),
   );

@@ -24,7 +24,7 @@ function declaring(kind: Kind, list: "allow" | "deny", more: object = {}): Recor
 const idsOf = ({ entries }: LiteralService): string[] =>
   entries.filter(({ value }) => value === VALUE).map(({ id }) => id);
 
-const permitting = (): Promise<LiteralTenant> => literalTenant({ permitsDuplicates: true });
+const permitting = (): Promise<LiteralTenant> => literalTenant({ allowsDuplicates: true });
 
 describe.each(KINDS)("console allow next to the deny of an %s", (kind) => {
   it("fails each run after a refresh", async () => {
@@ -158,7 +158,7 @@ describe.each(KINDS)("an %s that returns 404 but is still listed", (kind) => {
 });
 
 it("accepts a deleted entry as gone while it is still listed", async () => {
-  await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 4 });
+  await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 4 });
   const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
   await entry.up(allow);
   const [row] = tenant.service.entries;
@@ -172,7 +172,7 @@ it("accepts a deleted entry as gone while it is still listed", async () => {
 describe("two entries of one value in two spellings", () => {
   it.each(["one after the other", "at once"])("are both reported removed: %s", async (order) => {
     await using tenant = await literalTenant({
-      permitsDuplicates: true,
+      allowsDuplicates: true,
       entries: ["evil.example", "Evil.example"].map((value) => ({ list: "allow", value })),
     });
     const [first, second] = ["first", "second"].map(

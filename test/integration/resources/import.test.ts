@@ -23,21 +23,21 @@ import { laggingLists } from "../../support/lagging-lists";
 interface Process extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly context: LifecycleContext;
-  readonly said: readonly string[];
+  readonly messages: readonly string[];
   /** The requests since the last call, as `GET deny 1`: the list and its page. */
   trace(): string[];
 }
 
 async function processOn(options: SandboxOptions, ownDomains: readonly string[] = []): Promise<Process> {
   const sandbox = await startSandbox(options);
-  const said: string[] = [];
+  const messages: string[] = [];
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
   return {
     sandbox,
-    said,
+    messages,
     context: {
       tenant: new TenantCache({ client }),
-      log: (sentence) => said.push(sentence),
+      log: (sentence) => messages.push(sentence),
       isDeclared: () => false,
       shareManagedIds: () => undefined,
       confirmTenant: async () => undefined,
@@ -339,7 +339,7 @@ describe("list import", () => {
       "xn--bcher-kva.example": "deny",
     };
     expect(found).toEqual({ id: "allow-deny-list", state: { entries }, inputs: { entries } });
-    expect(process.said).toEqual([
+    expect(process.messages).toEqual([
       [
         'Left out of the import, and as before at the service: 4 entries that can\'t be declared: Twice.example on the deny list (id 7, scope "global", comment "two"): is declared already by another of the same value and scope',
         '*.evil.example on the deny list (id 12, scope "global", no comment): "*.evil.example" is a pattern; the service\'s list holds plain domains; write "evil.example"',
@@ -368,7 +368,7 @@ describe("list import", () => {
     expect(found?.inputs).toEqual({
       members: { "vip-0@acme.example": "", "vip-1@acme.example": "Talks to\nthe press: daily" },
     });
-    expect(process.said).toEqual([
+    expect(process.messages).toEqual([
       "1 VIP by automatic detection is left to it, and not declared: detection keeps them.",
     ]);
     expect(process.trace()).toEqual(pages("vip_employees", 1));

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptions } from "../../../provider/sandbox";
 import { type LaggingLists, laggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
-import { READ_BOTH_LISTS, READ_VIPS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, READ_BOTH_LISTS, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
 
 const mailbox = "yuki.sato@acme.example";
 const detected = "ruth.castellan@acme.example";
 const evil = { list: "deny", value: "evil.example", comment: "INC-7" };
 
-interface LaggingTenant extends SandboxTenant {
+interface LaggingTenant extends ManagedSandboxTenant {
   readonly lists: LaggingLists;
 }
 

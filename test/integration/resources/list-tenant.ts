@@ -1,10 +1,10 @@
 import type { SandboxOptions } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /** A tenant, and a list of it that is managed. */
 export interface ListTenant extends AsyncDisposable {
-  readonly tenant: SandboxTenant;
+  readonly tenant: ManagedSandboxTenant;
   readonly list: ManagedResource;
 }
 

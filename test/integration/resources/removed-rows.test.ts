@@ -16,7 +16,7 @@ const ALLOW = "allow (risk accepted: a partner)";
 const mailbox = "yuki.sato@acme.example";
 
 const lagging = (options: LiteralServiceOptions = {}): Promise<LiteralTenant> =>
-  literalTenant({ permitsDuplicates: true, changesBehind: 3, ...options });
+  literalTenant({ allowsDuplicates: true, changesBehind: 3, ...options });
 
 const entryOf = (tenant: LiteralTenant, name = "one", sharesRuns = false): ManagedResource =>
   new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns });

@@ -3,7 +3,7 @@ import { formatPlanDigest, hashChanges, hashTenant } from "../../../provider/set
 import { LiteralService, type LiteralTenant, literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import { ProviderProcess } from "../../support/provider-process";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 
 /*
  * A resource that leaves the program with `retainOnDelete` keeps its row at the service, which the provider doesn't learn. A deny of the
@@ -35,7 +35,7 @@ async function declareBoth(tenant: LiteralTenant, kind: (typeof KINDS)[number]) 
 
 describe.each(KINDS)("deny of an %s that changes next to a retained allow of another scope", (kind) => {
   it("removes the allow if the stack has it", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const { denied, retained } = await declareBoth(tenant, kind);
     await retained.refresh();
     const up = await denied.up(declareDeny(kind, "INC-2"));
@@ -45,7 +45,7 @@ describe.each(KINDS)("deny of an %s that changes next to a retained allow of ano
   });
 
   it("fails if the stack doesn't have it", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const { denied } = await declareBoth(tenant, kind);
     const up = await denied.up(declareDeny(kind, "INC-2"));
     expect(up.outcome).toMatch(/failed|partial/);
@@ -54,7 +54,7 @@ describe.each(KINDS)("deny of an %s that changes next to a retained allow of ano
   });
 
   it("keeps the allow that the program declares for the deny list", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ allowsDuplicates: true });
     const { denied, retained } = await declareBoth(tenant, kind);
     await retained.refresh();
     const [up, moved] = await Promise.all([
@@ -81,7 +81,7 @@ describe.each(KINDS)(
       ["fails if the plan doesn't show the allow's removal", [addsDeny]],
       ["removes the allow if the plan shows that", [addsDeny, removesAllow]],
     ])("%s", async (_what, changes) => {
-      await using service = await LiteralService.start({ permitsDuplicates: true });
+      await using service = await LiteralService.start({ allowsDuplicates: true });
       using plan = writePlan(service.url, changes);
       const access = { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" };
       await using before = await ProviderProcess.start({ environment: access });
@@ -113,10 +113,10 @@ function writePlan(url: string, changes: readonly object[]) {
     desired: "0".repeat(16),
     observed: hashChanges(changes as Parameters<typeof hashChanges>[0]),
   };
-  const folder = settingsFolder({});
-  folder.write(
+  const directory = createSettingsDirectory({});
+  directory.write(
     "plan.json",
     JSON.stringify({ digest: formatPlanDigest(parts), tenant: { host }, source: { kind: "files" }, changes }),
   );
-  return { file: folder.at("plan.json"), [Symbol.dispose]: () => folder[Symbol.dispose]() };
+  return { file: directory.at("plan.json"), [Symbol.dispose]: () => directory[Symbol.dispose]() };
 }

@@ -5,18 +5,18 @@ import { sandboxTenant } from "../../support/sandbox-tenant";
 const evil = { list: "deny", value: "evil.example" };
 
 it("waits for the longest of several Retry-After values", async () => {
-  const askedAt: number[] = [];
+  const requestTimes: number[] = [];
   await using tenant = await sandboxTenant({
     intercept: ({ method }) => {
       if (method !== "POST") return undefined;
-      askedAt.push(performance.now());
+      requestTimes.push(performance.now());
       const headers = { "Retry-After": "0, 1" };
-      return askedAt.length === 1 ? { status: 429, headers, body: { error: "slow down" } } : undefined;
+      return requestTimes.length === 1 ? { status: 429, headers, body: { error: "slow down" } } : undefined;
     },
   });
   expect((await new ManagedResource(tenant, "allowDenyEntry").up(evil)).outcome).toBe("created");
-  const [first = 0, second = 0] = askedAt;
-  expect(askedAt).toHaveLength(2);
+  const [first = 0, second = 0] = requestTimes;
+  expect(requestTimes).toHaveLength(2);
   // Timers may fire a moment early.
   expect(second - first).toBeGreaterThan(990);
 });
@@ -25,11 +25,11 @@ it.each([
   ["a number too large for any clock", "99999999999999999999"],
   ["a date of another century", "Wed, 21 Oct 2099 07:28:00 GMT"],
 ])("fails at once with the end of the wait when Retry-After is %s", async (_name, value) => {
-  let asked = 0;
+  let requestCount = 0;
   await using tenant = await sandboxTenant({
     intercept: ({ method }) => {
       if (method === "GET") return undefined;
-      asked += 1;
+      requestCount += 1;
       return { status: 429, headers: { "Retry-After": value }, body: { error: "slow down" } };
     },
   });
@@ -38,5 +38,5 @@ it.each([
   expect(failures[""]).toMatch(
     /Too many requests; wait 604800 s \(at least until \d{4}-.*Z\), which is longer than a run waits, then run again\. \[ERR_RATE_LIMITED\]/,
   );
-  expect(asked).toBe(1);
+  expect(requestCount).toBe(1);
 });

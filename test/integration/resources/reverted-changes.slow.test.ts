@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
-import type { Properties } from "../../support/provider-call";
+import type { ResourceProperties } from "../../support/provider-call";
 
 /*
  * A change is taken back while the service's lists still show what was there before it: by that, nothing would be left to do.
@@ -13,7 +13,7 @@ const of = (list: string, more: object = {}) => ({ list, value: VALUE, ...RISK, 
 const listed = (text: string) => ({ entries: { [VALUE]: text } });
 const ALLOW = "allow (risk accepted: a partner)";
 
-const CHANGES: readonly [string, "allowDenyEntry" | "allowDenyList", Properties, Properties][] = [
+const CHANGES: readonly [string, "allowDenyEntry" | "allowDenyList", ResourceProperties, ResourceProperties][] = [
   ["an entry's move", "allowDenyEntry", of("allow"), of("deny")],
   ["an entry's move to the allow list", "allowDenyEntry", of("deny"), of("allow")],
   ["an entry's comment", "allowDenyEntry", of("deny", { comment: "INC-7" }), of("deny", { comment: "INC-8" })],
@@ -30,7 +30,7 @@ const shown = ({ list, comment, verdict_scope }: { list: string; comment: string
 
 describe.each(CHANGES)("%s", (_name, kind, before, after) => {
   it.each([false, true])("is reverted while lists lag; with a refresh: %s", async (refreshes) => {
-    await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 3 });
+    await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);
     const rows = tenant.service.entries.map(shown);
@@ -41,7 +41,7 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
   });
 
   it("is not drift while lists lag", async () => {
-    await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 3 });
+    await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);
     await resource.up(after);
@@ -51,7 +51,7 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
 });
 
 it("reverts a move through a renamed resource while lists lag", async () => {
-  await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 3 });
+  await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
   const [one, other] = ["one", "other"].map(
     (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
   );

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
-import { FRONT, ProviderProcess } from "../../support/provider-process";
-import { READ_BOTH_LISTS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { PROVIDER_KIND, ProviderProcess } from "../../support/provider-process";
+import { type ManagedSandboxTenant, READ_BOTH_LISTS, sandboxTenant } from "../../support/sandbox-tenant";
 
 const REASON = "They write from there, until May";
 
-async function ownTenant(): Promise<SandboxTenant> {
+async function ownTenant(): Promise<ManagedSandboxTenant> {
   return await sandboxTenant({}, { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" });
 }
 
-async function idOf(tenant: SandboxTenant, list: string, value: string): Promise<string> {
+async function idOf(tenant: ManagedSandboxTenant, list: string, value: string): Promise<string> {
   const { results } = await tenant.console("GET", `/allow_deny_entries?list=${list}&q=${value}`);
   const [item] = results["items"] as { id: string }[];
   return item?.id ?? "";
@@ -83,7 +83,7 @@ describe("single entry", () => {
     expect(Object.keys(properties).sort()).toEqual(
       [
         ...["comment", "createdAt", "createdBy", "entryType", "list", "tenant", "people", "value", "verdictScope"],
-        ...(FRONT === "native" ? ["entryId"] : []),
+        ...(PROVIDER_KIND === "native" ? ["entryId"] : []),
       ].sort(),
     );
   });
@@ -140,11 +140,11 @@ describe("list", () => {
     const moved = await list.read(id, changed);
     expect(moved?.properties["entries"]).toEqual({ ...other, "gmail.com": "deny: mine" });
     tenant.trace();
-    const mended = await list.update(id, moved?.properties ?? {}, later);
+    const updatedProperties = await list.update(id, moved?.properties ?? {}, later);
     expect(tenant.writes()).toEqual([`PATCH ${path} {"list":"allow","comment":"Fair"} 200`]);
 
     // What goes is compared with what was shown, in which the service has no part of the reason.
-    const rest = await list.update(id, mended, { ...options, entries: { "evil.example": "deny: INC-7" } });
+    const rest = await list.update(id, updatedProperties, { ...options, entries: { "evil.example": "deny: INC-7" } });
     expect(tenant.writes()).toEqual([`DELETE ${path} 200`]);
     expect(rest["entries"]).toEqual({ "evil.example": "deny: INC-7" });
   });

@@ -20,7 +20,7 @@ function declaring(kind: (typeof KINDS)[number], list: "allow" | "deny", more: o
 }
 
 const permitting = (entries: readonly Partial<LiteralEntry>[] = []): Promise<LiteralTenant> =>
-  literalTenant({ permitsDuplicates: true, entries });
+  literalTenant({ allowsDuplicates: true, entries });
 
 function resourceOf(tenant: LiteralTenant, kind: (typeof KINDS)[number] = "allowDenyEntry", name = "one") {
   return new ManagedResource(tenant, kind, { name, sharesRuns: true });

@@ -313,8 +313,8 @@ describe("tenant verification by own domains", () => {
     for (const message of messages) expect(message).toMatch(REFUSED);
     expect(messages.join()).toContain('its own people have mailboxes of "globex.example"');
     expect(messages.join()).toContain("add its domain to ownDomains");
-    const asked = sandbox.requests.filter(({ path }) => path.endsWith("/vip_employees"));
-    expect(asked).toHaveLength(1);
+    const requests = sandbox.requests.filter(({ path }) => path.endsWith("/vip_employees"));
+    expect(requests).toHaveLength(1);
     expect(writesOf(sandbox)).toEqual([]);
   });
 

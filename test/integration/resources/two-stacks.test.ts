@@ -5,7 +5,7 @@ import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
 import { holdsOf } from "../../support/holds-of";
 import { Interleaving } from "../../support/interleaving";
 import { ManagedResource, type Up } from "../../support/managed-resource";
-import type { Properties } from "../../support/provider-call";
+import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 import { matrix, timeLimit } from "../../support/scale";
 
@@ -33,14 +33,14 @@ interface Case {
   readonly fails?: RegExp;
 }
 
-type Declares = Readonly<Record<StackName, ((subject: string) => Properties) | undefined>>;
+type Declares = Readonly<Record<StackName, ((subject: string) => ResourceProperties) | undefined>>;
 
-const both = (declares: ((subject: string) => Properties) | undefined): Declares => ({
+const both = (declares: ((subject: string) => ResourceProperties) | undefined): Declares => ({
   one: declares,
   two: declares,
 });
 const deny =
-  (comment: string, more: Properties = {}) =>
+  (comment: string, more: ResourceProperties = {}) =>
   (value: string) => ({ list: "deny", value, comment, ...more });
 const allow = (comment: string) => (value: string) => ({ list: "allow", value, comment });
 const vip = (comment: string) => (email: string) => ({ email, comment });

@@ -11,8 +11,7 @@ const allow = { list: "allow", value: "evil.example", acceptRisk: "a partner" };
 const deny = { list: "deny", value: "evil.example" };
 const ALLOW = "allow (risk accepted: a partner)";
 
-const lagging = (readsBehind: number): Promise<LiteralTenant> =>
-  literalTenant({ permitsDuplicates: true, readsBehind });
+const lagging = (readsBehind: number): Promise<LiteralTenant> => literalTenant({ allowsDuplicates: true, readsBehind });
 
 const named = (tenant: LiteralTenant, ...names: readonly string[]): readonly ManagedResource[] =>
   names.map((name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }));

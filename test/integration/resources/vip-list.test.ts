@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptions, Scenario } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import { READ_VIPS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
 
 const person = (at: number): string => `person-${String(at).padStart(4, "0")}@big.example`;
 const many = (count: number, comment = "Board"): Record<string, string> =>
@@ -40,7 +40,7 @@ async function listTenant(count: number, options: SandboxOptions = {}) {
   };
 }
 
-async function vips(tenant: SandboxTenant): Promise<Record<string, string>> {
+async function vips(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {
   const all: Record<string, string> = {};
   for (let page = 1; ; page += 1) {
     const { results } = await tenant.console("GET", `/vip_employees?page_size=200&page=${page}`);

@@ -29,17 +29,17 @@ const observed = (tenant: string) =>
   );
 const EMPTY = getObservedIdentity(AT, buildObservedState("2026-11-20T12:00:00.000Z", [], []));
 
-let folder: string;
+let base: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-apply-identity-"));
+  base = mkdtempSync(join(tmpdir(), "email-security-apply-identity-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 /** Writes the state of a stack with the marker of a rollout that read this tenant. */
 function writeState(stack: string, tenant: string): void {
-  const directory = join(folder, ".pulumi", "stacks", "p");
+  const directory = join(base, ".pulumi", "stacks", "p");
   mkdirSync(directory, { recursive: true });
-  writeFileSync(join(folder, ".pulumi", "meta.yaml"), "version: 1\n");
+  writeFileSync(join(base, ".pulumi", "meta.yaml"), "version: 1\n");
   const identity = getObservedIdentity(AT, observed(tenant));
   const marker = { rollout: "20261120-1200-aaaaaa", seq: 9, at: "2026-11-20T12:00:00.000Z", identity };
   const root = { urn: `urn:pulumi:${stack}::p::pulumi:pulumi:Stack::p-${stack}`, type: "pulumi:pulumi:Stack" };
@@ -49,7 +49,7 @@ function writeState(stack: string, tenant: string): void {
 
 /** Compares the tenant that a key opens with its rollout, which read nothing of it, and with an earlier one. */
 async function check(opened: string, summary: Pick<ClaimedJob["summary"], "identity">): Promise<string | undefined> {
-  const database = await openSqlite(join(folder, "j.db"));
+  const database = await openSqlite(join(base, "j.db"));
   await using stored = await fleetJournal(database, "b");
   const read = new Map([["acme", { identity: getObservedIdentity(AT, observed("acme")) }]]);
   if (summary.identity === undefined) await stored.rollout(new Map(), { acme: "unchanged" }, "p", read);
@@ -61,7 +61,7 @@ async function check(opened: string, summary: Pick<ClaimedJob["summary"], "ident
     summary,
     attempt: 1,
   } as unknown as ClaimedJob;
-  const environment = { PULUMI_BACKEND_URL: `file://${folder}` };
+  const environment = { PULUMI_BACKEND_URL: `file://${base}` };
   try {
     const journal = await Journal.open(database);
     await assertNoOtherTenant(claimed, observed(opened), journal, {}, environment);

@@ -31,14 +31,14 @@ it("finds the rollout that added a value in a PostgreSQL journal", async () => {
 });
 
 it("shows the rollout that added an entry at a tenant", async () => {
-  using folder = settingsHistory();
+  using repository = settingsHistory();
   const sandbox: Sandbox = await startSandbox({ scenario: "acme" });
   try {
-    folder.commit("begin", {
+    repository.commit("begin", {
       "tenants.yaml": `version: 1\nproject: p\ntenants:\n  acme: { baseUrl: "${sandbox.url}", key: { environment: EMAIL_SECURITY_API_KEY_ACME }, settings: acme.yaml }\nservices: { "${sandbox.url}": { requestsPerSecond: 200 } }\nwaves:\n  - { name: all }\n`,
       "acme.yaml": "version: 1\ndeny:\n  - flood.example\n",
     });
-    const email = commandLine(folder.path, {
+    const email = commandLine(repository.path, {
       ...runEnvironment(),
       ...GIT_ENVIRONMENT,
       EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
@@ -51,28 +51,28 @@ it("shows the rollout that added an entry at a tenant", async () => {
     expect(without.code).toBe(2);
 
     // The limit of the address is shared with rollouts, which takes a journal.
-    const shared = await openJournalDatabase(join(folder.path, ".email-security/rollouts.db"));
+    const shared = await openJournalDatabase(join(repository.path, ".email-security/rollouts.db"));
     expect(await shared.query("SELECT address FROM rollout_addresses")).toEqual([{ address: sandbox.url }]);
     await shared.close();
 
-    const rollout = await journalAt(join(folder.path, "rollouts.db"));
-    const told = await email("why", "flood.example", "--tenant", "acme", "--database", "rollouts.db");
-    expect(told.code).toBe(0);
-    expect(told.stdout.replace(/\s+/g, " ")).toContain(
+    const rollout = await journalAt(join(repository.path, "rollouts.db"));
+    const whyRun = await email("why", "flood.example", "--tenant", "acme", "--database", "rollouts.db");
+    expect(whyRun.code).toBe(0);
+    expect(whyRun.stdout.replace(/\s+/g, " ")).toContain(
       `deny added at the tenant by the rollout ${rollout}, wave canary reviewed as r2-reviewed; this tenant's plan v2-acme`,
     );
 
     // Where a file is named, the tenant is the one that has it; who has it not is told.
     const place = ["--no-evidence", "--database", "rollouts.db"];
-    const byFile = await email("why", "flood.example", join(folder.path, "acme.yaml"), ...place);
+    const byFile = await email("why", "flood.example", join(repository.path, "acme.yaml"), ...place);
     expect(byFile.stdout.replace(/\s+/g, " ")).toContain(`by the rollout ${rollout}`);
-    folder.write("other.yaml", "version: 1\n");
+    repository.write("other.yaml", "version: 1\n");
     const other = await email("why", "flood.example", "other.yaml", ...place);
     expect(other.stdout.replace(/\s+/g, " ")).toContain(
       "No tenant of tenants.yaml has this settings file, so no rollout is told; --tenant names one.",
     );
     expect(other.code).toBe(2);
-    folder.write("broken.yaml", "version: [\n");
+    repository.write("broken.yaml", "version: [\n");
     const broken = await email("why", "flood.example", "acme.yaml", "--targets", "broken.yaml", ...place);
     expect(broken.stdout.replace(/\s+/g, " ")).toContain("No rollout is told, since broken.yaml can't be used");
     expect(broken.stdout).toContain("deny at acme.yaml:3.");

@@ -6,8 +6,8 @@ import { journalAt } from "../../support/bringing-rollout";
 import { settingsHistory } from "../../support/settings-history";
 
 it("finds the rollout, wave and digests that added a value", async () => {
-  using folder = settingsHistory();
-  const file = join(folder.path, "rollouts.db");
+  using repository = settingsHistory();
+  const file = join(repository.path, "rollouts.db");
   const rollout = await journalAt(file);
   const database = await openJournalDatabase(file);
   const acme = await findValueChanges(database, "acme", "flood.example");

@@ -8,17 +8,17 @@ import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { type Postgres, startPostgres } from "../../support/postgres";
 
 let postgres: Postgres;
-let folder: string;
+let directory: string;
 let databases = 0;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "email-security-"));
+  directory = await mkdtemp(join(tmpdir(), "email-security-"));
   postgres = await startPostgres();
 });
 
 afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
+  await rm(directory, { recursive: true });
 });
 
 /** Opens the same database twice, as two processes do. */
@@ -33,7 +33,7 @@ const DIALECTS: Readonly<Record<string, () => Promise<Opened>>> = {
     return opened(await openPostgres(url), await openPostgres(url));
   },
   SQLite: async () => {
-    const file = join(folder, `journal-${++databases}.db`);
+    const file = join(directory, `journal-${++databases}.db`);
     return opened(await openSqlite(file), await openSqlite(file));
   },
 };

@@ -25,19 +25,19 @@ const TIMEOUT_MS = 1_000;
 const LISTS = 3;
 /** How many others are looked at when one is in trouble. */
 const WITNESSES = 3;
-const TRIES = 4;
+const ATTEMPTS = 4;
 
 /** A service, and whose keys it was asked with. */
 interface Service extends AsyncDisposable {
   readonly url: string;
-  readonly asked: string[];
+  readonly keys: string[];
 }
 
 async function serve(answer: (key: string, request: IncomingMessage) => unknown): Promise<Service> {
-  const asked: string[] = [];
+  const keys: string[] = [];
   const listener: RequestListener = (request, response) => {
     const key = String(request.headers["x-api-key"]);
-    asked.push(key);
+    keys.push(key);
     const body = answer(key, request);
     // No answer, for as long as one waits.
     if (body === undefined) return;
@@ -49,7 +49,7 @@ async function serve(answer: (key: string, request: IncomingMessage) => unknown)
   const url = await listening(server);
   return {
     url,
-    asked,
+    keys,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await closed(server);
@@ -76,26 +76,26 @@ const restless = () => ({
   results: { items: [{ email: `e${total}@acme.example` }], page: 1, page_size: 200, total: ++total },
 });
 
-let folder: string;
+let directory: string;
 let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "email-security-down-"));
-  await mkdir(join(folder, ".state"));
-  await writeFile(join(folder, "settings.yaml"), "version: 1\ndeny:\n  - evil.example\n");
+  directory = await mkdtemp(join(tmpdir(), "email-security-down-"));
+  await mkdir(join(directory, ".state"));
+  await writeFile(join(directory, "settings.yaml"), "version: 1\ndeny:\n  - evil.example\n");
   const engine = await requireEngine();
   const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI_|EMAIL_SECURITY_)/.test(name));
   environment = {
     ...engine.environment(Object.fromEntries(own)),
-    PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
+    PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
     PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
-    PULUMI_HOME: join(folder, ".home"),
+    PULUMI_HOME: join(directory, ".home"),
     EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
   };
 });
 
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
 /** Plans tenants, whose keys are their names. */
@@ -108,7 +108,7 @@ async function plan(
   const keys = Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_KEY`, name]));
   const tenants = groups.flatMap(({ url, tenants: own }) => own.map((name) => `  ${name}: { baseUrl: ${url} }\n`));
   await writeFile(
-    join(folder, "tenants.yaml"),
+    join(directory, "tenants.yaml"),
     `version: 1
 project: down
 defaults:
@@ -120,7 +120,7 @@ ${tenants.join("")}waves:
 `,
   );
   const rollouts = await Rollouts.open({
-    database: join(folder, "rollouts.db"),
+    database: join(directory, "rollouts.db"),
     environment: {
       ...environment,
       ...keys,
@@ -129,7 +129,7 @@ ${tenants.join("")}waves:
     },
   });
   try {
-    const planned = await rollouts.plan({ file: join(folder, "tenants.yaml"), maxConcurrent: 2 });
+    const planned = await rollouts.plan({ file: join(directory, "tenants.yaml"), maxConcurrent: 2 });
     const { tenants: reported } = await rollouts.report(planned.id);
     const became = new Map(reported.map(({ name, state, error }) => [name, { state, error }]));
     await rollouts.deletePlanned(planned.id);
@@ -198,10 +198,10 @@ it("sends only a few requests to each address that is down", async () => {
       "pending",
     ]);
     // On a busy machine a request may be given up before it is sent.
-    expect(silent.asked.length).toBeLessThanOrEqual(LISTS + WITNESSES);
+    expect(silent.keys.length).toBeLessThanOrEqual(LISTS + WITNESSES);
     expect(trickled).toBeLessThanOrEqual(LISTS + WITNESSES);
-    expect(failing.asked.length).toBeLessThanOrEqual(LISTS * TRIES + WITNESSES);
-    expect(plain.asked).toEqual([]);
+    expect(failing.keys.length).toBeLessThanOrEqual(LISTS * ATTEMPTS + WITNESSES);
+    expect(plain.keys).toEqual([]);
   } finally {
     trickle.close();
   }
@@ -227,9 +227,9 @@ it("stops planning when more tenants fail than the wave tolerates", async () => 
   expect(rest).toMatch(
     /^That is more than the tolerance of all allows, so the planning ended there: \d+ of 430 tenants were not planned. Nothing was changed.$/,
   );
-  expect(next).toContain(`\`email-security rollout ${join(folder, "tenants.yaml")}\``);
+  expect(next).toContain(`\`email-security rollout ${join(directory, "tenants.yaml")}\``);
   expect(more).toEqual([]);
-  expect(silent.asked.length).toBeLessThanOrEqual(LISTS + WITNESSES);
+  expect(silent.keys.length).toBeLessThanOrEqual(LISTS + WITNESSES);
 
   // The reports say the same: who failed, and who was not looked at.
   const unplanned = report.tenants.filter(({ error }) => error?.code === "ERR_ROLLOUT_PLAN");
@@ -248,17 +248,17 @@ it("reports every failure when no tenant is left to plan", async () => {
   const groups = [{ url: silent.url, tenants: ["s0", "s1"] }];
   const { became } = await plan(groups, "0");
   expect([...became.values()].map(({ error }) => error?.code)).toEqual(["ERR_TIMEOUT", "ERR_TIMEOUT"]);
-  silent.asked.length = 0;
-  for (const [name, value, told] of [
+  silent.keys.length = 0;
+  for (const [name, value, message] of [
     ["EMAIL_SECURITY_TIMEOUT_MS", "30s", '"30s"'],
     ["EMAIL_SECURITY_TIMEOUT_MS", "3000000000", "at most"],
   ] as const) {
     const refused = plan(groups, "0", { [name]: value });
     await expect(refused).rejects.toThrow(name);
-    await expect(plan(groups, "0", { [name]: value })).rejects.toThrow(told);
+    await expect(plan(groups, "0", { [name]: value })).rejects.toThrow(message);
     await refused.catch(() => {});
   }
-  expect(silent.asked).toEqual([]);
+  expect(silent.keys).toEqual([]);
 });
 
 it("plans the tenants of an address that recovers", async () => {
@@ -278,14 +278,14 @@ it("stops waiting for a silent address when planning is stopped", async () => {
     return undefined;
   });
   await writeFile(
-    join(folder, "stopped.yaml"),
+    join(directory, "stopped.yaml"),
     `version: 1\nproject: down\ntenants:\n  s0: { baseUrl: ${silent.url}, settings: settings.yaml, key: { environment: EMAIL_SECURITY_API_KEY_S0 } }\n`,
   );
   const rollouts = await Rollouts.open({
-    database: join(folder, "rollouts.db"),
+    database: join(directory, "rollouts.db"),
     environment: { ...environment, EMAIL_SECURITY_API_KEY_S0: "s0", EMAIL_SECURITY_TIMEOUT_MS: "600000" },
   });
-  const planning = rollouts.plan({ file: join(folder, "stopped.yaml"), stopping: stopping.signal });
+  const planning = rollouts.plan({ file: join(directory, "stopped.yaml"), stopping: stopping.signal });
   await expect(planning).rejects.toMatchObject({ code: "ERR_ROLLOUT_STOPPED" });
   await rollouts.close();
 });
@@ -330,7 +330,7 @@ describe("a threat health check", () => {
       },
     );
     expect(found).toMatchObject({ isWell: false, message: expect.stringContaining("… and 30 more.") });
-    expect(silent.asked.length).toBeLessThanOrEqual(1 + WITNESSES);
-    expect(living.asked).toHaveLength(2);
+    expect(silent.keys.length).toBeLessThanOrEqual(1 + WITNESSES);
+    expect(living.keys).toHaveLength(2);
   });
 });

@@ -13,11 +13,11 @@ it("changes no tenant when the Pulumi CLI is missing", async () => {
     "tenants.yaml",
     `version: 1\nproject: p\ndefaults: { baseUrl: "${sandbox.url}", settings: "settings/{name}.yaml", key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\ntenants: { acme: {} }\n`,
   );
-  mkdirSync(join(workshop.folder, "state"));
-  const run = commandLine(workshop.folder, {
+  mkdirSync(join(workshop.directory, "state"));
+  const run = commandLine(workshop.directory, {
     ...workshop.env,
     EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
-    PULUMI_BACKEND_URL: `file://${join(workshop.folder, "state")}`,
+    PULUMI_BACKEND_URL: `file://${join(workshop.directory, "state")}`,
     PULUMI_CONFIG_PASSPHRASE: "",
   });
   const { code, stderr } = await run("rollout", "tenants.yaml", "--yes");

@@ -12,7 +12,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
-import { FailingDatabase, type Failure } from "../../support/failing-database";
+import { FailingDatabase, type FailureWindow } from "../../support/failing-database";
 import { targetOf } from "../../support/journal-story";
 import { stories, timeLimit } from "../../support/scale";
 import { turn } from "../../support/virtual-time";
@@ -22,8 +22,8 @@ import { turn } from "../../support/virtual-time";
  * real journal; the tenants are in memory.
  */
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-failing-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-failing-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const NAMES = Array.from({ length: 7 }, (_, index) => `tenant-${index}`);
 const SPEC: RolloutSpec = {
@@ -62,12 +62,12 @@ class Tenants {
 }
 
 /** What a person asks for, by Ctrl-C once or twice. */
-interface Asked {
+interface StopSignals {
   readonly stopping: AbortSignal;
   readonly aborted: AbortSignal;
 }
 
-const NOBODY_ASKS: Asked = {
+const NOBODY_ASKS: StopSignals = {
   stopping: new AbortController().signal,
   aborted: new AbortController().signal,
 };
@@ -76,7 +76,7 @@ interface Ended {
   /** How it was left; undefined where the journal failed. */
   readonly state: string | undefined;
   /** What was said at the end. */
-  readonly said: string;
+  readonly message: string;
   readonly events: readonly RolloutEvent[];
 }
 
@@ -85,7 +85,7 @@ async function run(
   journal: Journal,
   id: string,
   { change }: Tenants,
-  { stopping, aborted }: Asked = NOBODY_ASKS,
+  { stopping, aborted }: StopSignals = NOBODY_ASKS,
 ): Promise<Ended> {
   const events: RolloutEvent[] = [];
   const job = createJournaledJob({ journal, worker: "host:1", environment: {} }, change);
@@ -102,10 +102,10 @@ async function run(
       aborted,
       pollMs: 1,
     });
-    return { state, said: "", events };
+    return { state, message: "", events };
   } catch (error) {
     expect(error).toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
-    return { state: undefined, said: (error as Error).message, events };
+    return { state: undefined, message: (error as Error).message, events };
   }
 }
 
@@ -124,11 +124,11 @@ async function plan(database: Database): Promise<string> {
 }
 
 /** Of those named at the end, what was said of them. */
-function saidOf(said: string): ReadonlyMap<string, string> {
-  return new Map([...said.matchAll(/^ {2}"(tenant-\d)" (.*)$/gm)].map(([, name = "", how = ""]) => [name, how]));
+function parseTenantMessages(message: string): ReadonlyMap<string, string> {
+  return new Map([...message.matchAll(/^ {2}"(tenant-\d)" (.*)$/gm)].map(([, name = "", how = ""]) => [name, how]));
 }
 
-const failures: fc.Arbitrary<Failure> = fc.record({
+const failures: fc.Arbitrary<FailureWindow> = fc.record({
   from: fc.integer({ min: 1, max: 220 }),
   count: fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 30 }), fc.constant(Number.POSITIVE_INFINITY)),
 });
@@ -138,7 +138,7 @@ it(
   async () => {
     let files = 0;
     const ends = { told: 0, quiet: 0 };
-    const told = stories("failing-journal", { numRuns: 40 });
+    const storyOptions = stories("failing-journal", { numRuns: 40 });
     await fc.assert(
       fc.asyncProperty(
         failures,
@@ -146,7 +146,7 @@ it(
         fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 2 }),
         fc.boolean(),
         async (failure, askAt, failing, isTwice) => {
-          const storage = await openSqlite(join(folder, `journal-${files++}.db`));
+          const storage = await openSqlite(join(directory, `journal-${files++}.db`));
           await storage.query("PRAGMA synchronous = OFF");
           try {
             const tenants = new Tenants(failing);
@@ -163,8 +163,8 @@ it(
               once.abort();
               if (isTwice) twice.abort();
             };
-            const asked = { stopping: once.signal, aborted: twice.signal };
-            const ended = journal && (await run(journal, id, tenants, asked));
+            const signals = { stopping: once.signal, aborted: twice.signal };
+            const ended = journal && (await run(journal, id, tenants, signals));
             if (ended !== undefined) {
               ends[ended.state === undefined ? "told" : "quiet"] += 1;
               await expectTruth(healthy, id, tenants, ended);
@@ -181,21 +181,21 @@ it(
           }
         },
       ),
-      { ...told, endOnFailure: true },
+      { ...storyOptions, endOnFailure: true },
     );
     // Most failures are told, and each story draws its own: of 40, far more than some.
-    if (told.numRuns > 1) expect(ends.told).toBeGreaterThan(told.numRuns / 8);
+    if (storyOptions.numRuns > 1) expect(ends.told).toBeGreaterThan(storyOptions.numRuns / 8);
   },
   timeLimit(1_200_000),
 );
 
 async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: Ended): Promise<void> {
-  const { state, said, events } = ended;
+  const { state, message, events } = ended;
   const written = new Map((await healthy.listTenants(id)).map((tenant) => [tenant.name, tenant.state]));
-  const told = saidOf(said);
+  const tenantMessages = parseTenantMessages(message);
   for (const name of NAMES) {
     const isChanged = tenants.isChanged(name);
-    const how = told.get(name) ?? "";
+    const how = tenantMessages.get(name) ?? "";
     if (written.get(name) === "done") expect(isChanged, name).toBe(true);
     if (written.get(name) === "failed") expect(tenants.failing.has(name), name).toBe(true);
     if (how.startsWith("was changed")) expect(isChanged, name).toBe(true);
@@ -210,7 +210,7 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
   if (state === "done") expect([...written.values()].every((one) => one === "done" || one === "failed")).toBe(true);
   if (state !== undefined) expect((await healthy.getRollout(id)).state).toBe(state);
   else {
-    expect(said).toMatch(/^This run of the rollout \S+ has ended, since its journal failed: The disk is full\./);
-    expect(said).toContain(`\`email-security rollout resume ${id}\``);
+    expect(message).toMatch(/^This run of the rollout \S+ has ended, since its journal failed: The disk is full\./);
+    expect(message).toContain(`\`email-security rollout resume ${id}\``);
   }
 }

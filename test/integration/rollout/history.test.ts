@@ -20,8 +20,8 @@ import { buildRolloutReport } from "../../../provider/rollout/report/build-rollo
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { added, writeRollout } from "../../support/written-rollouts";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-history-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-history-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
 const ORIGIN = { user: "dana", host: "build-7", revision: "3f2a91c0aa12b4c5", isChanged: true } as const;
@@ -36,7 +36,7 @@ let nowMs = Date.UTC(2026, 10, 1);
 let count = 0;
 
 async function newJournal(): Promise<{ readonly journal: Journal; readonly file: string }> {
-  const file = join(folder, `${count++}.db`);
+  const file = join(directory, `${count++}.db`);
   const database = await openSqlite(file);
   await database.query("PRAGMA synchronous = OFF");
   return { file, journal: await Journal.open(database, () => nowMs) };
@@ -79,7 +79,7 @@ async function written(text = "") {
   return { journal, file, ids: ids as [string, string, string] };
 }
 
-const told = async (journal: Journal, id: string) =>
+const readDetails = async (journal: Journal, id: string) =>
   await readRolloutDetails(journal, await buildRolloutReport(journal, id, false, new RolloutCommands()));
 
 it("lists rollouts newest first with their origin and changes", async () => {
@@ -180,7 +180,7 @@ it("sanitizes hostile text in every output format", async () => {
   const { journal, ids } = await written(HOSTILE_TEXT);
   const [first, second] = ids;
   const history = await readRolloutHistory(journal, { limit: 9, tenant: "hooli" }, async () => false);
-  const shown = await told(journal, first);
+  const shown = await readDetails(journal, first);
   const difference = await buildRolloutDifference(journal, first, second);
   const texts = [
     renderHistoryText(history, { tenant: HOSTILE_TEXT }),

@@ -13,8 +13,8 @@ import { omitUndefined } from "../../../provider/settings/omit-undefined";
 import { targetOf } from "../../support/journal-story";
 import { type Postgres, startPostgres } from "../../support/postgres";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-journal-order-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-journal-order-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const NOON = Date.UTC(2026, 10, 26, 12);
 
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const DATABASES = {
-  sqlite: async (name: string) => await openSqlite(join(folder, `${name}.db`)),
+  sqlite: async (name: string) => await openSqlite(join(directory, `${name}.db`)),
   postgres: async (name: string) => await openPostgres(await postgres.createDatabase(name)),
 };
 

@@ -16,16 +16,16 @@ import { stories } from "../../support/scale";
 
 const NO_FILES = { bundle: new Map<string, Uint8Array>(), folder: "." };
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-journal-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-journal-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 it("matches its model after every operation and crash", async () => {
-  const told = stories("journal", { numRuns: 12 });
+  const storyOptions = stories("journal", { numRuns: 12 });
   let count = 0;
   let crashes = 0;
   await fc.assert(
     fc.asyncProperty(deeds(), async (all) => {
-      const file = join(folder, `story-${count++}.sqlite`);
+      const file = join(directory, `story-${count++}.sqlite`);
       const story = await JournalStory.begin(async () => await openSqlite(file), `https://${count}.example`);
       try {
         for (const deed of all) await story.do(deed);
@@ -36,13 +36,13 @@ it("matches its model after every operation and crash", async () => {
       crashes += story.crashes;
     }),
     // Whole stories are slow to shrink: the seed that is printed tells one again.
-    { ...told, endOnFailure: true },
+    { ...storyOptions, endOnFailure: true },
   );
   if (count > 1) expect(crashes).toBeGreaterThan(count);
 });
 
 it("keeps acknowledged writes when its process is killed", async () => {
-  const file = join(folder, "killed.sqlite");
+  const file = join(directory, "killed.sqlite");
   const names = Array.from({ length: 120 }, (_, index) => `tenant-${index}`);
   const journal = await Journal.open(await openSqlite(file));
   const id = await journal.create(
@@ -55,14 +55,14 @@ it("keeps acknowledged writes when its process is killed", async () => {
   );
   await journal.completePlanning(id, "d", NO_FILES);
 
-  const said = new Set<string>();
+  const finishedTenants = new Set<string>();
   for (let kills = 0; kills < 8; kills++) {
-    await work(file, id, said, kills % 7);
+    await work(file, id, finishedTenants, kills % 7);
     const states = new Map((await journal.listTenants(id)).map(({ name, state }) => [name, state]));
-    for (const name of said) expect(states.get(name), name).toBe("done");
+    for (const name of finishedTenants) expect(states.get(name), name).toBe("done");
     await expectWhole(journal, id, names);
   }
-  await work(file, id, said, undefined);
+  await work(file, id, finishedTenants, undefined);
   expect((await journal.getRollout(id)).state).toBe("done");
   for (const { name, state } of await journal.listTenants(id)) expect(state, name).toBe("done");
   await expectWhole(journal, id, names);
@@ -70,20 +70,20 @@ it("keeps acknowledged writes when its process is killed", async () => {
 });
 
 it("rejects the result of a superseded attempt", async () => {
-  const journal = await Journal.open(await openSqlite(join(folder, "fenced.sqlite")));
+  const journal = await Journal.open(await openSqlite(join(directory, "fenced.sqlite")));
   const id = await journal.create(specOf(["acme"]), [targetOf("acme", "https://a.example")]);
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
   await journal.completePlanning(id, "d", NO_FILES);
   const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
   const jobs: unknown[] = [];
-  const lane = {
+  const queue = {
     enqueue: async (_: unknown, handed: readonly unknown[]) => void jobs.push(...handed),
     start: () => {},
     drain: async () => {},
   };
   await journal.start(id, { retry: false });
-  await journal.release(id, 0, ["acme", "acme"], lane);
-  await journal.release(id, 0, ["acme"], lane);
+  await journal.release(id, 0, ["acme", "acme"], queue);
+  await journal.release(id, 0, ["acme"], queue);
   expect(jobs).toEqual([job]);
 
   const first = await journal.begin(job, "one:1");
@@ -101,7 +101,7 @@ it("rejects the result of a superseded attempt", async () => {
 });
 
 it("repeats a health check only when the rollout is retried", async () => {
-  const journal = await Journal.open(await openSqlite(join(folder, "goes-on.sqlite")));
+  const journal = await Journal.open(await openSqlite(join(directory, "goes-on.sqlite")));
   const names = ["acme", "birch"];
   const id = await journal.create(
     specOf(names),
@@ -114,14 +114,14 @@ it("repeats a health check only when the rollout is retried", async () => {
   await journal.completePlanning(id, "d", NO_FILES);
   const waves = async () => (await journal.listWaves(id)).map(({ state, health }) => ({ state, health }));
   const approved = async () => (await journal.listWaves(id))[0]?.approvedAtMs;
-  const unwell = { isWell: false, message: "threats rose" };
+  const unhealthyResult = { isWell: false, message: "threats rose" };
 
   await journal.start(id, { retry: false });
   await journal.setWaveState(id, 0, "running");
-  await journal.setWaveState(id, 0, "checking", { health: unwell });
+  await journal.setWaveState(id, 0, "checking", { health: unhealthyResult });
   await journal.stop(id, "The wave first is not well.");
   await journal.start(id, { retry: false });
-  expect((await waves())[0]).toEqual({ state: "checking", health: unwell });
+  expect((await waves())[0]).toEqual({ state: "checking", health: unhealthyResult });
   // It has soaked, and is only looked at again.
   await journal.start(id, { retry: true });
   expect((await waves())[0]).toEqual({ state: "checking", health: undefined });
@@ -157,7 +157,7 @@ it("repeats a health check only when the rollout is retried", async () => {
 });
 
 it("uses as many statements as the rollout simulation counts", async () => {
-  const database = new CrashingDatabase(await openSqlite(join(folder, "statements.sqlite")));
+  const database = new CrashingDatabase(await openSqlite(join(directory, "statements.sqlite")));
   const journal = await Journal.open(database);
   const address = "https://a.example";
   const spec: RolloutSpec = { ...specOf(["acme"]), services: [[address, { maxConcurrent: 1 }]] };
@@ -170,10 +170,10 @@ it("uses as many statements as the rollout simulation counts", async () => {
     const result = await work();
     return [database.statements - before, result];
   };
-  const lane = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
+  const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
   const [looking] = await counted(async () => await journal.readRunState(id, 1));
   expect(looking).toBe(STATEMENTS.view + 1);
-  const [releasing] = await counted(async () => await journal.release(id, 0, ["acme"], lane));
+  const [releasing] = await counted(async () => await journal.release(id, 0, ["acme"], queue));
   expect(releasing).toBe(STATEMENTS.view + 1 + STATEMENTS.release);
   const [beginning, claim] = await counted(
     async () => await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "one:1"),
@@ -185,7 +185,7 @@ it("uses as many statements as the rollout simulation counts", async () => {
 });
 
 it("rejects a tenant that is in no wave", async () => {
-  const journal = await Journal.open(await openSqlite(join(folder, "no-wave.sqlite")));
+  const journal = await Journal.open(await openSqlite(join(directory, "no-wave.sqlite")));
   const targets = ["acme", "left-out"].map((name) => targetOf(name, "https://a.example"));
   await expect(journal.create(specOf(["acme"]), targets)).rejects.toThrow('"left-out" is in no wave');
   await journal.close();
@@ -223,16 +223,21 @@ const COORDINATOR = `
 `;
 
 /** @param tenants how many it may tell of before it is killed; undefined: it is not. */
-async function work(file: string, id: string, said: Set<string>, tenants: number | undefined): Promise<void> {
+async function work(
+  file: string,
+  id: string,
+  finishedTenants: Set<string>,
+  tenants: number | undefined,
+): Promise<void> {
   const built = resolve("provider/dist/rollout");
   const child = spawn(process.execPath, ["--no-warnings", "-e", COORDINATOR, built, file, id], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const gone = once(child, "exit");
-  let told = 0;
+  let count = 0;
   for await (const name of createInterface(child.stdout)) {
-    said.add(name);
-    if (++told > (tenants ?? Number.POSITIVE_INFINITY)) child.kill("SIGKILL");
+    finishedTenants.add(name);
+    if (++count > (tenants ?? Number.POSITIVE_INFINITY)) child.kill("SIGKILL");
   }
   const [code, signal] = await gone;
   expect(signal ?? code).toBe(tenants === undefined ? 0 : "SIGKILL");

@@ -17,7 +17,7 @@ import { type Postgres, startPostgres } from "../../support/postgres";
 import { runEnvironment } from "../../support/run-environment";
 import { added, writeRollout } from "../../support/written-rollouts";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-keeping-"));
+const directory = mkdtempSync(join(tmpdir(), "email-security-keeping-"));
 let postgres: Postgres;
 let nowMs = Date.UTC(2026, 0, 1);
 const DAY = 86_400_000;
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 async function opened(place: string): Promise<Journal> {
@@ -67,7 +67,7 @@ async function shownHistory(journal: Journal, ids: readonly string[]): Promise<u
 
 it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal in %s", async (dialect) => {
   const isPostgres = dialect === "PostgreSQL";
-  const place = isPostgres ? await postgres.createDatabase("pruned") : join(folder, "pruned.db");
+  const place = isPostgres ? await postgres.createDatabase("pruned") : join(directory, "pruned.db");
   const journal = await opened(place);
   const ids = await written(journal);
   const [first] = ids;
@@ -80,10 +80,10 @@ it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal in %s",
 });
 
 it("shows, compares and prunes rollouts from the command line", async () => {
-  const journal = await opened(join(folder, "command.db"));
+  const journal = await opened(join(directory, "command.db"));
   const [first, second, waiting] = await written(journal);
   await journal.close();
-  const email = commandLine(folder, { ...runEnvironment(), EMAIL_SECURITY_DATABASE: "command.db" });
+  const email = commandLine(directory, { ...runEnvironment(), EMAIL_SECURITY_DATABASE: "command.db" });
   const history = await email("rollout", "history", "--tenant", "acme");
   expect([history.code, history.stderr]).toEqual([0, ""]);
   expect(history.stdout).toContain(`${second}  done, acme changed  2026-01-`);
@@ -92,17 +92,17 @@ it("shows, compares and prunes rollouts from the command line", async () => {
   expect([shown.code, shown.stderr]).toEqual([0, "Wrote shown.md.\n"]);
   expect(shown.stdout).toContain("begun by dana@build-7");
   expect(shown.stdout).toContain("+  deny evil.example in acme\n      ticket INC-7 · comment INC-1\n");
-  expect(readFileSync(join(folder, "shown.md"), "utf8")).toContain("- `+` `deny` `evil.example` in `acme`\n");
+  expect(readFileSync(join(directory, "shown.md"), "utf8")).toContain("- `+` `deny` `evil.example` in `acme`\n");
   const difference = await email("rollout", "diff", first, second);
   expect([difference.code, difference.stderr]).toEqual([2, ""]);
   expect(difference.stdout).toContain(`Only in ${second}: 1 tenant`);
   expect((await email("rollout", "diff", first, first)).code).toBe(0);
 
-  const asked = await email("rollout", "prune", "--older-than", "1d");
-  expect([asked.code, asked.stdout]).toEqual([2, expect.stringMatching(`^${first}  tenants.yaml  r2-`)]);
-  expect(asked.stderr).toContain(`Stays whole: ${waiting} (waiting): it is not through.\n`);
-  expect(asked.stderr).toContain(`Stays whole: ${second} (done): it can be rolled back`);
-  expect(asked.stderr).toContain("Nothing was changed. Of 1 rollout that ended before");
+  const dryRun = await email("rollout", "prune", "--older-than", "1d");
+  expect([dryRun.code, dryRun.stdout]).toEqual([2, expect.stringMatching(`^${first}  tenants.yaml  r2-`)]);
+  expect(dryRun.stderr).toContain(`Stays whole: ${waiting} (waiting): it is not through.\n`);
+  expect(dryRun.stderr).toContain(`Stays whole: ${second} (done): it can be rolled back`);
+  expect(dryRun.stderr).toContain("Nothing was changed. Of 1 rollout that ended before");
   const pruned = await email("rollout", "prune", "--older-than", "1d", "--yes");
   expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringContaining("Pruned 1 rollout.\n")]);
   expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(/^Nothing that ended before/);

@@ -17,7 +17,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   let sandbox: Sandbox;
   let workshop: Workshop;
   let run: CommandRun;
-  const written = (file: string): string => readFileSync(join(workshop.folder, file), "utf8");
+  const written = (file: string): string => readFileSync(join(workshop.directory, file), "utf8");
 
   beforeAll(async () => {
     sandbox = await startSandbox({
@@ -40,15 +40,15 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
       "tenants.yaml",
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: all }]\n`,
     );
-    mkdirSync(join(workshop.folder, "state"));
+    mkdirSync(join(workshop.directory, "state"));
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
     workshop.program(
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
-    run = await commandLine(workshop.folder, {
+    run = await commandLine(workshop.directory, {
       ...workshop.env,
-      PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
+      PULUMI_BACKEND_URL: `file://${workshop.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
       ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
       EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),

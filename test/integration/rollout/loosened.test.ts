@@ -20,15 +20,15 @@ describe.skipIf(!hasShell)("a rollout with policy overrides", () => {
       "tenants.yaml",
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, settings: "settings/{name}.yaml" }\ntenants:\n  acme: { key: { environment: ACME_API_KEY } }\n  globex: { key: { environment: GLOBEX_API_KEY } }\n`,
     );
-    mkdirSync(join(workshop.folder, "state"));
+    mkdirSync(join(workshop.directory, "state"));
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
     workshop.program(
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
-    const run = commandLine(workshop.folder, {
+    const run = commandLine(workshop.directory, {
       ...workshop.env,
-      PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
+      PULUMI_BACKEND_URL: `file://${workshop.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
       ACME_API_KEY: "sandbox-acme-ci",
       GLOBEX_API_KEY: "sandbox-globex-ci",
@@ -36,11 +36,11 @@ describe.skipIf(!hasShell)("a rollout with policy overrides", () => {
     });
     const { stdout, output, code } = await run("rollout", "tenants.yaml", "--output", "report.json");
     expect([code, output]).toEqual([2, output]);
-    const told = stdout.replace(/\s+/g, " ");
-    const [loosened, changes] = ["Looser here than what is included ! settings/acme.yaml:4:", "What changes"];
-    expect(told).toContain(loosened);
-    expect(told.indexOf(loosened)).toBeLessThan(told.indexOf(changes));
-    expect(told).toMatch(/`policy\.maxDays` is 400 here.*; the same in globex/);
-    expect(told).toContain("deny xn--bcher-kva.example (bücher.example) in all 2 tenants");
+    const text = stdout.replace(/\s+/g, " ");
+    const [overrideHeading, changes] = ["Looser here than what is included ! settings/acme.yaml:4:", "What changes"];
+    expect(text).toContain(overrideHeading);
+    expect(text.indexOf(overrideHeading)).toBeLessThan(text.indexOf(changes));
+    expect(text).toMatch(/`policy\.maxDays` is 400 here.*; the same in globex/);
+    expect(text).toContain("deny xn--bcher-kva.example (bücher.example) in all 2 tenants");
   });
 });

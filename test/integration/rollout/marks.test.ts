@@ -13,11 +13,11 @@ import { runEnvironment } from "../../support/run-environment";
 const state = mkdtempSync(join(tmpdir(), "email-security-marks-"));
 afterAll(() => rmSync(state, { recursive: true, force: true }));
 
-const mark = (rollout: string, told: string): RolloutLock => ({
+const mark = (rollout: string, message: string): RolloutLock => ({
   rollout,
   project: "fleet",
   state: "open",
-  told,
+  told: message,
   at: "2026-11-21T08:00:00.000Z",
   journal: "here",
   events: 1,

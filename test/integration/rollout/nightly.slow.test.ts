@@ -13,7 +13,7 @@ import { runStep } from "../../support/github/workflow-run";
 import { SmallGitLab } from "../../support/gitlab/small-gitlab";
 import { type Hook, startHook } from "../../support/hook";
 import { NightlyExample } from "../../support/nightly-example";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { missingZizmor, zizmor } from "../../support/zizmor";
 
@@ -56,10 +56,10 @@ afterAll(async () => {
 
 /** The journal of a region, as a rollout before has left it in the cache. */
 async function journalOf(region: string, tenants: readonly string[]): Promise<void> {
-  const folder = join(example.cache(`rollout-${region}--0-1`), ".email-security");
-  await mkdir(folder, { recursive: true });
+  const directory = join(example.cache(`rollout-${region}--0-1`), ".email-security");
+  await mkdir(directory, { recursive: true });
   const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: example.backend }, example.repository);
-  await using journal = await fleetJournal(await openJournalDatabase(join(folder, "rollouts.db")), fingerprint);
+  await using journal = await fleetJournal(await openJournalDatabase(join(directory, "rollouts.db")), fingerprint);
   const files = ["baseline", ...tenants].map(async (name): Promise<[string, Buffer]> => {
     const path = `settings/${name}.yaml`;
     return [path, await readFile(join(example.repository, path))];
@@ -232,9 +232,9 @@ it("runs every step on Kubernetes even if one fails", async () => {
 });
 
 it.skipIf(missingZizmor)(`has no workflow of which zizmor says anything ${missingZizmor ?? ""}`, async () => {
-  await using folder = await EmptyFolder.create();
-  await cp("examples/rollout/.github", join(folder.path, ".github"), { recursive: true });
-  expect(await zizmor(folder.path)).toEqual([]);
+  await using directory = await EmptyDirectory.create();
+  await cp("examples/rollout/.github", join(directory.path, ".github"), { recursive: true });
+  expect(await zizmor(directory.path)).toEqual([]);
 });
 
 interface Container {

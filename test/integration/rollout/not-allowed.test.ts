@@ -17,7 +17,7 @@ import { runEnvironment } from "../../support/run-environment";
 
 // The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
 
-let folder: string;
+let directory: string;
 let service: Listener;
 let stranger: Listener;
 
@@ -26,12 +26,12 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-not-allowed-"));
-  for (const one of ["settings", "state", "keys"]) mkdirSync(join(folder, one));
-  for (const name of ["acme", "globex"]) writeFileSync(join(folder, `settings/${name}.yaml`), "version: 1\n");
-  writeFileSync(join(folder, "keys/globex"), "key-of-globex\n");
+  directory = mkdtempSync(join(tmpdir(), "email-security-not-allowed-"));
+  for (const one of ["settings", "state", "keys"]) mkdirSync(join(directory, one));
+  for (const name of ["acme", "globex"]) writeFileSync(join(directory, `settings/${name}.yaml`), "version: 1\n");
+  writeFileSync(join(directory, "keys/globex"), "key-of-globex\n");
   for (const one of [service, stranger]) one.heard.length = 0;
-  return () => rmSync(folder, { recursive: true, force: true });
+  return () => rmSync(directory, { recursive: true, force: true });
 });
 
 afterAll(() => {
@@ -40,15 +40,15 @@ afterAll(() => {
 
 const targets = (tenants: string, more = ""): void =>
   writeFileSync(
-    join(folder, "tenants.yaml"),
+    join(directory, "tenants.yaml"),
     `version: 1\nproject: p\ndefaults: { baseUrl: "${service.url}", settings: "settings/{name}.yaml" }\ntenants:\n${tenants}${more}`,
   );
 
 const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ...runEnvironment(),
   ...compiled(),
-  PULUMI_HOME: join(folder, ".home"),
-  PULUMI_BACKEND_URL: `file://${join(folder, "state")}`,
+  PULUMI_HOME: join(directory, ".home"),
+  PULUMI_BACKEND_URL: `file://${join(directory, "state")}`,
   PULUMI_CONFIG_PASSPHRASE: "",
   AWS_SECRET_ACCESS_KEY: "secret-of-the-pipeline",
   EMAIL_SECURITY_API_KEY_ACME: "key-of-acme",
@@ -62,7 +62,7 @@ interface Ran {
 
 async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
   return await new Promise((done) => {
-    const child = execFile(program, args, { cwd: folder, env }, (_error, stdout, stderr) =>
+    const child = execFile(program, args, { cwd: directory, env }, (_error, stdout, stderr) =>
       done({ code: child.exitCode ?? -1, output: `${stdout}${stderr}` }),
     );
   });
@@ -73,32 +73,32 @@ const rollout = async (more: NodeJS.ProcessEnv = {}, ...args: string[]): Promise
 
 it("runs, reads and sends nothing that the run doesn't allow", async () => {
   targets(
-    `  acme: { key: { command: [touch, "${join(folder, "key-was-run")}"] } }
+    `  acme: { key: { command: [touch, "${join(directory, "key-was-run")}"] } }
   globex: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }
   initech: { settings: settings/acme.yaml, key: { file: keys/globex } }
 `,
-    `waves: [{ name: all, health: { command: [touch, "${join(folder, "health-was-run")}"] } }]\n`,
+    `waves: [{ name: all, health: { command: [touch, "${join(directory, "health-was-run")}"] } }]\n`,
   );
   const { code, output } = await rollout({ EMAIL_SECURITY_SERVICES: service.url }, "--yes");
   expect(code).toBe(1);
   expect(
     output,
   ).toBe(`error: This run does not allow what "tenants.yaml" asks for. Nothing was run, and no key was read or sent. [ERR_ROLLOUT_NOT_ALLOWED]
-  the command '["touch","${join(folder, "key-was-run")}"]', for "acme" (tenants.yaml:5)
+  the command '["touch","${join(directory, "key-was-run")}"]', for "acme" (tenants.yaml:5)
   the address "${stranger.url}", for "globex" (tenants.yaml:6)
   the environment variable AWS_SECRET_ACCESS_KEY, for "globex" (tenants.yaml:6)
   the file "keys/globex", for "initech" (tenants.yaml:7)
-  the command '["touch","${join(folder, "health-was-run")}"]', for the health of the wave "all"
+  the command '["touch","${join(directory, "health-was-run")}"]', for the health of the wave "all"
 A change of that file must not decide this. If all of this is intended, set it where the run starts:
   EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}
   EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY
-  EMAIL_SECURITY_KEY_FILES=${join(folder, "keys/globex")}
-  EMAIL_SECURITY_COMMANDS='["touch","${join(folder, "key-was-run")}"]
-["touch","${join(folder, "health-was-run")}"]'
+  EMAIL_SECURITY_KEY_FILES=${join(directory, "keys/globex")}
+  EMAIL_SECURITY_COMMANDS='["touch","${join(directory, "key-was-run")}"]
+["touch","${join(directory, "health-was-run")}"]'
 `);
   expect([...service.heard, ...stranger.heard]).toEqual([]);
   expect(
-    ["key-was-run", "health-was-run", ".email-security/marks"].filter((one) => existsSync(join(folder, one))),
+    ["key-was-run", "health-was-run", ".email-security/marks"].filter((one) => existsSync(join(directory, one))),
   ).toEqual([]);
 });
 
@@ -126,7 +126,7 @@ it("allows conventional key variables for a local service", async () => {
 
 it("rejects a remote state backend that only the project names", async () => {
   targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
-  writeFileSync(join(folder, "Pulumi.yaml"), `name: p\nruntime: nodejs\nbackend: { url: "${stranger.url}" }\n`);
+  writeFileSync(join(directory, "Pulumi.yaml"), `name: p\nruntime: nodejs\nbackend: { url: "${stranger.url}" }\n`);
   const { code, output } = await rollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
   expect(code).toBe(1);
   expect(output).toContain(`PULUMI_BACKEND_URL=${stranger.url} [ERR_ROLLOUT_NOT_ALLOWED]`);
@@ -135,8 +135,8 @@ it("rejects a remote state backend that only the project names", async () => {
 
 it("trusts a rollout in the journal no more than a file", async () => {
   targets(`  acme: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }\n`);
-  const database = join(folder, ".email-security/rollouts.db");
-  mkdirSync(join(folder, ".email-security"));
+  const database = join(directory, ".email-security/rollouts.db");
+  mkdirSync(join(directory, ".email-security"));
   const theirs = await Rollouts.open({
     database,
     environment: environment({
@@ -144,7 +144,7 @@ it("trusts a rollout in the journal no more than a file", async () => {
       EMAIL_SECURITY_KEY_VARIABLES: "AWS_SECRET_ACCESS_KEY",
     }),
   });
-  const { id } = await theirs.plan({ file: join(folder, "tenants.yaml") });
+  const { id } = await theirs.plan({ file: join(directory, "tenants.yaml") });
   await theirs.journal.start(id, { retry: false });
   await theirs.close();
   for (const verb of [["resume"], ["rollback"]]) {
@@ -156,7 +156,7 @@ it("trusts a rollout in the journal no more than a file", async () => {
 });
 
 it("sends the API key only to addresses that the run allows", async () => {
-  writeFileSync(join(folder, "settings/acme.yaml"), "version: 1\n");
+  writeFileSync(join(directory, "settings/acme.yaml"), "version: 1\n");
   const one = { EMAIL_SECURITY_BASE_URL: stranger.url, EMAIL_SECURITY_API_KEY: "the-one-key" };
   for (const verb of [
     ["plan", "settings/acme.yaml"],

@@ -74,8 +74,11 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
       const observed = await read(name, async (client) => await readObservedState(client));
       identities.set(name, getObservedIdentity(fleet.sandbox.url, observed));
     }
-    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${fleet.folder}/state` }, fleet.folder);
-    const journal = await Journal.open(await openJournalDatabase(join(fleet.folder, "j.db")));
+    const { fingerprint } = resolveStateBackend(
+      { PULUMI_BACKEND_URL: `file://${fleet.directory}/state` },
+      fleet.directory,
+    );
+    const journal = await Journal.open(await openJournalDatabase(join(fleet.directory, "j.db")));
     const wave = { name: "all", tenants: ROLLED_OUT, maxConcurrent: 3, tolerated: 0, soakMs: 0, gate: false };
     const spec = { source: "tenants.yaml", project: "fleet", today: "2026-11-20", services: [], waves: [wave] };
     const targets = ROLLED_OUT.map((name) => ({

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { type Answerer, always, page, Service } from "../client/service";
+import { type Answerer, always, page, RecordingService } from "../client/service";
 import { RUN_SOURCES } from "../hostile/client-process";
 
 /** Prints the address of its permit server; each line that it reads is a token that is not allowed any more. */
@@ -39,7 +39,7 @@ const TENANT = `
 
 const urlOf = (file: string) => pathToFileURL(`provider/${file}.ts`).href;
 
-export interface CoordinatorOptions {
+export interface CoordinatorProcessOptions {
   /** The SQLite file. */
   readonly journal: string;
   /** The address of the service. */
@@ -48,15 +48,15 @@ export interface CoordinatorOptions {
 }
 
 /** A process that gives permits, with the address at which it is asked. */
-export async function startCoordinator(options: CoordinatorOptions): Promise<Program> {
-  const program = new Program(COORDINATOR, {
+export async function startCoordinator(options: CoordinatorProcessOptions): Promise<ChildProgram> {
+  const program = new ChildProgram(COORDINATOR, {
     RUN: JSON.stringify(options),
     SQLITE: urlOf("rollout/database/sqlite-database"),
     LIMITER: urlOf("rollout/rate-limit/address-limiter"),
     TABLES: urlOf("rollout/database/tables"),
     SERVER: urlOf("rollout/rate-limit/rate-limit-server"),
   });
-  await program.said;
+  await program.firstLine;
   return program;
 }
 
@@ -68,24 +68,24 @@ export interface TenantOptions {
   /** Its key at the service, and its token. */
   readonly name: string;
   /** Where it asks for permits. */
-  readonly permits: string;
+  readonly tokenAddress: string;
 }
 
 /** A process that makes requests of one tenant. What it says is the code of its failure, or "done". */
-export function startTenant({ name, permits, ...run }: TenantOptions): Program {
-  return new Program(TENANT, {
+export function startTenant({ name, tokenAddress, ...run }: TenantOptions): ChildProgram {
+  return new ChildProgram(TENANT, {
     RUN: JSON.stringify(run),
     CLIENT: urlOf("client/index"),
     PERMITS: urlOf("tenant/rate-limit-client"),
     KEY: name,
-    EMAIL_SECURITY_PERMITS: permits,
+    EMAIL_SECURITY_PERMITS: tokenAddress,
     EMAIL_SECURITY_PERMITS_TOKEN: name,
   });
 }
 
-export class Program implements AsyncDisposable {
+export class ChildProgram implements AsyncDisposable {
   /** The first line that it prints. */
-  readonly said: Promise<string>;
+  readonly firstLine: Promise<string>;
   readonly #child: ChildProcess;
 
   constructor(program: string, environment: Record<string, string>) {
@@ -98,12 +98,12 @@ export class Program implements AsyncDisposable {
     let complaints = "";
     child.stderr.on("data", (chunk) => (complaints += chunk));
     this.#child = child;
-    this.said = new Promise((resolve, reject) => {
+    this.firstLine = new Promise((resolve, reject) => {
       createInterface({ input: child.stdout }).once("line", resolve);
       child.once("close", (code) => reject(new Error(`ended with ${code}: ${complaints}`)));
     });
     // One that is killed in its time says nothing, and nobody may wait for it.
-    this.said.catch(() => {});
+    this.firstLine.catch(() => {});
   }
 
   /** Gives it a line to read. */
@@ -129,7 +129,7 @@ export const nobody = page([]);
 /** A service that notes when whose requests came, by its own clock. */
 export async function countingService(answer: Answerer = always(200, nobody)) {
   const came: { atMs: number; who: string }[] = [];
-  const service = await Service.start((request, response, index) => {
+  const service = await RecordingService.start((request, response, index) => {
     came.push({ atMs: performance.now(), who: String(request.headers["x-api-key"]) });
     answer(request, response, index);
   });

@@ -11,15 +11,15 @@ import { AddressLimiter, TOKEN_GRACE_MS } from "../../../provider/rollout/rate-l
 import { startPostgres } from "../../support/postgres";
 import { countingService, startCoordinator, startTenant } from "./permit-processes";
 
-let folder: string;
+let directory: string;
 let journal: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-permits-"));
-  journal = join(folder, "journal.db");
+  directory = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  journal = join(directory, "journal.db");
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const PATIENT = { timeout: 60_000, interval: 20 };
 
@@ -31,20 +31,20 @@ describe("rate limit servers and tenants in separate processes", () => {
     await using one = await startCoordinator(options);
     await using other = await startCoordinator(options);
     const endless = { service: service.url, requests: Number.MAX_SAFE_INTEGER, atOnce: 4 };
-    await using acme = startTenant({ ...endless, name: "acme", permits: await one.said });
-    await using globex = startTenant({ ...endless, name: "globex", permits: await one.said });
-    await using initech = startTenant({ ...endless, name: "initech", permits: await other.said });
+    await using acme = startTenant({ ...endless, name: "acme", tokenAddress: await one.firstLine });
+    await using globex = startTenant({ ...endless, name: "globex", tokenAddress: await one.firstLine });
+    await using initech = startTenant({ ...endless, name: "initech", tokenAddress: await other.firstLine });
     for (const name of ["acme", "globex", "initech"]) await expect.poll(() => of(name), PATIENT).toBeGreaterThan(20);
 
     one.tell("acme");
-    expect(await acme.said).toBe("ERR_NO_TOKEN");
+    expect(await acme.firstLine).toBe("ERR_NO_TOKEN");
     other.signal("SIGKILL");
-    expect(await initech.said).toBe("ERR_NO_TOKEN");
+    expect(await initech.firstLine).toBe("ERR_NO_TOKEN");
     const [ofAcme, ofInitech, ofGlobex] = [of("acme"), of("initech"), of("globex")];
     await expect.poll(() => of("globex"), PATIENT).toBeGreaterThan(ofGlobex + 100);
     expect([of("acme"), of("initech")]).toEqual([ofAcme, ofInitech]);
     one.signal("SIGKILL");
-    expect(await globex.said).toBe("ERR_NO_TOKEN");
+    expect(await globex.firstLine).toBe("ERR_NO_TOKEN");
   });
 
   it("discards a token that arrived while the process was suspended", async () => {
@@ -53,7 +53,7 @@ describe("rate limit servers and tenants in separate processes", () => {
     const options = { journal, service: service.url, limit: { requestsPerSecond: 0.5 } };
     await using coordinator = await startCoordinator(options);
     const slow = { service: service.url, requests: 100, atOnce: 1 };
-    await using acme = startTenant({ ...slow, name: "acme", permits: await coordinator.said });
+    await using acme = startTenant({ ...slow, name: "acme", tokenAddress: await coordinator.firstLine });
     await expect.poll(() => of("acme"), PATIENT).toBe(1);
     // It has asked for the next, which it will be given two seconds after the first.
     await sleep(300);
@@ -63,7 +63,7 @@ describe("rate limit servers and tenants in separate processes", () => {
     coordinator.signal("SIGKILL");
     await sleep(100);
     acme.signal("SIGCONT");
-    expect(await acme.said).toBe("ERR_NO_TOKEN");
+    expect(await acme.firstLine).toBe("ERR_NO_TOKEN");
     expect(of("acme")).toBe(1);
   });
 });
@@ -89,8 +89,8 @@ it("shares one rate limit across machines whose clocks differ", async () => {
     return new AddressLimiter({ database, limits, time }).getTokens(address);
   }) as [Permits, Permits];
   const cameAt: number[] = [];
-  const takeAll = async (permits: Permits, count: number) => {
-    const take = () => permits.take().then(() => void cameAt.push(performance.now()));
+  const takeAll = async (tokens: Permits, count: number) => {
+    const take = () => tokens.take().then(() => void cameAt.push(performance.now()));
     await Promise.all(Array.from({ length: count }, take));
   };
   await Promise.all([takeAll(one, 40), takeAll(other, 40)]);

@@ -14,15 +14,15 @@ import { sandboxTenant } from "../../support/sandbox-tenant";
 import { always, json } from "../client/service";
 import { countingService, nobody, startCoordinator, startTenant } from "./permit-processes";
 
-let folder: string;
+let directory: string;
 let journal: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-permits-"));
-  journal = join(folder, "journal.db");
+  directory = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  journal = join(directory, "journal.db");
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe("one address with two rate limit servers", () => {
   it("keeps one rate and one pause for all tenant processes", async () => {
@@ -40,10 +40,10 @@ describe("one address with two rate limit servers", () => {
     const lag = monitorEventLoopDelay({ resolution: 5 });
     lag.enable();
     const all = { service: service.url, requests: 40, atOnce: 10 };
-    await using acme = startTenant({ ...all, name: "acme", permits: await one.said });
-    await using globex = startTenant({ ...all, name: "globex", permits: await one.said });
-    await using initech = startTenant({ ...all, name: "initech", permits: await other.said });
-    expect(await Promise.all([acme.said, globex.said, initech.said])).toEqual(["done", "done", "done"]);
+    await using acme = startTenant({ ...all, name: "acme", tokenAddress: await one.firstLine });
+    await using globex = startTenant({ ...all, name: "globex", tokenAddress: await one.firstLine });
+    await using initech = startTenant({ ...all, name: "initech", tokenAddress: await other.firstLine });
+    expect(await Promise.all([acme.firstLine, globex.firstLine, initech.firstLine])).toEqual(["done", "done", "done"]);
     lag.disable();
     expect([came.length, of("acme") + of("globex") + of("initech")]).toEqual([121, 121]);
 
@@ -63,18 +63,18 @@ describe("one address with two rate limit servers", () => {
 
 describe("the provider process", () => {
   it("sends nothing without a token", async () => {
-    await using permits = await permitServer();
-    await using acme = await sandboxTenant({}, environmentFor(permits));
+    await using server = await startTokenServer();
+    await using acme = await sandboxTenant({}, environmentFor(server));
     const declare = (value: string) => acme.provider.resource("allowDenyEntry").declare({ list: "deny", value });
     await declare("one.example");
     expect(acme.writes()).toHaveLength(1);
-    permits.over.add("token");
+    server.over.add("token");
     const why = "was not sent: this run may not change the tenant any more";
     await expect(declare("two.example")).rejects.toThrow(why);
-    permits.over.clear();
+    server.over.clear();
     await declare("two.example");
     acme.trace();
-    await permits.close();
+    await server.close();
     await expect(declare("three.example")).rejects.toThrow(
       "was not sent: the rollout that started this process is gone",
     );
@@ -86,54 +86,54 @@ describe("a rate limit server", () => {
   const ADDRESS = "https://mail-security.example";
 
   it("is accessible to its own user only", async () => {
-    await using permits = await permitServer();
-    const own = dirname(permits.address);
+    await using server = await startTokenServer();
+    const own = dirname(server.address);
     expect(statSync(own).mode & 0o777).toBe(0o700);
-    await permits.close();
-    await permits.close();
+    await server.close();
+    await server.close();
     expect(existsSync(own)).toBe(false);
-    await expect(getRateLimiter(environmentFor(permits), ADDRESS)?.take()).rejects.toThrow("is gone");
+    await expect(getRateLimiter(environmentFor(server), ADDRESS)?.take()).rejects.toThrow("is gone");
   });
 
   it("rejects waiting requests when it closes", async () => {
-    await using permits = await permitServer({ requestsPerSecond: 0.001 });
-    const asked = getRateLimiter(environmentFor(permits), ADDRESS);
-    await asked?.take();
-    const waiting = Promise.allSettled([asked?.take(), asked?.take()]);
+    await using server = await startTokenServer({ requestsPerSecond: 0.001 });
+    const limiter = getRateLimiter(environmentFor(server), ADDRESS);
+    await limiter?.take();
+    const waiting = Promise.allSettled([limiter?.take(), limiter?.take()]);
     await sleep(50);
-    await permits.close();
+    await server.close();
     expect((await waiting).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    await expect(asked?.take()).rejects.toThrow("is gone");
-    asked?.refused(1_000);
+    await expect(limiter?.take()).rejects.toThrow("is gone");
+    limiter?.refused(1_000);
   });
 
   it("rejects invalid credentials and malformed messages", async () => {
-    await using permits = await permitServer();
-    const asked = getRateLimiter({ EMAIL_SECURITY_PERMITS: permits.address }, ADDRESS);
-    await expect(asked?.take()).rejects.toThrow("may not change the tenant any more");
+    await using server = await startTokenServer();
+    const limiter = getRateLimiter({ EMAIL_SECURITY_PERMITS: server.address }, ADDRESS);
+    await expect(limiter?.take()).rejects.toThrow("may not change the tenant any more");
     for (const text of ["t\n", "[]\n", '["token","nowhere"]\n', `["token","${ADDRESS}"]\nx\n`, "x".repeat(100_000)]) {
-      const socket = connect(permits.address);
+      const socket = connect(server.address);
       socket.on("error", () => {});
       socket.end(text);
       socket.resume();
       await new Promise((resolve) => socket.once("close", resolve));
     }
-    await getRateLimiter(environmentFor(permits), ADDRESS)?.take();
+    await getRateLimiter(environmentFor(server), ADDRESS)?.take();
   });
 
   it("is used only by processes that a rollout started", async () => {
-    await using permits = await permitServer();
+    await using server = await startTokenServer();
     for (const environment of [{}, { EMAIL_SECURITY_PERMITS: "" }]) {
       expect(getRateLimiter(environment, ADDRESS)).toBeUndefined();
     }
-    const asked = getRateLimiter(environmentFor(permits), ADDRESS);
-    expect(getRateLimiter(environmentFor(permits), ADDRESS)).toBe(asked);
-    expect(getRateLimiter(environmentFor(permits), `${ADDRESS}/eu`)).not.toBe(asked);
+    const limiter = getRateLimiter(environmentFor(server), ADDRESS);
+    expect(getRateLimiter(environmentFor(server), ADDRESS)).toBe(limiter);
+    expect(getRateLimiter(environmentFor(server), `${ADDRESS}/eu`)).not.toBe(limiter);
   });
 });
 
 /** A permit server of this process, whose token is "token". */
-async function permitServer(
+async function startTokenServer(
   limit: { readonly requestsPerSecond?: number } = {},
 ): Promise<RateLimitServer & AsyncDisposable & { readonly over: Set<string> }> {
   const database = await openSqlite(journal);

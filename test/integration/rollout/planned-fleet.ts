@@ -52,10 +52,10 @@ export class PlannedFleet implements AsyncDisposable {
       "tenants.yaml",
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: first, take: 1 }, { name: rest }]\n`,
     );
-    mkdirSync(join(workshop.folder, "state"));
+    mkdirSync(join(workshop.directory, "state"));
     workshop.program(
       "pulumi",
-      `echo "$*" >>"${workshop.folder}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*--all*) cat "${workshop.folder}/stacks.json" ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
+      `echo "$*" >>"${workshop.directory}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*--all*) cat "${workshop.directory}/stacks.json" ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
     workshop.write("stacks.json", "[]");
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
@@ -73,9 +73,9 @@ export class PlannedFleet implements AsyncDisposable {
   async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
     const { sandbox } = this;
     const workshop = this.#workshop;
-    return await emailSecurity(workshop.folder, args, {
+    return await emailSecurity(workshop.directory, args, {
       ...workshop.env,
-      PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
+      PULUMI_BACKEND_URL: `file://${workshop.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
       ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
       EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
@@ -83,8 +83,8 @@ export class PlannedFleet implements AsyncDisposable {
     });
   }
 
-  get folder(): string {
-    return this.#workshop.folder;
+  get directory(): string {
+    return this.#workshop.directory;
   }
 
   /** Gives a tenant's stack a state, as the CLI keeps it in a folder. */
@@ -116,7 +116,7 @@ export class PlannedFleet implements AsyncDisposable {
   }
 
   written(file: string): string {
-    return readFileSync(join(this.#workshop.folder, file), "utf8");
+    return readFileSync(join(this.#workshop.directory, file), "utf8");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -60,11 +60,11 @@ describe("a PostgreSQL journal whose server goes away", () => {
 describe("a PostgreSQL server for tests", () => {
   it("stops with the process that started it", async () => {
     const server = await startPostgres();
-    const folder = await server.sql("select current_setting('unix_socket_directories')");
-    const [pid] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
+    const directory = await server.sql("select current_setting('unix_socket_directories')");
+    const [pid] = (await readFile(join(directory, "data", "postmaster.pid"), "utf8")).split("\n");
     expect(isRunning(Number(pid))).toBe(true);
     server.abandon();
-    while (isRunning(Number(pid)) || existsSync(folder)) await sleep(20);
+    while (isRunning(Number(pid)) || existsSync(directory)) await sleep(20);
   });
 });
 

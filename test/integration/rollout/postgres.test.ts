@@ -112,21 +112,21 @@ describe("a PostgreSQL journal", () => {
     const url = await postgres.createDatabase("unsaid");
     const database = await openPostgres(url);
     const hold = await database.lock("a rollout", () => {});
-    const lane = await openPgBossQueue(url, { log: () => {} });
+    const queue = await openPgBossQueue(url, { log: () => {} });
     const connections = await postgres.sql(
       "select distinct application_name, ssl from pg_stat_activity join pg_stat_ssl using (pid) where datname = 'unsaid' and application_name ^@ 'email-security' order by 1",
       "unsaid",
     );
     expect(connections).toBe("email-security|t\nemail-security coordinator|t");
-    await lane.drain();
+    await queue.drain();
     await hold?.release();
     await database.close();
   });
 
   it("uses plain text with sslmode=disable or a server without TLS", async () => {
-    const told = await openPostgres(`${postgres.url}?sslmode=disable`);
-    expect(await told.query(IS_TLS)).toEqual([{ ssl: 0 }]);
-    await told.close();
+    const connection = await openPostgres(`${postgres.url}?sslmode=disable`);
+    expect(await connection.query(IS_TLS)).toEqual([{ ssl: 0 }]);
+    await connection.close();
     await using without = await startPostgres();
     for (const mode of ["", "?sslmode=prefer", "?sslmode=allow"]) {
       const database = await openPostgres(`${without.url}${mode}`);
@@ -174,13 +174,13 @@ describe("a PostgreSQL journal", () => {
     vi.stubEnv("PGPASSWORD", POSTGRES_PASSWORD);
     await (await openPostgres(url)).close();
     vi.unstubAllEnvs();
-    const folder = mkdtempSync(join(tmpdir(), "email-security-pgpass-"));
-    const file = join(folder, "pgpass");
+    const directory = mkdtempSync(join(tmpdir(), "email-security-pgpass-"));
+    const file = join(directory, "pgpass");
     writeFileSync(file, `*:*:*:postgres:${POSTGRES_PASSWORD.replaceAll(":", "\\:")}\n`, { mode: 0o600 });
     vi.stubEnv("PGPASSFILE", file);
     await (await openPostgres(url)).close();
     vi.unstubAllEnvs();
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
   });
 
   it("connects over a Unix socket", async () => {
@@ -198,12 +198,16 @@ describe("a PostgreSQL journal transaction", () => {
     await database.query("create table events (note text not null)");
     for (const cut of ["commit", "answer"] as const) {
       cutter.cuts.push(cut);
-      let tries = 0;
-      const told = await database.transaction(async (inside) => {
-        tries++;
+      let attempts = 0;
+      const rows = await database.transaction(async (inside) => {
+        attempts++;
         return await inside.query("insert into events (note) values ($1) returning note", [cut]);
       });
-      expect({ cut, tries, told }).toEqual({ cut, tries: cut === "commit" ? 2 : 1, told: [{ note: cut }] });
+      expect({ cut, tries: attempts, told: rows }).toEqual({
+        cut,
+        tries: cut === "commit" ? 2 : 1,
+        told: [{ note: cut }],
+      });
     }
     expect(cutter.cuts).toEqual([]);
     expect(await postgres.sql("select count(*) from pg_stat_activity where state like 'idle in transaction%'")).toBe(

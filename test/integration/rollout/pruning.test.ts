@@ -16,15 +16,15 @@ import { Rollouts } from "../../../provider/rollout/rollouts";
 import { Crash, CrashingDatabase } from "../../support/crashing-database";
 import { added, writeRollout } from "../../support/written-rollouts";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-pruning-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-pruning-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const DAY = 86_400_000;
 let count = 0;
 let nowMs = Date.UTC(2026, 0, 1);
 
 async function newJournal(): Promise<{ readonly journal: Journal; readonly file: string }> {
-  const file = join(folder, `${count++}.db`);
+  const file = join(directory, `${count++}.db`);
   const database = await openSqlite(file);
   await database.query("PRAGMA synchronous = OFF");
   return { file, journal: await Journal.open(database, () => nowMs) };
@@ -71,7 +71,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   });
   await journal.markRolledBack(id, `It is being rolled back by ${back}.`);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
-  const told = async () => {
+  const readState = async () => {
     const { happened, tenants: shown } = await readRolloutDetails(journal, await rollouts.report(id));
     const { at: _at, ...mark } = await buildRolloutLock(journal, id, "here");
     const { at: _when, ...markOfBack } = await buildRolloutLock(journal, back, "here");
@@ -82,7 +82,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
       report: { ...(await rollouts.report(id)), advice: [] },
     };
   };
-  const before = await told();
+  const before = await readState();
   expect(before.shown[0]?.changes).toEqual([added("evil.example", FACTS), MOVED, VIP]);
   expect(before.markOfBack.takenBack?.changes).toHaveLength(3);
   expect(before.happened.map(({ kind, by }) => [kind, by])).toEqual([
@@ -95,7 +95,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   ]);
 
   expect(await pruneRollout(journal.database, id, nowMs)).toBe(true);
-  expect(await told()).toEqual(before);
+  expect(await readState()).toEqual(before);
   expect(await pruneRollout(journal.database, id, nowMs)).toBe(false);
   expect((await journal.readFiles(id)).bundle.size).toBe(0);
   const events = await journal.database.query("SELECT happening FROM rollout_events WHERE rollout = $1", [id]);
@@ -120,7 +120,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
 
 it("refuses to roll back a pruned rollout", async () => {
   const { journal, file } = await newJournal();
-  const source = join(folder, "tenants.yaml");
+  const source = join(directory, "tenants.yaml");
   writeFileSync(
     source,
     `version: 1
@@ -156,7 +156,7 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
     expect(gone).toEqual([unbegun]);
     return [
       prunable.map(({ id }) => id),
-      Object.fromEntries(retained.map(({ record, why: told }) => [record.id, told.slice(0, 20)])),
+      Object.fromEntries(retained.map(({ record, why: reason }) => [record.id, reason.slice(0, 20)])),
     ];
   };
   const standing = "it can be rolled back".slice(0, 20);

@@ -31,7 +31,7 @@ let server: Server;
 let directory: string;
 let environment: NodeJS.ProcessEnv;
 /** The stacks that were asked for. */
-let asked: string[] = [];
+let stackRequests: string[] = [];
 
 function answer(path: string): unknown {
   const [, stack, isExport] = /^\/api\/stacks\/([^?]+?)(\/export)?(?:\?|$)/.exec(path) ?? [];
@@ -47,7 +47,7 @@ function answer(path: string): unknown {
     return { stacks: [of("acme", OWN), of("globex", OTHER)] };
   }
   if (stack === undefined) return undefined;
-  asked.push(stack);
+  stackRequests.push(stack);
   if (stack !== `acme/email-security-rollouts/${OWN}`) return undefined;
   if (isExport === undefined) {
     return { orgName: "acme", projectName: "email-security-rollouts", stackName: OWN, version: 1 };
@@ -86,11 +86,11 @@ afterAll(() => {
 
 it("reads stacks and locks of the configured organization only", async () => {
   expect(await exportStack("t0", { directory, baseEnvironment: environment })).toBeUndefined();
-  expect(new Set(asked)).toEqual(new Set(["acme/fleet/t0"]));
-  asked = [];
+  expect(new Set(stackRequests)).toEqual(new Set(["acme/fleet/t0"]));
+  stackRequests = [];
   using marks = new PulumiLockStore(environment, "here");
   expect(await marks.read()).toEqual([mark]);
-  expect(new Set(asked)).toEqual(
+  expect(new Set(stackRequests)).toEqual(
     new Set([`acme/email-security-rollouts/${OWN}`, `acme/email-security-rollouts/${OTHER}`]),
   );
 });

@@ -11,7 +11,7 @@ import { fleetJournal } from "../../support/fleet-journal";
 import { type Postgres, startPostgres } from "../../support/postgres";
 
 let postgres: Postgres;
-const folder = mkdtempSync(join(tmpdir(), "email-security-reached-"));
+const directory = mkdtempSync(join(tmpdir(), "email-security-reached-"));
 
 beforeAll(async () => {
   postgres = await startPostgres();
@@ -19,12 +19,12 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
   PostgreSQL: async () => await openPostgres(postgres.url),
-  SQLite: async () => await openSqlite(join(folder, "reached.db")),
+  SQLite: async () => await openSqlite(join(directory, "reached.db")),
 };
 
 describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in %s", (_, open) => {
@@ -43,10 +43,10 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
       otherBackendCount,
       readFiles: filesOf,
     } = await readLastApplied(database, { project: "p", backend: "b" });
-    const told = [...stacks]
+    const summary = [...stacks]
       .map(([stack, { applied: one, pending: other }]) => [stack, one?.rollout, other?.rollout])
       .sort();
-    expect(told).toEqual([
+    expect(summary).toEqual([
       ["t0", second, undefined],
       ["t1", second, last],
       ["t2", expect.any(String), undefined],
@@ -110,18 +110,18 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
       await journal.rollout(none, { t0: "unchanged", t1: night < 8 ? "unchanged" : "pending", t2: "pending" }, "years");
     }
     const { stacks: all } = await readLastApplied(database, whose);
-    const asked = async (...stacks: string[]): Promise<unknown[]> => {
+    const captureConditions = async (...stacks: string[]): Promise<unknown[]> => {
       looks.length = 0;
       const { stacks: some } = await readLastApplied(database, { ...whose, stacks });
       for (const stack of stacks) expect(some.get(stack)).toEqual(all.get(stack));
       return [...looks];
     };
     expect(all.get("t1")).toMatchObject({ applied: { state: "unchanged" }, pending: { state: "pending" } });
-    expect(await asked("t0", "t1")).toEqual(["t.rollout IN"]);
-    expect(await asked()).toEqual(["t.rollout IN"]);
+    expect(await captureConditions("t0", "t1")).toEqual(["t.rollout IN"]);
+    expect(await captureConditions()).toEqual(["t.rollout IN"]);
     // One that none of them came to, and one that no rollout ever did.
-    expect(await asked("t0", "rare")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
-    expect(await asked("t2")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
-    expect(await asked("new")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
+    expect(await captureConditions("t0", "rare")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
+    expect(await captureConditions("t2")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
+    expect(await captureConditions("new")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
   });
 });

@@ -11,7 +11,7 @@ import { added, writeRollout } from "../../support/written-rollouts";
 
 /* The newest rollouts with what they changed, read from a journal on disk. */
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-recent-"));
+const directory = mkdtempSync(join(tmpdir(), "email-security-recent-"));
 const WHOSE = { project: "p", backend: "b" };
 const MOVED: RecordedChange = {
   ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ticket: "INC-7" },
@@ -23,12 +23,12 @@ let journal: Journal;
 let nowMs = Date.UTC(2026, 10, 1);
 
 beforeAll(async () => {
-  journal = await Journal.open(await openSqlite(join(folder, "journal.db")), () => nowMs);
+  journal = await Journal.open(await openSqlite(join(directory, "journal.db")), () => nowMs);
 });
 
 afterAll(async () => {
   await journal.close();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 it("reads each rollout with its origin, outcome and changes", async () => {

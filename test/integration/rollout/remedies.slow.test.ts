@@ -201,10 +201,10 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   const { make, status, rival, abandon } = STATES[name] as State;
   const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
   const named = hasBefore ? ["--database", place] : [];
-  const folder = copyOf(join(base, "template"));
+  const directory = copyOf(join(base, "template"));
   rmSync(join(base, "state"), { recursive: true, force: true });
   mkdirSync(join(base, "state"));
-  const journal = await open(folder, place);
+  const journal = await open(directory, place);
   if (hasBefore) await done(journal, await begun(journal, { t0: undefined, t1: undefined }));
   const id = await make(journal);
   using marks = new RolloutLocks(new PulumiLockStore(environment(), "here"), journal, place);
@@ -212,13 +212,17 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   await journal.close();
   keepState();
 
-  const told = async (...args: string[]): Promise<readonly [after: string, commands: readonly string[]]> => {
-    const after = copyOf(folder);
+  const readAdvice = async (...args: string[]): Promise<readonly [after: string, commands: readonly string[]]> => {
+    const after = copyOf(directory);
     bringStateBack();
     return [after, commandsIn(await run(after, COMMAND, "rollout", ...args, ...named))];
   };
   // One after the other: what stands beside the stacks is the same for all of them.
-  const all = [await told("status", id), await told("tenants.yaml", "--yes"), await told("abandon", id)] as const;
+  const all = [
+    await readAdvice("status", id),
+    await readAdvice("tenants.yaml", "--yes"),
+    await readAdvice("abandon", id),
+  ] as const;
   expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, abandon]);
   const [[, ofStatus], [, ofRival]] = all;
   for (const [after, commands] of all) {
@@ -232,12 +236,12 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   }
 });
 
-async function expectToWork(folder: string, place: string, command: string): Promise<void> {
-  const output = await shell(folder, command);
+async function expectToWork(directory: string, place: string, command: string): Promise<void> {
+  const output = await shell(directory, command);
   expect(output, command).not.toMatch(/ERR_ROLLOUT_NOT_FOUND|ERR_ROLLOUT_BUSY|ERR_CONFIGURATION|error: unknown/);
   const [, id = ""] = /^email-security rollout (?:\S+ )?(\S+?)(?: --|$)/.exec(command) ?? [];
   const verb = verbOf(command);
-  const journal = await open(folder, place);
+  const journal = await open(directory, place);
   try {
     if (verb === "skip") {
       expect(output, command).toContain('Skipped from now on: "t0"');
@@ -278,9 +282,9 @@ function verbOf(command: string): string {
   return /^email-security rollout (resume|status|abandon|rollback|skip)\b/.exec(command)?.[1] ?? "plan";
 }
 
-function copyOf(folder: string): string {
+function copyOf(directory: string): string {
   const copy = join(base, `copy-${copies++}`);
-  cpSync(folder, copy, { recursive: true });
+  cpSync(directory, copy, { recursive: true });
   return copy;
 }
 
@@ -308,24 +312,24 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /** All that a program prints, however it ends. */
-async function run(folder: string, ...args: readonly string[]): Promise<string> {
-  return await outputOf(process.execPath, args, folder);
+async function run(directory: string, ...args: readonly string[]): Promise<string> {
+  return await outputOf(process.execPath, args, directory);
 }
 
-async function shell(folder: string, command: string): Promise<string> {
-  return await outputOf("sh", ["-c", command], folder);
+async function shell(directory: string, command: string): Promise<string> {
+  return await outputOf("sh", ["-c", command], directory);
 }
 
-async function outputOf(program: string, args: readonly string[], folder: string): Promise<string> {
+async function outputOf(program: string, args: readonly string[], directory: string): Promise<string> {
   return await new Promise((done) => {
-    execFile(program, args, { cwd: folder, env: environment() }, (_error, stdout, stderr) =>
+    execFile(program, args, { cwd: directory, env: environment() }, (_error, stdout, stderr) =>
       done(`${stdout}${stderr}`),
     );
   });
 }
 
-async function open(folder: string, place: string): Promise<Journal> {
-  const database = await openSqlite(join(folder, place));
+async function open(directory: string, place: string): Promise<Journal> {
+  const database = await openSqlite(join(directory, place));
   // Nothing here outlives the test.
   await database.query("PRAGMA synchronous = OFF");
   return await Journal.open(database);

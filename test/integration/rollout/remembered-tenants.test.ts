@@ -11,7 +11,7 @@ import type { TenantIdentity } from "../../../provider/settings/tenant-identity"
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { click } from "../../support/console";
 import { type FleetJournal, fleetJournal } from "../../support/fleet-journal";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
 
@@ -43,20 +43,20 @@ async function readIdentity({ url }: Sandbox, name: string): Promise<TenantIdent
   }
 }
 
-async function openFleetJournal({ folder }: LintedFolder): Promise<FleetJournal> {
-  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${folder}` }, folder);
-  return await fleetJournal(await openJournalDatabase(join(folder, "j.db")), fingerprint);
+async function openFleetJournal({ root: directory }: LintedDirectory): Promise<FleetJournal> {
+  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory}` }, directory);
+  return await fleetJournal(await openJournalDatabase(join(directory, "j.db")), fingerprint);
 }
 
 class RememberedFleet implements AsyncDisposable {
   /** More variables of the command. */
   environment: Readonly<Record<string, string>> = {};
   readonly #sandbox: Sandbox;
-  readonly folder: LintedFolder;
+  readonly directory: LintedDirectory;
 
-  private constructor(sandbox: Sandbox, folder: LintedFolder) {
+  private constructor(sandbox: Sandbox, directory: LintedDirectory) {
     this.#sandbox = sandbox;
-    this.folder = folder;
+    this.directory = directory;
   }
 
   /** @param hasPeople whether the tenants have VIPs. */
@@ -73,7 +73,7 @@ class RememberedFleet implements AsyncDisposable {
         })),
       },
     });
-    const folder = new LintedFolder({
+    const directory = new LintedDirectory({
       "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -99,10 +99,10 @@ tenants: { acme: {}, globex: {}, hooli: {} }
         ...(fingerprint === undefined ? {} : { fingerprint }),
       });
     }
-    await using journal = await openFleetJournal(folder);
+    await using journal = await openFleetJournal(directory);
     const files = ["baseline", ...NAMES].map((name): [string, Uint8Array] => {
       const path = `settings/${name}.yaml`;
-      return [path, readFileSync(folder.path(path))];
+      return [path, readFileSync(directory.path(path))];
     });
     const states = {
       acme: "unchanged",
@@ -113,13 +113,13 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     await journal.rollout(new Map(files), states, "p", read);
     const body = { list: "deny", entry_type: "domain", value: "evil.example" };
     await click(sandbox, "POST", "/allow_deny_entries", body, "recent");
-    return new RememberedFleet(sandbox, folder);
+    return new RememberedFleet(sandbox, directory);
   }
 
   /** Records a rollout that read another tenant of the service by a wrong key. */
   async recordReading(name: string, other: string): Promise<void> {
     const read = new Map([[name, { identity: await readIdentity(this.#sandbox, other) }]]);
-    await using journal = await openFleetJournal(this.folder);
+    await using journal = await openFleetJournal(this.directory);
     await journal.rollout(new Map(), { [name]: "unchanged" }, "p", read);
   }
 
@@ -127,10 +127,10 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   async run(keys: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandOutcome> {
     this.#sandbox.clearRequests();
     const variables = NAMES.map((name) => [`${name.toUpperCase()}_KEY`, keys[name] ?? keyOf(name)] as const);
-    return await emailSecurity(this.folder.folder, [...args, "--database", "j.db"], {
+    return await emailSecurity(this.directory.root, [...args, "--database", "j.db"], {
       ...Object.fromEntries(variables),
       EMAIL_SECURITY_KEY_VARIABLES: [...variables.map(([name]) => name), "STRANGER_KEY"].join(","),
-      PULUMI_BACKEND_URL: `file://${this.folder.folder}`,
+      PULUMI_BACKEND_URL: `file://${this.directory.root}`,
       PULUMI_CONFIG_PASSPHRASE: "",
       ...this.environment,
     });
@@ -142,7 +142,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.folder[Symbol.dispose]();
+    this.directory[Symbol.dispose]();
     await this.#sandbox.close();
   }
 }
@@ -226,7 +226,7 @@ describe("tenants without VIPs", () => {
 
     it("is reported by site", async () => {
       expect(await fleet.run(keys, "fleet", "site", "out", "--only", only)).toMatchObject({ code: 1 });
-      const page = readFileSync(fleet.folder.path("out/tenants/globex.html"), "utf8");
+      const page = readFileSync(fleet.directory.path("out/tenants/globex.html"), "utf8");
       expect(page).toMatch(/opens? another tenant|open the same tenant/);
     });
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
 import { hasShell } from "../engine-setup/workshop";
@@ -48,7 +48,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
 describe("commands that read a fleet", () => {
   const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
   let sandbox: Sandbox;
-  let folder: LintedFolder;
+  let directory: LintedDirectory;
 
   beforeAll(async () => {
     sandbox = await startSandbox({
@@ -64,7 +64,7 @@ describe("commands that read a fleet", () => {
         ],
       },
     });
-    folder = new LintedFolder({
+    directory = new LintedDirectory({
       "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -84,13 +84,13 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   });
 
   afterAll(async () => {
-    folder[Symbol.dispose]();
+    directory[Symbol.dispose]();
     await sandbox.close();
   });
 
   const run = async (keys: Record<string, string>, ...args: string[]): Promise<CommandOutcome> => {
     sandbox.clearRequests();
-    return await emailSecurity(folder.folder, args, {
+    return await emailSecurity(directory.root, args, {
       ACME_KEY: "sandbox-acme-ci",
       GLOBEX_KEY: "sandbox-globex-ci",
       HOOLI_KEY: "sandbox-hooli-ci",
@@ -100,9 +100,9 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   };
   const withoutOwnDomains = (): void => {
     for (const name of ["acme", "globex", "hooli"])
-      folder.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
+      directory.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
   };
-  interface Told {
+  interface StatusOutput {
     readonly isComplete: boolean;
     readonly tenants: readonly {
       readonly name: string;
@@ -115,7 +115,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   it("reports swapped keys even if both tenants match their files", async () => {
     const swapped = { GLOBEX_KEY: "sandbox-hooli-ci", HOOLI_KEY: "sandbox-globex-ci" };
     const { code, stdout } = await run(swapped, "fleet", "status", "--format", "json");
-    const { tenants } = JSON.parse(stdout) as Told;
+    const { tenants } = JSON.parse(stdout) as StatusOutput;
     expect([code, tenants.map(({ standing, error }) => [standing, error?.code])]).toEqual([
       1,
       [
@@ -131,7 +131,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     ["that of the other tenant", "sandbox-globex-ci"],
   ])("reports only the key that contradicts own domains as wrong: %s", async (_which, key) => {
     const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--format", "json");
-    const { tenants } = JSON.parse(stdout) as Told;
+    const { tenants } = JSON.parse(stdout) as StatusOutput;
     expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong", "in-step", "in-step"]);
   });
 
@@ -150,7 +150,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
       "json",
     );
     expect(outcome.code).toBe(1);
-    const { tenants } = JSON.parse(outcome.stdout) as Told;
+    const { tenants } = JSON.parse(outcome.stdout) as StatusOutput;
     expect(tenants.map(({ standing, error }) => [standing, error?.code])).toEqual([
       ["key-wrong", "ERR_SAME_TENANT"],
       ["key-wrong", "ERR_SAME_TENANT"],
@@ -162,7 +162,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     withoutOwnDomains();
     const wrong = { ACME_KEY: "sandbox-globex-console" };
     const outcome = await run(wrong, "find", "hidden.example", "--all", "--format", "json");
-    const { tenants, isComplete } = JSON.parse(outcome.stdout) as Told;
+    const { tenants, isComplete } = JSON.parse(outcome.stdout) as StatusOutput;
     expect([outcome.code, isComplete]).toEqual([1, false]);
     expect(tenants.map(({ unread }) => unread.map(({ code }) => code))).toEqual([
       ["ERR_SAME_TENANT"],
@@ -175,11 +175,11 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     withoutOwnDomains();
     const outcome = await run({ GLOBEX_KEY: "sandbox-acme-console" }, "fleet", "site", "out");
     expect(outcome).toMatchObject({ code: 1 });
-    expect(existsSync(folder.path("out/index.html"))).toBe(true);
-    const page = readFileSync(folder.path("out/tenants/globex.html"), "utf8");
+    expect(existsSync(directory.path("out/index.html"))).toBe(true);
+    const page = readFileSync(directory.path("out/tenants/globex.html"), "utf8");
     expect(page).toContain("Different keys open the same tenant");
-    const files = globSync("out/**/*.{html,js,json}", { cwd: folder.folder });
-    const texts = files.map((file) => readFileSync(join(folder.folder, file), "utf8"));
+    const files = globSync("out/**/*.{html,js,json}", { cwd: directory.root });
+    const texts = files.map((file) => readFileSync(join(directory.root, file), "utf8"));
     expect(texts.join("\n")).not.toContain("hidden.example");
   });
 });

@@ -7,7 +7,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { tenantWith } from "../../support/scenario-tenant";
 
 /*
@@ -15,7 +15,7 @@ import { tenantWith } from "../../support/scenario-tenant";
  */
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 let environment: NodeJS.ProcessEnv;
 let id: string;
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({
     scenario: { name: "skip", tenants: ["acme", "globex"].map((name) => tenantWith(name, [])) },
   });
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: "${sandbox.url}", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
@@ -34,7 +34,7 @@ tenants: { acme: {}, globex: {} }
     "state/.keep": "",
   });
   environment = {
-    PULUMI_BACKEND_URL: `file://${folder.path("state")}`,
+    PULUMI_BACKEND_URL: `file://${directory.path("state")}`,
     ACME_KEY: "sandbox-acme-ci",
     GLOBEX_KEY: "sandbox-globex-ci",
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
@@ -43,12 +43,12 @@ tenants: { acme: {}, globex: {} }
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await sandbox.close();
 });
 
 const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> =>
-  await emailSecurity(folder.folder, args, { ...environment, ...more });
+  await emailSecurity(directory.root, args, { ...environment, ...more });
 /** With each sentence in a line of its own. */
 const runUnfolded = async (...args: string[]): Promise<CommandOutcome> => {
   const outcome = await run(["rollout", ...args]);
@@ -67,14 +67,14 @@ it("creates no journal when none exists", async () => {
       code: 1,
       stderr: expect.stringContaining("There is no rollouts' journal at"),
     });
-    expect(existsSync(folder.path("nowhere.db")), verb).toBe(false);
+    expect(existsSync(directory.path("nowhere.db")), verb).toBe(false);
   }
   await using journal = await fleetJournal(
-    await openSqlite(folder.path("rollouts.db")),
-    resolveStateBackend(environment, folder.folder).fingerprint,
+    await openSqlite(directory.path("rollouts.db")),
+    resolveStateBackend(environment, directory.root).fingerprint,
   );
   id = await journal.rollout(new Map(), { acme: "pending", globex: "unchanged" });
-  environment["EMAIL_SECURITY_DATABASE"] = folder.path("rollouts.db");
+  environment["EMAIL_SECURITY_DATABASE"] = directory.path("rollouts.db");
   expect(await skip("--reason", "why")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("Name the tenants"),
@@ -102,7 +102,7 @@ it("shows skipped tenants in every command until they are unskipped", async () =
     await run(["rollout", "status"]),
     await run(["fleet", "status", "--output", "fleet.md", "--output", "fleet.json"]),
   ];
-  const markdown = readFileSync(folder.path("fleet.md"), "utf8");
+  const markdown = readFileSync(directory.path("fleet.md"), "utf8");
   expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, globex, since .* by `dana/);
   for (const { stdout, stderr } of [skipped, ...looked]) {
     expect(stdout).toMatch(/acme.*since/);
@@ -111,13 +111,13 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   }
   expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
   expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
-  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8")));
+  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.path("fleet.json"), "utf8")));
   expect(tenants.map(({ skipped: one }) => one)).toEqual([
     { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
     { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
   ]);
   await run(["fleet", "site", "site"]);
-  const page = readFileSync(folder.path("site/tenants/acme.html"), "utf8");
+  const page = readFileSync(directory.path("site/tenants/acme.html"), "utf8");
   expect(page).toMatch(/Skipped by rollouts[\s\S]*since \d{4}-\d\d-\d\d \d\d:\d\d UTC by dana@/);
   expect(page).not.toContain("<script>alert");
   const none = await run(["rollout", "--yes", "--only", "ac*"]);

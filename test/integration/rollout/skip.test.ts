@@ -6,17 +6,17 @@ import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { endSkips } from "../../../provider/rollout/journal/skips";
 import { skip, unskip } from "../../../provider/rollout/skipping/skip";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { SkippingFleet } from "../../support/skipping";
 import { skippingStories } from "./skip";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-skip-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-skip-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 let count = 0;
 
 const open = async () => {
-  const database = await openSqlite(join(folder, `${count++}.db`));
+  const database = await openSqlite(join(directory, `${count++}.db`));
   await database.query("PRAGMA synchronous = OFF");
   return database;
 };
@@ -24,12 +24,12 @@ const open = async () => {
 skippingStories(open);
 
 it("rejects a skip without a reason or a known tenant", async () => {
-  using files = new LintedFolder({
+  using files = new LintedDirectory({
     "tenants.yaml":
       'version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: {}, globex: {} }\n',
   });
-  const environment = { PULUMI_BACKEND_URL: `file://${files.folder}` };
-  const backend = resolveStateBackend(environment, files.folder).fingerprint;
+  const environment = { PULUMI_BACKEND_URL: `file://${files.root}` };
+  const backend = resolveStateBackend(environment, files.root).fingerprint;
   await using fleet = await SkippingFleet.on(await open());
   const { journal } = fleet;
   const request = (...names: string[]) => ({

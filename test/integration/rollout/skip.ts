@@ -10,7 +10,7 @@ import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { renderReportText } from "../../../provider/rollout/report/report-text";
-import { SkippingFleet, UNWELL_WITH_C, WHOSE } from "../../support/skipping";
+import { FAILING_C_CHECK, SkippingFleet, WHOSE } from "../../support/skipping";
 
 const WAVES = { canary: ["a", "b", "c"], rest: ["d", "e"] };
 const SKIPPED = { reason: "its key is refused", by: "dana@build-7" };
@@ -43,12 +43,14 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(await fleet.run(id)).toBe("done");
       expect(await fleet.states(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
       expect(fleet.changed).toEqual(["a", "c", "d", "e"]);
-      const told = await report(fleet, id);
-      expect(told).toMatchObject({ state: "done", counts: { done: 4, failed: 0, skipped: 1 } });
-      expect(told.skipped).toEqual([{ name: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED }]);
+      const rolloutReport = await report(fleet, id);
+      expect(rolloutReport).toMatchObject({ state: "done", counts: { done: 4, failed: 0, skipped: 1 } });
+      expect(rolloutReport.skipped).toEqual([
+        { name: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED },
+      ]);
       // Why it failed is still known: it may be changed in part.
-      expect(told.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
-      const text = renderReportText(told, { width: 200 });
+      expect(rolloutReport.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
+      const text = renderReportText(rolloutReport, { width: 200 });
       expect(text).toContain("DONE, BUT FOR 1 TENANT");
       expect(text).toContain("4 tenants hold what is declared. Skipped: b.");
       expect(text).toContain("May be changed in part: 1 that is skipped.");
@@ -58,7 +60,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(fleet.events.findLast(({ kind }) => kind === "finished")).toMatchObject({ done: 4, skipped: 1 });
 
       // Whoever asks later is told, also once it was taken up again and what is old was pruned.
-      const skipTold = {
+      const skipEvent = {
         kind: "tenant-skipped",
         wave: "canary",
         tenant: "b",
@@ -66,9 +68,13 @@ export function skippingStories(open: () => Promise<Database>): void {
         told: SKIPPED.reason,
       };
       const { journal } = fleet;
-      expect((await readRolloutDetails(journal, told)).happened).toContainEqual(expect.objectContaining(skipTold));
+      expect((await readRolloutDetails(journal, rolloutReport)).happened).toContainEqual(
+        expect.objectContaining(skipEvent),
+      );
       await pruneRollout(journal.database, id, Date.now());
-      expect((await readRolloutDetails(journal, told)).happened).toContainEqual(expect.objectContaining(skipTold));
+      expect((await readRolloutDetails(journal, rolloutReport)).happened).toContainEqual(
+        expect.objectContaining(skipEvent),
+      );
 
       // Where it is in a fleet: the newest rollout has not reached it.
       const { skips, stacks } = await readLastApplied(fleet.journal.database, WHOSE);
@@ -78,7 +84,7 @@ export function skippingStories(open: () => Promise<Database>): void {
 
     it("is excluded from its wave's health check", async () => {
       await using fleet = await SkippingFleet.on(await open());
-      const id = await fleet.plan(WAVES, { health: UNWELL_WITH_C });
+      const id = await fleet.plan(WAVES, { health: FAILING_C_CHECK });
       expect(await fleet.run(id)).toBe("stopped");
       expect((await fleet.journal.getRollout(id)).reason).toContain("c is unwell");
       expect(await fleet.skip("c")).toMatchObject({ rollouts: [{ tenant: "c", state: "done" }] });
@@ -93,12 +99,12 @@ export function skippingStories(open: () => Promise<Database>): void {
       await using fleet = await SkippingFleet.on(await open());
       const id = await fleet.plan({ canary: ["a", "b"], rest: ["c", "d", "e"] }, { maxConcurrent: 1 });
       fleet.failing.add("b");
-      const told: unknown[] = [];
+      const skipResults: unknown[] = [];
       fleet.meanwhile = async (name) => {
-        if (name === "b") told.push((await fleet.skip("b", "d")).rollouts);
+        if (name === "b") skipResults.push((await fleet.skip("b", "d")).rollouts);
       };
       expect(await fleet.run(id)).toBe("done");
-      expect(told).toEqual([
+      expect(skipResults).toEqual([
         [
           { rollout: id, tenant: "b", state: "running" },
           { rollout: id, tenant: "d", state: "skipped" },
@@ -118,8 +124,8 @@ export function skippingStories(open: () => Promise<Database>): void {
       const { journal } = fleet;
       await journal.start(id, { retry: false });
       await journal.setWaveState(id, 0, "running");
-      const lane = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
-      await journal.release(id, 0, ["a"], lane);
+      const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
+      await journal.release(id, 0, ["a"], queue);
       const job = { rollout: id, wave: 0, tenant: "a", round: 0 };
       expect(await journal.begin(job, "dead:1")).toBeDefined();
       await fleet.skip("a");
@@ -134,8 +140,8 @@ export function skippingStories(open: () => Promise<Database>): void {
       await fleet.skip("b", "e");
       expect(await fleet.run(id, { retry: false })).toBe("waiting");
       const skips = [...(await readActiveSkips(fleet.journal.database, WHOSE)).values()];
-      const said = { by: "kim@build-8", nowMs: fleet.now() };
-      expect(await endSkips(fleet.journal.database, skips, said)).toEqual([
+      const metadata = { by: "kim@build-8", nowMs: fleet.now() };
+      expect(await endSkips(fleet.journal.database, skips, metadata)).toEqual([
         { rollout: id, tenant: "b", state: "skipped" },
         { rollout: id, tenant: "e", state: "skipped" },
       ]);

@@ -8,34 +8,34 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 
-let folder: string;
+let directory: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-skips-"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-skips-"));
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 it("lists only skipped tenants that the rollout contains", async () => {
-  const environment = { PULUMI_BACKEND_URL: `file://${folder}` };
+  const environment = { PULUMI_BACKEND_URL: `file://${directory}` };
   writeFileSync(
-    join(folder, "tenants.yaml"),
+    join(directory, "tenants.yaml"),
     `version: 1
 project: p
 defaults: { baseUrl: "https://a.example", key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }
 tenants: { acme: {}, globex: {} }
 `,
   );
-  const { fingerprint: backend } = resolveStateBackend(environment, folder);
+  const { fingerprint: backend } = resolveStateBackend(environment, directory);
   {
-    const database = await openJournalDatabase(join(folder, "j.db"));
+    const database = await openJournalDatabase(join(directory, "j.db"));
     await using journal = await fleetJournal(database, backend);
     await journal.rollout(new Map(), { acme: "pending" });
     const tenants = ["acme", "globex", "gone"].map((name) => ({ name, stack: name }));
     const about = { reason: "its key is refused", by: "dana@build-7", nowMs: Date.now() };
     await skipTenants(database, { project: "p", backend }, tenants, about);
   }
-  const { stdout, stderr } = await emailSecurity(folder, ["rollout", "status", "--database", "j.db"], environment);
+  const { stdout, stderr } = await emailSecurity(directory, ["rollout", "status", "--database", "j.db"], environment);
   expect(stdout).toContain("Skipped (1)");
   expect(`${stdout}${stderr}`).not.toMatch(/globex|gone/);
 });

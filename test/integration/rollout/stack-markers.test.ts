@@ -48,7 +48,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   });
   afterEach(() => {
     for (const directory of ["state/.pulumi", ".email-security"])
-      rmSync(join(fleet.folder, directory), { recursive: true, force: true });
+      rmSync(join(fleet.directory, directory), { recursive: true, force: true });
   });
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
@@ -134,7 +134,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
 
   it("refuses to destroy at another tenant though a rollout with another state backend read it", async () => {
     const own = await read("held");
-    await using journal = await fleetJournal(await openJournalDatabase(join(fleet.folder, "j.db")), "another");
+    await using journal = await fleetJournal(await openJournalDatabase(join(fleet.directory, "j.db")), "another");
     await journal.rollout(new Map(), { held: "unchanged" }, "fleet", new Map([["held", { identity: own }]]));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
@@ -149,9 +149,9 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const own = await read("held");
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     const [newer, older] = whose === "of the right tenant" ? [own, former] : [former, own];
-    const backend = { PULUMI_BACKEND_URL: `file://${fleet.folder}/state` };
-    const database = await openJournalDatabase(join(fleet.folder, file));
-    await using journal = await fleetJournal(database, resolveStateBackend(backend, fleet.folder).fingerprint);
+    const backend = { PULUMI_BACKEND_URL: `file://${fleet.directory}/state` };
+    const database = await openJournalDatabase(join(fleet.directory, file));
+    await using journal = await fleetJournal(database, resolveStateBackend(backend, fleet.directory).fingerprint);
     const domain = older === own ? "fleet.example" : "gone.example";
     const fingerprint = buildDomainFingerprint(collectMailDomains([`ceo@${domain}`], true)) ?? "";
     await journal.rollout(

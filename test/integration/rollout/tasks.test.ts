@@ -18,8 +18,8 @@ import { added, type Writing, writeRollout } from "../../support/written-rollout
 
 /* What a rollout that nobody attends is to those before it: no change of the files, and nothing that hides one. */
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-tasks-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-tasks-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const DAY = 86_400_000;
 let count = 0;
@@ -27,7 +27,7 @@ const commands = new RolloutCommands();
 
 async function written(...all: readonly Writing[]) {
   let nowMs = Date.UTC(2026, 10, 1);
-  const journal = await Journal.open(await openSqlite(join(folder, `${count++}.db`)), () => nowMs);
+  const journal = await Journal.open(await openSqlite(join(directory, `${count++}.db`)), () => nowMs);
   const ids: string[] = [];
   for (const one of all) {
     nowMs += DAY;
@@ -57,14 +57,14 @@ it("excludes nightly runs from the default rollback", async () => {
     nightly("only-expired", "old.example"),
     nightly("revert-drift", "evil.example"),
   );
-  const [change = "", ended = "", mended = ""] = its.ids;
-  expect(await its.which("status")).toBe(mended);
+  const [change = "", ended = "", revert = ""] = its.ids;
+  expect(await its.which("status")).toBe(revert);
   expect(await its.which("rollback")).toBe(change);
   expect(await its.which("rollback", ended)).toBe(ended);
   expect(await its.journal.listLaterChanges(change)).toEqual([]);
   // Nor is it kept for that: the change is, which it did not hide.
   const { prunable, retained } = await findOldRollouts(its.journal, Date.UTC(2027, 0, 1));
-  expect(prunable.map(({ id }) => id)).toEqual([mended, ended]);
+  expect(prunable.map(({ id }) => id)).toEqual([revert, ended]);
   expect(retained.map(({ record }) => record.id)).toEqual([change]);
 });
 
@@ -123,10 +123,10 @@ it("resumes an interrupted nightly run in its own mode", async () => {
   expect(await its.which("resume")).toBe(open);
   const report = await buildRolloutReport(its.journal, open, false, commands);
   expect(report.task).toBe("only-expired");
-  const told = renderReportText(report).replace(/\s+/g, " ");
-  expect(told).toContain("takes away what has ended, and nothing else");
-  expect(told).toContain("It changed 0 of 2 tenants, and left 1 as they are. 0 failed, and 1 are still to do.");
-  expect(told).not.toContain("declared");
+  const text = renderReportText(report).replace(/\s+/g, " ");
+  expect(text).toContain("takes away what has ended, and nothing else");
+  expect(text).toContain("It changed 0 of 2 tenants, and left 1 as they are. 0 failed, and 1 are still to do.");
+  expect(text).not.toContain("declared");
   const history = await readRolloutHistory(its.journal, { limit: 20 }, () => Promise.resolve(false));
   expect(history.rollouts.map(({ task }) => task)).toEqual(["only-expired", undefined]);
   expect(renderHistoryText(history, {}).replace(/\s+/g, " ")).toContain("takes away what has ended, and nothing else");

@@ -2,20 +2,20 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { click } from "../../support/console";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
 /* `tenant rename` and a plan of a tenant that was renamed by hand, through the real command. */
 
-let folder: LintedFolder;
+let directory: LintedDirectory;
 
 beforeAll(() => {
-  folder = new LintedFolder({});
+  directory = new LintedDirectory({});
 });
 
 afterAll(() => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
 });
 
 const HEAD = `# Our tenants.
@@ -25,9 +25,9 @@ defaults: { baseUrl: "https://mail.example", key: { environment: "{NAME}_KEY" },
 `;
 
 async function rename(tenants: string, ...args: string[]): Promise<CommandOutcome & { readonly text: string }> {
-  folder.write("tenants.yaml", HEAD + tenants);
-  const outcome = await emailSecurity(folder.folder, ["tenant", "rename", ...args], {});
-  return { ...outcome, text: readFileSync(folder.path("tenants.yaml"), "utf8").slice(HEAD.length) };
+  directory.write("tenants.yaml", HEAD + tenants);
+  const outcome = await emailSecurity(directory.root, ["tenant", "rename", ...args], {});
+  return { ...outcome, text: readFileSync(directory.path("tenants.yaml"), "utf8").slice(HEAD.length) };
 }
 
 const KEPT = ["stack: t0", "key: { environment: T0_KEY }", "settings: settings/t0.yaml"];
@@ -93,11 +93,11 @@ describe.skipIf(!hasShell)("a rollout to a tenant renamed by hand", () => {
     fleet.hasOrphan("former", { "dropped.example": "allow", "gone.example": "deny" });
     const { code, stdout } = await fleet.plan(["--only", "t5", "held", "--yes"]);
     expect(code).toBe(3);
-    const told = stdout.replaceAll(/\s+/g, " ");
-    expect(told).toContain("t5 [renamed-tenant]");
-    expect(told).toMatch(/declared allow dropped\.example\. .*`email-security tenant rename former t5`/);
-    expect(told).toContain("`pulumi stack rm --force --yes --stack organization/fleet/former`");
-    expect(told).not.toContain("held [renamed-tenant]");
+    const text = stdout.replaceAll(/\s+/g, " ");
+    expect(text).toContain("t5 [renamed-tenant]");
+    expect(text).toMatch(/declared allow dropped\.example\. .*`email-security tenant rename former t5`/);
+    expect(text).toContain("`pulumi stack rm --force --yes --stack organization/fleet/former`");
+    expect(text).not.toContain("held [renamed-tenant]");
     expect(fleet.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 

@@ -76,9 +76,9 @@ const tenant =
   };
 
 it("commits an added and a removed tenant on separate branches", async () => {
-  using folder = repository({ "notes.md": "one\n" });
-  folder.write("notes.md", "two\n");
-  const run = tenant(folder);
+  using directory = repository({ "notes.md": "one\n" });
+  directory.write("notes.md", "two\n");
+  const run = tenant(directory);
   const added = await run("add", "hooli", "--commit");
   expect([added.code, added.stderr]).toEqual([
     0,
@@ -87,33 +87,33 @@ it("commits an added and a removed tenant on separate branches", async () => {
     ),
   ]);
   expect(added.stdout).toContain("A first rollout, if there is no stack yet, writes nothing: all is as declared.");
-  expect(folder.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
+  expect(directory.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
     "Add the tenant hooli\n\nA\tsettings/hooli.yaml\nM\ttenants.yaml\n",
   );
-  expect(folder.git("status", "--porcelain")).toBe(" M notes.md\n");
+  expect(directory.git("status", "--porcelain")).toBe(" M notes.md\n");
 
   const removed = await run("remove", "hooli", "--commit");
   expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining("without-tenant-hooli")]);
-  expect(folder.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
+  expect(directory.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
     "Take out the tenant hooli\n\nD\tsettings/hooli.yaml\nM\ttenants.yaml\n",
   );
-  expect(folder.git("diff", "--stat", "main", "HEAD")).toBe("");
+  expect(directory.git("diff", "--stat", "main", "HEAD")).toBe("");
 
   // A hook that refuses: files and branch are as they were.
-  folder.program(".git/hooks/pre-commit", "exit 1");
+  directory.program(".git/hooks/pre-commit", "exit 1");
   const refused = await run("add", "hooli", "--commit");
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("files and branch are as they were")]);
-  expect(folder.git("status", "--porcelain")).toBe(" M notes.md\n");
-  expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
+  expect(directory.git("status", "--porcelain")).toBe(" M notes.md\n");
+  expect(existsSync(directory.at("settings/hooli.yaml"))).toBe(false);
 });
 
 it("rejects a tenant that looks like a listed one without --beside", async () => {
-  using folder = repository({
+  using directory = repository({
     "settings/one.yaml": `${own}ownDomains: [acme.example]\n`,
     "settings/two.yaml": `${own}ownDomains: [two.example]\n`,
   });
-  const before = readFileSync(folder.at("tenants.yaml"), "utf8");
-  const run = tenant(folder);
+  const before = readFileSync(directory.at("tenants.yaml"), "utf8");
+  const run = tenant(directory);
   const known = await run("add", "acme");
   expect([known.code, known.stderr]).toEqual([
     1,
@@ -123,53 +123,53 @@ it("rejects a tenant that looks like a listed one without --beside", async () =>
   ]);
   const strange = await run("add", "acme", "--beside", "one", "--own-domains", "other.example");
   expect([strange.code, strange.stderr]).toEqual([1, expect.stringContaining("ERR_OTHER_TENANT")]);
-  expect(existsSync(folder.at("settings/acme.yaml"))).toBe(false);
-  expect(readFileSync(folder.at("tenants.yaml"), "utf8")).toBe(before);
-  const beside = await run("add", "acme", "--beside", "one");
-  expect(beside.code, beside.stderr).toBe(2);
+  expect(existsSync(directory.at("settings/acme.yaml"))).toBe(false);
+  expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toBe(before);
+  const addRun = await run("add", "acme", "--beside", "one");
+  expect(addRun.code, addRun.stderr).toBe(2);
 
   // By what one tenant alone declares, where it has no people.
-  folder.write("settings/two.yaml", `${own}deny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`);
+  directory.write("settings/two.yaml", `${own}deny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`);
   const entries = await run("add", "nobodys");
   expect(entries.stderr).toContain('it has 6 of the 6 entries that "two" (tenants.yaml:9) alone declares');
 });
 
 it("enforces the baseline's policy when adding a tenant", async () => {
-  using folder = repository({
+  using directory = repository({
     "settings/baseline.yaml":
       "version: 1\npolicy: { requireTicket: [deny] }\nlists: { entries: { mode: exclusive } }\ndeny: [{ value: shared.example, ticket: INC-1 }]\n",
   });
-  const run = tenant(folder);
+  const run = tenant(directory);
   const refused = await run("add", "hooli");
   expect([refused.code, refused.stderr]).toEqual([
     1,
     expect.stringMatching(/--ticket[\s\S]*ERR_SETTINGS_FILE[\s\S]*policy-ticket/),
   ]);
-  expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
+  expect(existsSync(directory.at("settings/hooli.yaml"))).toBe(false);
   const added = await run("add", "hooli", "--ticket", "INC-2", "--owner", "Dana");
   expect(added.code, added.stderr).toBe(2);
-  const [evil] = readSettings(folder.at("settings/hooli.yaml"), { ownDomains: [] }).entries;
+  const [evil] = readSettings(directory.at("settings/hooli.yaml"), { ownDomains: [] }).entries;
   expect(evil).toMatchObject({ value: "evil.example", ticket: "INC-2", owner: "Dana" });
 });
 
 it("rejects a new tenant when too few baselines can be read", async () => {
-  using folder = repository({ "settings/baseline.yaml": "version: 1\ndeny: evil.example\n" });
-  const run = tenant(folder);
-  const asked = sandbox.requests.length;
+  using directory = repository({ "settings/baseline.yaml": "version: 1\ndeny: evil.example\n" });
+  const run = tenant(directory);
+  const requestCount = sandbox.requests.length;
   const unknown = await run("add", "hooli");
   expect([unknown.code, unknown.stderr]).toEqual([
     1,
     expect.stringMatching(/settings files of 2 of 2 tenants can't be read.*"settings\/one\.yaml".*ERR_CONFIG/),
   ]);
-  expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
-  expect(sandbox.requests).toHaveLength(asked);
+  expect(existsSync(directory.at("settings/hooli.yaml"))).toBe(false);
+  expect(sandbox.requests).toHaveLength(requestCount);
   // Of three, two tell it.
-  folder.write("settings/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
-  folder.write("tenants.yaml", targetsOf("  three: {}\n"));
+  directory.write("settings/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
+  directory.write("tenants.yaml", targetsOf("  three: {}\n"));
   const known = await run("add", "hooli", "--dry-run");
   expect([known.code, known.stdout]).toEqual([0, expect.stringContaining("+  - baseline.yaml")]);
   // Of four, only a half.
-  folder.write("tenants.yaml", targetsOf("  three: {}\n  four: {}\n"));
+  directory.write("tenants.yaml", targetsOf("  three: {}\n  four: {}\n"));
   const half = await run("add", "hooli", "--dry-run");
   expect([half.code, half.stderr]).toEqual([1, expect.stringContaining("2 of 4 tenants can't be read")]);
   const none = await run("add", "hooli", "--no-baseline", "--dry-run");
@@ -177,13 +177,13 @@ it("rejects a new tenant when too few baselines can be read", async () => {
 });
 
 it("creates the first targets file", async () => {
-  using folder = settingsRepository({ "readme.md": "" });
-  const run = tenant(folder);
+  using directory = settingsRepository({ "readme.md": "" });
+  const run = tenant(directory);
   const incomplete = await run("add", "empty", "--base-url", sandbox.url);
   expect(incomplete.stderr).toContain("give --key-env VARIABLE");
   const first = await run("add", "empty", "--base-url", sandbox.url, "--key-env", "EMPTY_KEY");
   expect(first.code, first.stderr).toBe(0);
-  expect(readFileSync(folder.at("tenants.yaml"), "utf8")).toBe(
+  expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toBe(
     `version: 1
 
 tenants:
@@ -195,15 +195,15 @@ tenants:
   );
   const only = await run("remove", "empty");
   expect([only.code, only.stderr]).toEqual([1, expect.stringContaining("is the only tenant")]);
-  folder.write(
+  directory.write(
     "tenants.yaml",
-    `${readFileSync(folder.at("tenants.yaml"), "utf8")}    labels: { ring: a }\nwaves: [{ name: a, match: { ring: a }, gate: true }]\n`,
+    `${readFileSync(directory.at("tenants.yaml"), "utf8")}    labels: { ring: a }\nwaves: [{ name: a, match: { ring: a }, gate: true }]\n`,
   );
   const nowhere = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY");
   expect(nowhere.stderr).toContain('No wave would take "hooli", and nothing was written. Give it labels');
   const placed = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY", "--wave", "a");
   expect(placed.code, placed.stderr).toBe(0);
-  const { targets } = readTargets(folder.at("tenants.yaml"));
+  const { targets } = readTargets(directory.at("tenants.yaml"));
   expect(targets.map(({ name, labels }) => [name, labels])).toEqual([
     ["empty", { ring: "a" }],
     ["hooli", { ring: "a" }],
@@ -211,11 +211,11 @@ tenants:
 });
 
 it("refuses to remove a tenant that an open rollout must change", async () => {
-  using folder = repository({
+  using directory = repository({
     "tenants.yaml": targetsOf("  three: { settings: settings/one.yaml }\n"),
   });
-  const run = tenant(folder);
-  const place = folder.at("rollouts.db");
+  const run = tenant(directory);
+  const place = directory.at("rollouts.db");
   const database = await openJournalDatabase(place, {});
   const journal = await Journal.open(database);
   const change = { sign: "add", kind: "entry", key: "domain evil.example", value: "evil.example" } as const;
@@ -239,38 +239,38 @@ it("refuses to remove a tenant that an open rollout must change", async () => {
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--yes names another tenant than "two"')]);
   const reviewed = await run("remove", "two", "--destroy", "--yes", "two", "--pr");
   expect([reviewed.code, reviewed.stderr]).toEqual([1, expect.stringContaining("without --commit and --pr")]);
-  expect(folder.git("status", "--porcelain", "--", "settings")).toBe("");
+  expect(directory.git("status", "--porcelain", "--", "settings")).toBe("");
 });
 
 it("removes a tenant from the file that declares it", async () => {
-  using folder = repository({
+  using directory = repository({
     "tenants.yaml": targetsOf("  three: { settings: settings/baseline.yaml }\ninclude: [more/eu.yaml]\n"),
     "more/eu.yaml": `version: 1\ntenants:\n  # In the EU.\n  four: { settings: ../settings/four.yaml }\n  five: { settings: ../settings/two.yaml }\n`,
     "settings/four.yaml": "version: 1\ninclude: [four/own.yaml]\n",
     "settings/four/own.yaml": "version: 1\ndeny: []\n",
   });
-  const run = tenant(folder);
-  const top = readFileSync(folder.at("tenants.yaml"), "utf8");
+  const run = tenant(directory);
+  const top = readFileSync(directory.at("tenants.yaml"), "utf8");
   const four = await run("remove", "four");
   expect([four.code, four.stderr]).toEqual([0, "Wrote more/eu.yaml.\nRemoved settings/four.yaml.\n"]);
   expect(four.stdout).toContain("and no tenant reads them any more:\n  settings/four/own.yaml.");
-  expect(readFileSync(folder.at("more/eu.yaml"), "utf8")).toBe(
+  expect(readFileSync(directory.at("more/eu.yaml"), "utf8")).toBe(
     "version: 1\ntenants:\n  five: { settings: ../settings/two.yaml }\n",
   );
   const three = await run("remove", "three");
   expect([three.code, three.stderr]).toEqual([0, "Wrote tenants.yaml.\n"]);
   expect(three.stdout).toContain("settings/baseline.yaml stays: the files of one include it.");
-  expect(readFileSync(folder.at("tenants.yaml"), "utf8")).toBe(top.replace(/ {2}three.*\n/, ""));
+  expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toBe(top.replace(/ {2}three.*\n/, ""));
   const last = await run("add", "hooli", "--settings", "../hooli.yaml");
   expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("lies outside the repository")]);
 });
 
 it("adds a tenant that shares only baseline entries with another", async () => {
-  using folder = repository({
+  using directory = repository({
     "tenants.yaml": targetsOf().replace("  two: {}\n", ""),
     "settings/baseline.yaml": `version: 1\nownDomains: [hooli.example]\ndeny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`,
   });
-  const run = tenant(folder);
+  const run = tenant(directory);
   const entries = await run("add", "nobodys");
   expect([entries.code, entries.stderr]).toEqual([0, "Wrote settings/nobodys.yaml, tenants.yaml.\n"]);
   const people = await run("add", "hooli");

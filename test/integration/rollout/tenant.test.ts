@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 
 /* `tenant add` and `tenant remove` through the real command, over the sandbox. */
@@ -37,7 +37,7 @@ deny:
 `;
 
 let sandbox: Sandbox;
-let folder: LintedFolder;
+let directory: LintedDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
@@ -59,7 +59,7 @@ beforeAll(async () => {
       ],
     },
   });
-  folder = new LintedFolder({
+  directory = new LintedDirectory({
     "tenants.yaml": TENANTS.replace("URL", sandbox.url),
     "settings/baseline.yaml": BASELINE,
     "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\nownDomains: [acme.example]\n",
@@ -68,14 +68,14 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  folder[Symbol.dispose]();
+  directory[Symbol.dispose]();
   await sandbox.close();
 });
 
 const keyOf = (name: string): string => sandbox.tenants.find((one) => one.name === name)?.apiKeys.ci ?? "";
 
 const tenant = async (...args: string[]): Promise<CommandOutcome> =>
-  await emailSecurity(folder.folder, ["tenant", ...args], {
+  await emailSecurity(directory.root, ["tenant", ...args], {
     HOOLI_KEY: keyOf("hooli"),
     TWIN_KEY: keyOf("hooli"),
     ACME_KEY: keyOf("acme"),
@@ -83,7 +83,7 @@ const tenant = async (...args: string[]): Promise<CommandOutcome> =>
     EMAIL_SECURITY_KEY_VARIABLES: "HOOLI_KEY,TWIN_KEY,ACME_KEY,NEWER_KEY",
   });
 
-const textOf = (file: string): string => readFileSync(folder.path(file), "utf8");
+const textOf = (file: string): string => readFileSync(directory.path(file), "utf8");
 
 it("declares only what the baseline lacks when adding a tenant", async () => {
   const before = textOf("tenants.yaml");
@@ -131,7 +131,7 @@ Next: email-security rollout tenants.yaml --only hooli
   const text = textOf("settings/hooli.yaml");
   expect(text).not.toContain("\u001b");
   expect(added.stdout + added.stderr + text).not.toContain(keyOf("hooli"));
-  const settings = readSettings(folder.path("settings/hooli.yaml"), { ownDomains: [] });
+  const settings = readSettings(directory.path("settings/hooli.yaml"), { ownDomains: [] });
   expect(settings.entries.map(({ list, value, comment }) => [list, value, comment]).sort()).toEqual([
     ["allow", "gmail.com", expect.any(String)],
     ["allow", "partner.example", undefined],
@@ -157,7 +157,7 @@ Next: email-security rollout tenants.yaml --only hooli
     1,
     expect.stringMatching(/^error: There is no rollouts' journal at "typo\.db", and none was made/),
   ]);
-  expect(existsSync(folder.path("typo.db"))).toBe(false);
+  expect(existsSync(directory.path("typo.db"))).toBe(false);
   const removed = await tenant("remove", "hooli");
   expect(removed.code).toBe(0);
   expect(removed.stdout).toContain("settings/hooli.yaml stays: git does not have it as it is");
@@ -167,6 +167,6 @@ Next: email-security rollout tenants.yaml --only hooli
     1,
     expect.stringMatching(/"settings\/hooli\.yaml" is there already, and nothing was written/),
   ]);
-  expect(existsSync(folder.path("settings/twin.yaml"))).toBe(false);
+  expect(existsSync(directory.path("settings/twin.yaml"))).toBe(false);
   expect(textOf("settings/hooli.yaml")).toBe(text);
 });

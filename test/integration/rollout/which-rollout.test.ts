@@ -12,8 +12,8 @@ import { Rollouts } from "../../../provider/rollout/rollouts";
 import { targetOf } from "../../support/journal-story";
 import { startPostgres } from "../../support/postgres";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-which-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-which-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A rollout of a journal, the oldest first. */
 interface Written {
@@ -110,7 +110,7 @@ it("selects the newest rollout that a command applies to", async () => {
   let count = 0;
   await fc.assert(
     fc.asyncProperty(journals, async (drawn) => {
-      await expectMeant(join(folder, `${count++}.db`), drawn);
+      await expectMeant(join(directory, `${count++}.db`), drawn);
     }),
     { numRuns: 50 },
   );
@@ -147,7 +147,7 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
 }
 
 it("resumes and abandons only idle rollouts, and stops running ones", async () => {
-  const database = join(folder, "held.db");
+  const database = join(directory, "held.db");
   const one = (state: Written["state"]): Written => ({
     state,
     rollsBack: undefined,

@@ -22,14 +22,16 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     const all = await fleet.plan(["--evidence", "all"]);
     expect(all.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 7 * 5);
-    const told = fleet.written("plan.md");
-    expect(told).toContain("The mail of the last 30 days of all 7 tenants in which something changes was looked at");
+    const markdown = fleet.written("plan.md");
+    expect(markdown).toContain(
+      "The mail of the last 30 days of all 7 tenants in which something changes was looked at",
+    );
     const none = await fleet.plan(["--evidence", "none"]);
     expect(none.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3);
     expect(fleet.written("plan.md")).toContain("> **No finding.** 7 of 8 tenants would change");
     expect(fleet.written("plan.md")).toContain("The tenants' mail was not looked at.");
-    expect(fleet.written("plan.md").split("Digest").at(-1)).toBe(told.split("Digest").at(-1));
+    expect(fleet.written("plan.md").split("Digest").at(-1)).toBe(markdown.split("Digest").at(-1));
   });
 
   it("rejects --evidence when no document would show it", async () => {
@@ -38,19 +40,19 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     expect(stderr).toContain("--evidence is told in the Markdown or HTML of a plan");
     // It would be told that no mail was looked at, to somebody who asked for it.
     for (const task of [["--only-expired"], ["--revert-drift"]]) {
-      const asked = await fleet.plan(["--evidence", "sample", ...task]);
-      expect([asked.code, fleet.sandbox.requests.length]).toEqual([1, 0]);
-      expect(asked.stderr).toContain("no mail is asked with --only-expired and --revert-drift");
+      const outcome = await fleet.plan(["--evidence", "sample", ...task]);
+      expect([outcome.code, fleet.sandbox.requests.length]).toEqual([1, 0]);
+      expect(outcome.stderr).toContain("no mail is asked with --only-expired and --revert-drift");
     }
   });
 
   it("writes empty documents when no drift is to be reverted", async () => {
     const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
-    const says = "0 of 8 tenants say `onDrift: revert` in the settings files";
-    expect(stderr).toBe(`${says}: nothing is reverted.\nWrote plan.md, plan.html, plan.json.\n`);
+    const reason = "0 of 8 tenants say `onDrift: revert` in the settings files";
+    expect(stderr).toBe(`${reason}: nothing is reverted.\nWrote plan.md, plan.html, plan.json.\n`);
     const report = reportSchema.parse(JSON.parse(fleet.written("plan.json")));
-    expect(report).toMatchObject({ id: "none", state: "done", reason: says, tenants: [], waves: [] });
+    expect(report).toMatchObject({ id: "none", state: "done", reason: reason, tenants: [], waves: [] });
     expect(fleet.written("plan.md").split("\n", 1)).toEqual(["<!-- email-security-plan -->"]);
     expect(fleet.written("plan.md")).toContain("0 tenants");
     expect(fleet.written("plan.html")).toContain("</html>");

@@ -140,15 +140,15 @@ describe.concurrent("the job queue", () => {
   it("runs each enqueued job once per round", async () => {
     await using postgres = await startPostgres();
     const database = await openPostgres(postgres.url);
-    const lane = await openPgBossQueue(postgres.url, { log: () => {} });
+    const queue = await openPgBossQueue(postgres.url, { log: () => {} });
     const job = (tenant: string, round = 0): Job => ({ rollout: "r", wave: 0, tenant, round });
-    const handOut = (...jobs: Job[]) => database.transaction((inside) => lane.enqueue(inside, jobs));
+    const handOut = (...jobs: Job[]) => database.transaction((inside) => queue.enqueue(inside, jobs));
 
     await handOut(job("a"), job("b"));
     await handOut(job("b"), job("c"));
     await expect(
       database.transaction(async (inside) => {
-        await lane.enqueue(inside, [job("never")]);
+        await queue.enqueue(inside, [job("never")]);
         throw new Error("taken back");
       }),
     ).rejects.toThrow("taken back");
@@ -186,7 +186,7 @@ describe.concurrent("the job queue", () => {
     expect(log).toEqual(['"broken" could not be worked on: no journal']);
     stopping.abort();
     await working;
-    await lane.drain();
+    await queue.drain();
     await database.close();
   });
 });

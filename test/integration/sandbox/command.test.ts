@@ -42,8 +42,8 @@ test("applies --threats and --rate-limit", async () => {
 
 test("reports an invalid option in one line and exits 1", async () => {
   await using other = await startService();
-  const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-  const diary = join(folder, "diary.txt");
+  const directory = mkdtempSync(join(tmpdir(), "sandbox-"));
+  const diary = join(directory, "diary.txt");
   writeFileSync(diary, "Dear diary");
   const cases: [args: string[], message: RegExp][] = [
     [["--port", "http"], /'http' is invalid.*whole number from 0 to 65535/],
@@ -56,10 +56,10 @@ test("reports an invalid option in one line and exits 1", async () => {
     [["--retry-after", "soon"], /'soon' is invalid.*seconds, date, none/],
     [["--scenario", "acne"], /no scenario "acne".*acme, empty/],
     [["--data", diary], /diary\.txt is not a sandbox database/],
-    [["--data", folder], /can't be opened/],
+    [["--data", directory], /can't be opened/],
   ];
   const results = await Promise.all(cases.map(([args]) => runCommand(args).ended));
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
   results.forEach(({ code, stdout, stderr }, index) => {
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(cases[index]?.[1] ?? /^$/);

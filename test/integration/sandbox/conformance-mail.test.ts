@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { everyItem, type Json, METRICS, NOW, REPORTS, type Service, startService, THREATS } from "./service";
+import { everyItem, type Json, METRICS, NOW, REPORTS, type SandboxService, startService, THREATS } from "./service";
 
 // The reference, sentence by sentence, like conformance.test.ts: what it says of threats, metrics and reports.
-type Row = [sentence: string, proof: (service: Service) => Promise<void>];
+type Row = [sentence: string, proof: (service: SandboxService) => Promise<void>];
 
 const BY_MESSAGE = `${THREATS}/by_internet_message_id`;
 const BY_REPORT_MESSAGE = `${REPORTS}/by_report_internet_message_id`;
@@ -602,7 +602,7 @@ describe.each([
   ["Phishing reports", reports],
 ])("%s", (_, rows) => {
   // One for all: none of these endpoints writes.
-  let service: Service;
+  let service: SandboxService;
   beforeAll(async () => {
     service = await startService();
   });
@@ -615,11 +615,11 @@ describe.each([
 
 const SHARED = ["Executive Office", "Invoices", "Security Operations", "Jobs", "Press", "Reception"];
 
-function everyThreat(acme: Service["acme"]): Promise<Json[]> {
+function everyThreat(acme: SandboxService["acme"]): Promise<Json[]> {
   return everyItem(acme, THREATS, "minutes_ago=999999&page_size=100");
 }
 
-async function threatsOf(acme: Service["acme"], days: number): Promise<Json[]> {
+async function threatsOf(acme: SandboxService["acme"], days: number): Promise<Json[]> {
   return await everyItem(acme, THREATS, `page_size=100&minutes_ago=${days * 24 * 60}`);
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { ENTRIES, type Json, NOW, type Service, startService, VIPS } from "./service";
+import { ENTRIES, type Json, NOW, type SandboxService, startService, VIPS } from "./service";
 
 // The reference, sentence by sentence: every row quotes what it holds the sandbox to, and asks it over HTTP.
-type Row = [sentence: string, proof: (service: Service) => Promise<void>];
+type Row = [sentence: string, proof: (service: SandboxService) => Promise<void>];
 
 // People of scenario acme.
 const CEO = "ruth.castellan@acme.example"; // detected by job title
@@ -697,7 +697,7 @@ describe.each([
   });
 });
 
-async function vip(caller: Service["acme"], email: string): Promise<Json> {
+async function vip(caller: SandboxService["acme"], email: string): Promise<Json> {
   const { items } = (await caller.get(`${VIPS}?page_size=200`)).body.results;
   return items.find((row: Json) => row.email === email);
 }
@@ -706,6 +706,6 @@ function emails(body: Json): string[] {
   return body.results.items.map((row: Json) => row.email);
 }
 
-async function values(caller: Service["acme"]): Promise<string[]> {
+async function values(caller: SandboxService["acme"]): Promise<string[]> {
   return (await caller.get(ENTRIES)).body.results.items.map((entry: Json) => entry.value);
 }

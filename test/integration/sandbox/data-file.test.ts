@@ -7,15 +7,15 @@ import { startSandbox } from "../../../provider/sandbox";
 import { runCommand } from "../../support/sandbox-command";
 import { caller, ENTRIES, METRICS, REPORTS, startService, THREATS, VIPS } from "./service";
 
-let folder: string;
+let directory: string;
 let data: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-  data = join(folder, "service.db");
+  directory = mkdtempSync(join(tmpdir(), "sandbox-"));
+  data = join(directory, "service.db");
 });
 
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => rmSync(directory, { recursive: true }));
 
 test("reopens a file with its data, without seeding it again", async () => {
   const entry = { list: "deny", entry_type: "domain", value: "kept.example" };
@@ -54,7 +54,7 @@ test("stores no API key in the file", async () => {
   const bytes = readFileSync(data, "latin1");
   expect(bytes).not.toContain("sandbox-acme-ci");
   expect(bytes).toContain("Pulumi (ci)");
-  expect(readdirSync(folder)).toEqual(["service.db"]);
+  expect(readdirSync(directory)).toEqual(["service.db"]);
 });
 
 test("rejects a scenario other than the file's own", async () => {
@@ -76,7 +76,7 @@ test("rejects a foreign or newer database and leaves it untouched", async () => 
       message: expect.stringMatching(message),
     });
     expect(readFileSync(data)).toEqual(bytes);
-    expect(readdirSync(folder)).toEqual(["service.db"]);
+    expect(readdirSync(directory)).toEqual(["service.db"]);
   };
   for (const text of ["", "Dear diary", "x".repeat(5_000)]) {
     writeFileSync(data, text);
@@ -160,8 +160,8 @@ test("keeps the requested size even before any mail is read", async () => {
 });
 
 test("reports an invalid path or a file in use", async () => {
-  await expect(startSandbox({ data: folder })).rejects.toMatchObject({ code: "ERR_SANDBOX_DATA_FILE" });
-  await expect(startSandbox({ data: join(folder, "no", "where.db") })).rejects.toMatchObject({
+  await expect(startSandbox({ data: directory })).rejects.toMatchObject({ code: "ERR_SANDBOX_DATA_FILE" });
+  await expect(startSandbox({ data: join(directory, "no", "where.db") })).rejects.toMatchObject({
     code: "ERR_SANDBOX_DATA_FILE",
   });
   await expect(startSandbox({ data, port: -1 })).rejects.toMatchObject({ code: "ERR_SANDBOX_PORT" });
@@ -227,7 +227,7 @@ test("keeps every acknowledged write after a kill", async () => {
 test("leaves no partial file when killed during creation", async () => {
   // The seeding takes a moment; somewhere within these delays the process is at it.
   for (const delayMs of [60, 120, 180, 240]) {
-    const file = join(folder, `${delayMs}.db`);
+    const file = join(directory, `${delayMs}.db`);
     const child = runCommand(["--data", file]);
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     child.process.kill("SIGKILL");

@@ -8,8 +8,8 @@ import { type Json, METRICS, NOW, startService, THREATS } from "./service";
 const DAY = 24 * 60 * 60_000;
 
 test("visits few of 100,000 threats for any page or metric", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-  const data = join(folder, "service.db");
+  const directory = mkdtempSync(join(tmpdir(), "sandbox-"));
+  const data = join(directory, "service.db");
   const pages = ["page=1", "page=1000", "page=2000", "page=500&page_size=100"];
   const paths = [
     ...pages.map((page) => `${THREATS}?minutes_ago=999999&${page}`),
@@ -60,5 +60,5 @@ test("visits few of 100,000 threats for any page or metric", async () => {
     await using service = await startService({ data });
     for (const path of paths) expect([path, (await service.acme.get(path)).body]).toEqual([path, answers[path]]);
   }
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
 });

@@ -92,8 +92,8 @@ describe("time windows", () => {
 });
 
 test("returns the mean duration of finished analyses", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-  const data = join(folder, "service.db");
+  const directory = mkdtempSync(join(tmpdir(), "sandbox-"));
+  const data = join(directory, "service.db");
   const means: Record<number, number> = {};
   {
     await using service = await startService({ data });
@@ -107,7 +107,7 @@ test("returns the mean duration of finished analyses", async () => {
     .prepare("SELECT report_date, analysis_seconds AS seconds, verdict FROM phishing_reports")
     .all() as { report_date: string; seconds: number | null; verdict: string }[];
   database.close();
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
   for (const [days, mean] of Object.entries(means)) {
     const seconds = rows
       .filter(({ report_date }) => Date.parse(report_date) >= Date.parse(NOW) - Number(days) * DAY)

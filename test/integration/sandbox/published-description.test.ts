@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import { describe, expect, test } from "vitest";
 import type { SandboxOptions } from "../../../provider/sandbox";
-import { ENTRIES, type Json, METRICS, REPORTS, type Service, startService, THREATS, VIPS } from "./service";
+import { ENTRIES, type Json, METRICS, REPORTS, type SandboxService, startService, THREATS, VIPS } from "./service";
 
 const ALL = [
   "DELETE /api/v1/settings/allow_deny_entries/{id}",
@@ -46,7 +46,7 @@ function operationsOf(description: Json): Described[] {
   );
 }
 
-async function describedBy(service: Service): Promise<Json> {
+async function describedBy(service: SandboxService): Promise<Json> {
   const { status, headers, body } = await service.stranger.get("/openapi.json");
   expect([status, headers.get("Content-Type")]).toEqual([200, "application/json"]);
   return body;
@@ -162,7 +162,7 @@ describe.each<[string, SandboxOptions]>([
 });
 
 /** Asks every endpoint what it answers with a success, and what it refuses. */
-async function walk({ acme, globex, stranger, sandbox }: Service): Promise<void> {
+async function walk({ acme, globex, stranger, sandbox }: SandboxService): Promise<void> {
   const encoded = encodeURIComponent;
   for (const path of [THREATS, REPORTS, VIPS, ENTRIES]) {
     for (const query of ["", "?page=2", "?page=999", "?page=0", "?minutes_ago=999999", "?page_size=100"]) {

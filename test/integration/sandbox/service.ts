@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /** Speaks to the service with one key, or with none. */
-export interface Caller {
+export interface ApiCaller {
   get(path: string): Promise<Answer>;
   post(path: string, body: unknown): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
@@ -29,16 +29,16 @@ export interface Caller {
   send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<Answer>;
 }
 
-export interface Service extends AsyncDisposable {
+export interface SandboxService extends AsyncDisposable {
   sandbox: Sandbox;
   /** Pulumi's key of the tenant acme; the other callers are named after how they differ. */
-  acme: Caller;
-  acmeConsole: Caller;
-  globex: Caller;
-  stranger: Caller;
+  acme: ApiCaller;
+  acmeConsole: ApiCaller;
+  globex: ApiCaller;
+  stranger: ApiCaller;
 }
 
-export async function startService(options: SandboxOptions = {}): Promise<Service> {
+export async function startService(options: SandboxOptions = {}): Promise<SandboxService> {
   const sandbox = await startSandbox({ clock: () => new Date(NOW), ...options });
   return {
     sandbox,
@@ -51,7 +51,7 @@ export async function startService(options: SandboxOptions = {}): Promise<Servic
 }
 
 /** The items of every page of a list in the envelope with `pagination`. */
-export async function everyItem(of: Caller, path: string, query: string): Promise<Json[]> {
+export async function everyItem(of: ApiCaller, path: string, query: string): Promise<Json[]> {
   const items: Json[] = [];
   for (let page = 1; ; page += 1) {
     const { body } = await of.get(`${path}?${query}&page=${page}`);
@@ -60,7 +60,7 @@ export async function everyItem(of: Caller, path: string, query: string): Promis
   }
 }
 
-export function caller(url: string, key?: string): Caller {
+export function caller(url: string, key?: string): ApiCaller {
   const auth: Record<string, string> = key === undefined ? {} : { "X-Api-Key": key };
   const send = async (
     method: string,

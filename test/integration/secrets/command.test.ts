@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMMAND } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 
 const LINES = Object.values(HOSTILE)
   .filter((text) => text.length < 200 && !text.includes("\0"))
@@ -34,8 +34,8 @@ test("escapes an unknown command in an error", async () => {
 });
 
 test("escapes a file name in an error", async () => {
-  await using folder = await EmptyFolder.create();
-  const output = await email("sandbox", "--data", join(folder.path, LINES, "file"));
+  await using directory = await EmptyDirectory.create();
+  const output = await email("sandbox", "--data", join(directory.path, LINES, "file"));
   expect(output).toContain("can't be opened");
   expect(commandsIn(output)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { SettingsClient } from "../../../provider/client";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, type ServiceRequest, type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
-import { InitFailed, type Properties } from "../../support/provider-call";
+import { InitFailed, type ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 import { matrix } from "../../support/scale";
 
@@ -61,7 +61,7 @@ function stringsIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, one]) => [key, ...stringsIn(one)]);
 }
 
-const ARGUMENTS: Readonly<Record<HandlerName, (text: string) => Properties[]>> = {
+const ARGUMENTS: Readonly<Record<HandlerName, (text: string) => ResourceProperties[]>> = {
   allowDenyEntry: (text) => [
     { list: "deny", value: text },
     {
@@ -117,17 +117,17 @@ describe("check", () => {
   test.each(COMMANDS.filter(([, text]) => text.isWellFormed()))(
     "rejects a comment that contains %s, and shows where",
     async (_name, text) => {
-      const of = async (handler: HandlerName, args: Properties) =>
+      const of = async (handler: HandlerName, args: ResourceProperties) =>
         (await provider.resource(handler).check(args)).failures;
       const comment = `See ${"the wiki ".repeat(20)}\n${text}`;
-      const told = [
+      const allFailures = [
         await of("allowDenyEntry", { list: "deny", value: "a.example", comment }),
         await of("vipEmployee", { email: "a@b.example", comment }),
         await of("allowDenyList", { entries: { "a.example": `deny: ${comment}` } }),
         await of("allowDenyList", { entries: [{ list: "deny", value: "a.example", comment }] }),
         await of("vipList", { members: { "a@b.example": comment } }),
       ];
-      for (const failures of told) {
+      for (const failures of allFailures) {
         expect(failures[""]).toContain("would take for a command and not for text");
         expectNothingButText(failures);
       }
@@ -146,7 +146,7 @@ describe("check", () => {
 /** An id is the service's own, and kept as it is; the engine shows it in quotes. */
 function withoutEntryId(shown: unknown): unknown {
   if (typeof shown !== "object" || shown === null) return shown;
-  const { entryId: _id, ...rest } = shown as Properties;
+  const { entryId: _id, ...rest } = shown as ResourceProperties;
   return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, withoutEntryId(one)]));
 }
 

@@ -8,7 +8,7 @@ import { SettingsClient } from "../../../provider/client";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
 import { Canary } from "../../support/canary";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
 
 const canary = new Canary();
@@ -95,10 +95,10 @@ describe("process with the key in its environment", () => {
   };
 
   /** Runs a program beside the handlers of the provider process, as built. */
-  async function run(folder: string, program: string, ...flags: string[]): Promise<string> {
+  async function run(directory: string, program: string, ...flags: string[]): Promise<string> {
     const runtime = resolve("provider/dist/resources/runtime.js");
     const text = `const runtime = require(${JSON.stringify(runtime)});\n${program}`;
-    const options = { cwd: folder, env: { ...environment, EMAIL_SECURITY_CACHE_DIR: folder } };
+    const options = { cwd: directory, env: { ...environment, EMAIL_SECURITY_CACHE_DIR: directory } };
     const done = promisify(execFile)(process.execPath, [...flags, "-e", text], options);
     return await done.then(
       ({ stdout, stderr }) => stdout + stderr,
@@ -107,23 +107,27 @@ describe("process with the key in its environment", () => {
   }
 
   test("exposes the key in no crash report or process listing", async () => {
-    await using folder = await EmptyFolder.create();
-    const flags = ["--report-uncaught-exception", `--report-directory=${folder.path}`, "--report-filename=report.json"];
+    await using directory = await EmptyDirectory.create();
+    const flags = [
+      "--report-uncaught-exception",
+      `--report-directory=${directory.path}`,
+      "--report-filename=report.json",
+    ];
     const program = `
       process.stdout.write(JSON.stringify([process.title, process.argv, process.execArgv, process.report.getReport()]));
       require("node:util").inspect(runtime, { depth: Infinity, showHidden: true }).split("\\n").forEach((line) => console.log(line));
       runtime.vipEmployee.create({ email: "a@b.example" }).then(undefined, (error) => { setImmediate(() => { throw error; }); });
     `;
-    const printed = await run(folder.path, program, ...flags);
+    const printed = await run(directory.path, program, ...flags);
     expect(printed).toContain("NetworkError");
     expect(canary.find("what it printed", printed)).toEqual([]);
-    expect(await readFile(`${folder.path}/report.json`, "utf8")).toContain("javascriptStack");
-    expect(await canary.findInFolder(folder.path)).toEqual([]);
+    expect(await readFile(`${directory.path}/report.json`, "utf8")).toContain("javascriptStack");
+    expect(await canary.findInDirectory(directory.path)).toEqual([]);
   });
 
   test("would expose the key in a report with the environment", async () => {
-    await using folder = await EmptyFolder.create();
+    await using directory = await EmptyDirectory.create();
     const program = "process.report.excludeEnv = false; console.log(JSON.stringify(process.report.getReport()));";
-    expect(canary.find("the report", await run(folder.path, program))).not.toEqual([]);
+    expect(canary.find("the report", await run(directory.path, program))).not.toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { answering, type Row } from "../../support/answering";
+import { answering, type WireRow } from "../../support/answering";
 import { type CommandRun, commandLine } from "../../support/command-line";
 import { Workshop } from "../engine-setup/workshop";
 
@@ -12,10 +12,10 @@ const SETTINGS = "version: 1\ndeny:\n  - { value: declared.example, comment: INC
 export const KEYS = { T0_API_KEY: KEY, GLOBEX_KEY: "canary-globex", INITECH_TOKEN: "canary-initech" };
 
 /** What the service holds by the console's hand. */
-let clicked: readonly Row[] = [];
+let clicked: readonly WireRow[] = [];
 
 /** What stands in the console from now on, for this test. */
-export function click(rows: readonly Row[]): void {
+export function click(rows: readonly WireRow[]): void {
   clicked = rows;
 }
 
@@ -39,7 +39,7 @@ beforeEach(() => {
 
 /** A working folder, with fake programs that write down the environment they are started in. */
 export class Machine extends Workshop {
-  readonly work = join(this.folder, "work");
+  readonly work = join(this.directory, "work");
 
   constructor() {
     super();
@@ -48,9 +48,9 @@ export class Machine extends Workshop {
       "work/tenants.yaml",
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_API_KEY" }, settings: "settings/{name}.yaml" }\ntenants: { t0: {} }\n`,
     );
-    for (const folder of ["state", "seen"]) mkdirSync(join(this.folder, folder));
+    for (const directory of ["state", "seen"]) mkdirSync(join(this.directory, directory));
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) this.program(host, "");
-    const record = (words: string) => `env > "${this.folder}/seen/${words}.$$"`;
+    const record = (words: string) => `env > "${this.directory}/seen/${words}.$$"`;
     this.program(
       "pulumi",
       `${record("pulumi $1 $2")}
@@ -59,7 +59,7 @@ case "$*" in
   *whoami*) echo '{"url":"file:///state"}' ;;
   *"stack ls"*) echo '[]' ;;
   *"stack export"*) echo '{"version":3,"deployment":{}}' ;;
-  *" up "*) [ ! -e "${this.folder}/hang" ] || { echo $$ > "${this.folder}/hanging"; exec sleep 600; } ;;
+  *" up "*) [ ! -e "${this.directory}/hang" ] || { echo $$ > "${this.directory}/hanging"; exec sleep 600; } ;;
   *) echo "error: no stack named 'x' found" >&2; exit 255 ;;
 esac`,
     );
@@ -73,7 +73,7 @@ esac`,
   get environment(): NodeJS.ProcessEnv {
     return {
       ...this.env,
-      PULUMI_BACKEND_URL: `file://${this.folder}/state`,
+      PULUMI_BACKEND_URL: `file://${this.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_KEY_VARIABLES: "T0_API_KEY",
@@ -84,9 +84,12 @@ esac`,
 
   /** What was started, by its first words, with its environment. */
   get seen(): ReadonlyMap<string, string> {
-    const folder = join(this.folder, "seen");
+    const directory = join(this.directory, "seen");
     return new Map(
-      readdirSync(folder).map((name) => [name.replace(/\.\d+$/, "").trim(), readFileSync(join(folder, name), "utf8")]),
+      readdirSync(directory).map((name) => [
+        name.replace(/\.\d+$/, "").trim(),
+        readFileSync(join(directory, name), "utf8"),
+      ]),
     );
   }
 }

@@ -53,7 +53,7 @@ describe("file written by a command", () => {
 describe.skipIf(!hasShell)("killed run", () => {
   it("leaves a plan only until the next run", async () => {
     using machine = new Machine();
-    const temporary = join(machine.folder, "tmp");
+    const temporary = join(machine.directory, "tmp");
     mkdirSync(temporary);
     const args = ["apply", "settings/t0.yaml", "--stack", "dev", "--no-evidence", "--yes"];
     machine.write("hang", "");
@@ -62,7 +62,7 @@ describe.skipIf(!hasShell)("killed run", () => {
       env: { ...machine.environment, TMPDIR: temporary },
       stdio: "ignore",
     });
-    const hanging = join(machine.folder, "hanging");
+    const hanging = join(machine.directory, "hanging");
     const pid = await vi.waitUntil(() => existsSync(hanging) && Number(readFileSync(hanging, "utf8")), 60_000);
     child.kill("SIGKILL");
     await once(child, "close");
@@ -70,7 +70,7 @@ describe.skipIf(!hasShell)("killed run", () => {
     const [left = "", ...more] = readdirSync(temporary);
     expect(more).toEqual([]);
     expect(readFileSync(join(temporary, left, "plan.json"), "utf8")).toContain("declared.example");
-    rmSync(join(machine.folder, "hang"));
+    rmSync(join(machine.directory, "hang"));
     const { code, output } = await machine.run(args, { TMPDIR: temporary });
     expect([code, output]).toEqual([0, output]);
     expect(readdirSync(temporary)).toEqual([]);

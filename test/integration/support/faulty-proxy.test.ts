@@ -41,14 +41,15 @@ test("forwards requests and records them with their responses", async () => {
   const { proxy } = made;
   const boundaries: string[] = [];
   proxy.hooks = {
-    beforeForward: ({ told }) => boundaries.push(`before ${made.entries()} ${told}`),
-    afterCommit: ({ served, told }) => boundaries.push(`committed ${made.entries()} ${served} ${told}`),
-    afterAnswer: ({ told }) => boundaries.push(`answered ${told}`),
+    beforeForward: ({ clientOutcome }) => boundaries.push(`before ${made.entries()} ${clientOutcome}`),
+    afterCommit: ({ served, clientOutcome }) =>
+      boundaries.push(`committed ${made.entries()} ${served} ${clientOutcome}`),
+    afterAnswer: ({ clientOutcome }) => boundaries.push(`answered ${clientOutcome}`),
   };
   const response = await post(proxy);
   expect(await response.json()).toMatchObject({ results: { value: "evil.example" } });
   const expected = { index: 0, method: "POST", path: ENTRIES, query: "?x=1", body: JSON.stringify(ENTRY) };
-  expect(proxy.requests).toEqual([{ ...expected, served: 201, told: 201 }]);
+  expect(proxy.requests).toEqual([{ ...expected, served: 201, clientOutcome: 201 }]);
   await expect.poll(() => boundaries).toEqual(["before 0 undefined", "committed 1 201 undefined", "answered 201"]);
 });
 
@@ -59,9 +60,9 @@ test("applies a fault to the selected requests, before or after the service", as
     method: "POST",
     path: /entries$/,
     nth: [1],
-    fault: { forwarded: false, told: "reset" },
+    fault: { forwarded: false, response: "reset" },
   });
-  const half = proxy.inject({ nth: [1], path: /entries/, fault: { forwarded: true, told: "half" } });
+  const half = proxy.inject({ nth: [1], path: /entries/, fault: { forwarded: true, response: "half" } });
   expect(await causeOf(post(proxy))).toBe("ECONNRESET");
   expect(made.entries()).toBe(0);
   expect(reset.hits).toBe(1);
@@ -69,21 +70,21 @@ test("applies a fault to the selected requests, before or after the service", as
   expect(half).toMatchObject({ matches: 1, hits: 0 });
 
   await proxy.heal();
-  proxy.inject({ fault: { forwarded: true, told: "half" } });
+  proxy.inject({ fault: { forwarded: true, response: "half" } });
   expect(await causeOf((await post(proxy)).text())).toBe("UND_ERR_RES_CONTENT_LENGTH_MISMATCH");
   expect(made.entries()).toBe(1);
-  expect(proxy.requests).toMatchObject([{ served: 201, told: "half" }]);
+  expect(proxy.requests).toMatchObject([{ served: 201, clientOutcome: "half" }]);
 });
 
 test("returns the injected response", async () => {
   await using made = await proxied();
   const { proxy } = made;
-  const told = {
+  const responseOverride = {
     status: 503,
     headers: { "retry-after": "{in 5 s}", "content-type": "text/html" },
     body: "<p>",
   };
-  proxy.inject({ nth: [1], fault: { forwarded: true, told } });
+  proxy.inject({ nth: [1], fault: { forwarded: true, response: responseOverride } });
   const response = await post(proxy);
   expect([response.status, await response.text()]).toEqual([503, "<p>"]);
   expect(response.headers.get("content-type")).toBe("text/html");
@@ -92,8 +93,8 @@ test("returns the injected response", async () => {
   expect(waitMs).toBeLessThan(6_000);
 
   await proxy.heal();
-  proxy.inject({ nth: [1], fault: { forwarded: false, told: "silence" } });
-  proxy.inject({ nth: [2], fault: { forwarded: false, told: "trickle" } });
+  proxy.inject({ nth: [1], fault: { forwarded: false, response: "silence" } });
+  proxy.inject({ nth: [2], fault: { forwarded: false, response: "trickle" } });
   expect(await causeOf(post(proxy, AbortSignal.timeout(50)))).toBe(23);
   const slow = await post(proxy, AbortSignal.timeout(100));
   expect(await causeOf(slow.text())).toBe(23);
@@ -102,7 +103,7 @@ test("returns the injected response", async () => {
 test("refuses connections, then accepts them again at the same address", async () => {
   await using made = await proxied();
   const { proxy } = made;
-  proxy.hooks = { afterCommit: () => proxy.refuse() };
+  proxy.hooks = { afterCommit: () => proxy.rejectConnections() };
   expect((await post(proxy)).status).toBe(201);
   expect(await causeOf(post(proxy))).toBe("ECONNREFUSED");
   await proxy.heal();

@@ -79,12 +79,12 @@ it.each(["seconds", "date", "none"] as const)(
 );
 
 it("retries a rejected page instead of the full list", async () => {
-  const refuse = new Set(["deny 2", "deny 3"]);
-  const refuseOnce = ({ query }: ServiceRequest) =>
-    refuse.delete(`${query["list"]} ${query["page"]}`)
+  const rejectedPages = new Set(["deny 2", "deny 3"]);
+  const rejectOnce = ({ query }: ServiceRequest) =>
+    rejectedPages.delete(`${query["list"]} ${query["page"]}`)
       ? { status: 429, headers: { "Retry-After": "3" }, body: { error: "too many" } }
       : undefined;
-  await using acme = await service({ denied: 600, intercept: refuseOnce });
+  await using acme = await service({ denied: 600, intercept: rejectOnce });
   expect(await acme.tenant.readAllEntries()).toHaveLength(600);
   expect(acme.trace().filter((line) => line.startsWith("deny"))).toEqual([
     "deny 1 200",

@@ -91,8 +91,8 @@ it("rereads when an entry is deleted between two pages", async () => {
   let done = false;
   await using acme = await service({
     denied: 401,
-    intercept: async ({ query: asked }) => {
-      if (done || asked["list"] !== "deny" || asked["page"] !== "2") return;
+    intercept: async ({ query: pageQuery }) => {
+      if (done || pageQuery["list"] !== "deny" || pageQuery["page"] !== "2") return;
       done = true;
       const [newest] = acme.sandbox.allowDenyEntries("acme");
       await acme.console("DELETE", `/allow_deny_entries/${newest?.id}`);

@@ -11,7 +11,7 @@ import { click } from "../../support/console";
 import { VirtualTime } from "../../support/virtual-time";
 
 /** A sandbox with a company of so many people and entries, and a tenant as the provider process sees it. */
-export interface Service extends AsyncDisposable {
+export interface TenantService extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly client: SettingsClient;
   readonly tenant: TenantCache;
@@ -22,7 +22,7 @@ export interface Service extends AsyncDisposable {
   console(method: string, path: string, body?: unknown): Promise<void>;
 }
 
-export interface ServiceOptions extends SandboxOptions {
+export interface TenantServiceOptions extends SandboxOptions {
   readonly people?: number;
   readonly vips?: number;
   readonly denied?: number;
@@ -36,7 +36,7 @@ export const person = (at: number) => `person-${at}@acme.example`;
 export const people = (count: number) => Array.from({ length: count }, (_, at) => person(at));
 export const domain = (list: string, at: number) => `${list}-${at}.example`;
 
-export async function service(options: ServiceOptions = {}): Promise<Service> {
+export async function service(options: TenantServiceOptions = {}): Promise<TenantService> {
   const time = new VirtualTime();
   const { people: count = 0, vips = 0, denied = 0, allowed = 0, ...rest } = options;
   const company: ScenarioTenant = {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { domain, people, type Service, service } from "./service";
+import { domain, people, service, type TenantService } from "./service";
 
 const BOOM = { status: 502, body: { error: "boom" } };
 
 const entry = (at: number) =>
   ({ list: "deny", entry_type: "domain", value: domain("deny", at), verdict_scope: "global" }) as const;
 
-type Failing = Service & { fail(times: number): void };
+type Failing = TenantService & { fail(times: number): void };
 
 /** Fails as many writes as it is told: before the service does them, or after. */
 async function failing(when: "before" | "after", people = 0): Promise<Failing> {

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
 import { goTool } from "../go-tool";
 import { preparation, type Step, type WORKFLOWS, workflow } from "../pipeline-files";
-import { type Action, type Contexts, type JobRun, runJob, runStep } from "./workflow-run";
+import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "./workflow-run";
 
 const run = promisify(execFile);
 
@@ -37,7 +37,7 @@ export interface GitHubState {
 }
 
 /** A pull request: which it is, and of which branch. */
-export interface PullRequest {
+export interface SimulatedPullRequest {
   readonly number: number;
   readonly branch: string;
   /** The repository that it comes from. Default: this one. */
@@ -55,7 +55,7 @@ const ROLE = "arn:aws:iam::000000000000:role/email-security";
 export class RepositoryOnGitHub implements AsyncDisposable {
   readonly git: GitopsRepository;
   /** The logs and summaries of all jobs. */
-  readonly told: string[] = [];
+  readonly outputs: string[] = [];
   #runs = 1_000;
 
   private constructor(git: GitopsRepository) {
@@ -73,14 +73,14 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 
   /** A job of the workflow of pull requests, on what main would hold. */
-  async pullRequest(job: string, { number, branch, from = REPOSITORY }: PullRequest): Promise<JobRun> {
+  async pullRequest(job: string, { number, branch, from = REPOSITORY }: SimulatedPullRequest): Promise<JobRun> {
     const head = { repo: { full_name: from } };
     const event = { pull_request: { number, head, user: { login: "dana" } } };
     return await this.#run("pull-request", job, { github: { event } }, { merge: branch, from });
   }
 
   /** The workflow that runs after a review, on what main would hold. */
-  async reviewed({ number, branch, from = REPOSITORY }: PullRequest): Promise<JobRun> {
+  async reviewed({ number, branch, from = REPOSITORY }: SimulatedPullRequest): Promise<JobRun> {
     const event = {
       pull_request: { number, base: { ref: branch }, user: { login: "dana" } },
       repository: { default_branch: "main" },
@@ -169,12 +169,12 @@ export class RepositoryOnGitHub implements AsyncDisposable {
       },
       actions: this.#actions(origin),
     });
-    this.told.push(done.log, done.summary);
+    this.outputs.push(done.log, done.summary);
     return done;
   }
 
-  #actions({ merge, from }: { merge?: string; from: string }): Record<string, Action> {
-    const others: Record<string, Action> = {
+  #actions({ merge, from }: { merge?: string; from: string }): Record<string, SimulatedAction> {
+    const others: Record<string, SimulatedAction> = {
       // The workspace is a clone of main already; a pull request's is what main would hold.
       "actions/checkout": async ({ workspace }) => {
         await run("git", ["switch", "--quiet", "main"], { cwd: workspace });
@@ -231,8 +231,8 @@ export class RepositoryOnGitHub implements AsyncDisposable {
 /** A step of the repository's own action. */
 async function prepare(
   { uses, run: script, with: given = {} }: Step,
-  actions: Readonly<Record<string, Action>>,
-  { with: inputs, ...rest }: Parameters<Action>[0],
+  actions: Readonly<Record<string, SimulatedAction>>,
+  { with: inputs, ...rest }: Parameters<SimulatedAction>[0],
 ): Promise<void> {
   if (uses === undefined) {
     const { code, output } = await runStep({ run: script ?? "" }, rest.workspace, rest.environment);

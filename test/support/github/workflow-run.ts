@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Job, Step } from "../pipeline-files";
+import type { Step, WorkflowJob } from "../pipeline-files";
 
 /** What expressions see: `github`, `vars`, `inputs`, `needs`, `steps`. */
 export type Contexts = Readonly<Record<string, unknown>>;
 
 /** An action that a test simulates. It may change the environment of the steps that follow. */
-export type Action = (given: {
+export type SimulatedAction = (given: {
   readonly with: Readonly<Record<string, string>>;
   readonly workspace: string;
   readonly environment: Record<string, string | undefined>;
@@ -17,13 +17,13 @@ export type Action = (given: {
 
 /** How a job is run. */
 export interface JobOptions {
-  readonly job: Job;
+  readonly job: WorkflowJob;
   /** The folder in which its steps run. */
   readonly workspace: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly contexts: Contexts;
   /** By `uses`, without the version. */
-  readonly actions: Readonly<Record<string, Action>>;
+  readonly actions: Readonly<Record<string, SimulatedAction>>;
 }
 
 /** What a job came to. */
@@ -96,12 +96,12 @@ export async function runJob({ job, workspace, environment, contexts, actions }:
 /** Runs one script as GitHub does when no shell is named. */
 export async function runStep(
   { run = "" }: Pick<Step, "run">,
-  folder: string,
+  directory: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ code: number; output: string }> {
   return await new Promise((resolve, reject) => {
     const child = spawn("bash", ["--noprofile", "--norc", "-e", "-c", run], {
-      cwd: folder,
+      cwd: directory,
       env: environment,
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -56,8 +56,9 @@ export class ProjectOnGitLab implements AsyncDisposable {
     const job = gitLabJobs()[name];
     if (job === undefined) throw new Error(`there is no job ${name}`);
     const workspace = await this.git.checkout(branch);
-    for (const folder of ["anew", "drift", "review"]) {
-      if (before !== undefined) await cp(join(before.workspace, folder), join(workspace, folder), COPY).catch(() => {});
+    for (const directory of ["anew", "drift", "review"]) {
+      if (before !== undefined)
+        await cp(join(before.workspace, directory), join(workspace, directory), COPY).catch(() => {});
     }
     const builds = join(this.git.top, "builds");
     await mkdir(builds, { recursive: true });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Company } from "./company";
 import { aComment, aList, aMailbox, aScope, aValue } from "./program";
-import { canonical, entryTypeOf, type List, OUTSIDER, type Scope } from "./world";
+import { canonical, type EntryListName, entryTypeOf, OUTSIDER, type Scope } from "./world";
 
 /**
  * What a colleague does in the console. What is picked is picked from what the provider has made, as long as there is
@@ -10,7 +10,7 @@ import { canonical, entryTypeOf, type List, OUTSIDER, type Scope } from "./world
 export type ConsoleEdit =
   | {
       readonly console: "add";
-      readonly list: List;
+      readonly list: EntryListName;
       readonly value: string;
       readonly scope: Scope;
       readonly comment: string;
@@ -29,7 +29,7 @@ export type ConsoleEdit =
  *
  * @param to the entry, where it is not to be picked.
  */
-export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Row): Promise<string> {
+export async function doInConsole(company: Company, edit: ConsoleEdit, to?: CompanyEntry): Promise<string> {
   const row = to ?? ("pick" in edit ? picked(company, edit.pick) : undefined);
   const path = `/allow_deny_entries/${row?.id}`;
   const done = async (what: string, status: Promise<number>): Promise<string> => `console: ${what} (${await status})`;
@@ -70,7 +70,7 @@ export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Row)
       return await done(`delete ${name}`, company.console("DELETE", path));
     case "make again": {
       await company.console("DELETE", path);
-      const list: List = edit.elsewhere === (row.list === "deny") ? "allow" : "deny";
+      const list: EntryListName = edit.elsewhere === (row.list === "deny") ? "allow" : "deny";
       const again = {
         list,
         value: canonical(row.value),
@@ -82,22 +82,22 @@ export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Row)
   }
 }
 
-export type Row = ReturnType<Company["entries"]>[number];
+export type CompanyEntry = ReturnType<Company["entries"]>[number];
 
-function picked(company: Company, pick: number): Row | undefined {
+function picked(company: Company, pick: number): CompanyEntry | undefined {
   const rows = company.entries().toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const made = rows.filter(({ created_by }) => created_by === "ci");
   const some = pick % 2 === 0 && made.length > 0 ? made : rows;
   return some[(pick >> 1) % Math.max(1, some.length)];
 }
 
-function nameOf({ list, value, verdict_scope }: Row): string {
+function nameOf({ list, value, verdict_scope }: CompanyEntry): string {
   return `${value} ${verdict_scope} ${list}`;
 }
 
 async function add(
   company: Company,
-  entry: { readonly list: List; readonly value: string; readonly scope: Scope; readonly comment: string },
+  entry: { readonly list: EntryListName; readonly value: string; readonly scope: Scope; readonly comment: string },
 ): Promise<number> {
   const { list, value, scope, comment } = entry;
   const body = { list, value, entry_type: entryTypeOf(value), verdict_scope: scope, comment };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { EngineProject, type StackResource } from "../engine-project";
 import type { Declaration } from "./program";
-import type { Held, Run, RunOptions, Stack } from "./stack";
+import type { Held, ModelStack, StackRun, StackRunOptions } from "./stack";
 
 /** Declares what is in a file beside it; one after another where that is asked for. */
 const PROGRAM = `
@@ -18,7 +18,7 @@ for (const { kind, name, args } of resources) {
 `;
 
 /** A stack of the real engine. */
-export class EngineStack implements Stack {
+export class EngineStack implements ModelStack {
   readonly #project: EngineProject;
   /** The state since the last command that may have changed it. */
   #held: readonly Held[] | undefined;
@@ -35,8 +35,8 @@ export class EngineStack implements Stack {
     return new EngineStack(project);
   }
 
-  async up(resources: readonly Declaration[], { refresh, preview, parallel }: RunOptions): Promise<Run> {
-    const file = join(this.#project.folder, "resources.json");
+  async up(resources: readonly Declaration[], { refresh, preview, parallel }: StackRunOptions): Promise<StackRun> {
+    const file = join(this.#project.directory, "resources.json");
     await writeFile(file, JSON.stringify({ resources, parallel }));
     let refreshed: readonly Held[] | undefined;
     if (refresh) {

@@ -3,17 +3,17 @@ import { readReviewedPlan } from "../../../provider/resources/lifecycle/reviewed
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { Served, ServesRuns } from "../managed-resource";
-import { InitFailed, type Properties } from "../provider-call";
-import { Provider } from "./in-process-stack";
+import { InitFailed, type ResourceProperties } from "../provider-call";
+import { RunProvider } from "./in-process-stack";
 
 /** What the provider process of one run is to a managed resource, in this process: for many runs. */
 export class InProcessProvider implements ServesRuns, AsyncDisposable {
   readonly printed: string[] = [];
-  readonly #provider: Provider;
+  readonly #provider: RunProvider;
 
   /** @param environment what the process of a run would find in its environment: a plan that was reviewed. */
   constructor(access: { readonly url: string; readonly apiKey: string }, environment: NodeJS.ProcessEnv) {
-    this.#provider = new Provider(access, readReviewedPlan(environment, new URL(access.url).host));
+    this.#provider = new RunProvider(access, readReviewedPlan(environment, new URL(access.url).host));
   }
 
   async nextRun(): Promise<void> {
@@ -21,10 +21,10 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
   }
 
   resource(handler: HandlerName, name = "one"): Served {
-    const front = this.#provider.of(handler);
+    const resourceProvider = this.#provider.of(handler);
     return {
       async check(news, olds = {}) {
-        const { inputs, failures = [] } = (await front.check(
+        const { inputs, failures = [] } = (await resourceProvider.check(
           passed(olds),
           passed({ ...news, [NAME_PROPERTY]: name }),
         )) as dynamic.CheckResult;
@@ -34,7 +34,7 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
         };
       },
       async diff(id, olds, news) {
-        const { changes = false, replaces = [] } = await front.diff(
+        const { changes = false, replaces = [] } = await resourceProvider.diff(
           id,
           { ...passed(olds), [PROVIDER_PROPERTY]: handler },
           passed(news),
@@ -44,20 +44,20 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
       diffDetails: async () => undefined,
       create: (inputs) =>
         orInitFailed(async () => {
-          const { id, outs } = await front.create(passed(inputs));
+          const { id, outs } = await resourceProvider.create(passed(inputs));
           return { id, properties: passed(outs ?? {}) };
         }),
       async read(id, properties = {}) {
-        const found = (await front.read(id, passed(properties))) as dynamic.ReadResult & {
-          inputs?: Properties;
+        const found = (await resourceProvider.read(id, passed(properties))) as dynamic.ReadResult & {
+          inputs?: ResourceProperties;
         };
         if (found.id === undefined) return undefined;
         return { id: found.id, properties: passed(found.props ?? {}), inputs: passed(found.inputs ?? {}) };
       },
       update: (id, olds, news) =>
-        orInitFailed(async () => passed((await front.update(id, passed(olds), passed(news))).outs ?? {})),
+        orInitFailed(async () => passed((await resourceProvider.update(id, passed(olds), passed(news))).outs ?? {})),
       async delete(id, properties) {
-        await front.delete(id, passed(properties));
+        await resourceProvider.delete(id, passed(properties));
       },
     };
   }
@@ -75,7 +75,7 @@ async function orInitFailed<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof Error) || !("properties" in error)) throw error;
     const { message, id, properties, reasons } = error as Error & {
       id: string;
-      properties: Properties;
+      properties: ResourceProperties;
       reasons: string[];
     };
     throw new InitFailed(message, id, passed(properties), reasons);
@@ -83,7 +83,7 @@ async function orInitFailed<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** What is left of properties on their way between the engine and a provider. */
-function passed(properties: object): Properties {
-  const { __provider: _shell, ...rest } = JSON.parse(JSON.stringify(properties)) as Properties;
+function passed(properties: object): ResourceProperties {
+  const { __provider: _shell, ...rest } = JSON.parse(JSON.stringify(properties)) as ResourceProperties;
   return rest;
 }

@@ -11,7 +11,7 @@ import { TenantVerifier } from "../../../provider/resources/tenant-verifier";
 import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
 import type { Declaration } from "./program";
-import type { Held, Run, RunOptions, Stack } from "./stack";
+import type { Held, ModelStack, StackRun, StackRunOptions } from "./stack";
 
 type Properties = Record<string, unknown>;
 
@@ -38,7 +38,7 @@ interface Access {
  * A stack whose resources are driven in this process, for thousands of runs: everything of the provider but Pulumi's own
  * host is real, and this plays the engine's part. Each run has a provider of its own, that has read nothing yet.
  */
-export class InProcessStack implements Stack {
+export class InProcessStack implements ModelStack {
   readonly #access: Access;
   #resources = new Map<string, Resource>();
   /** What was replaced, and could not be deleted yet. */
@@ -48,7 +48,7 @@ export class InProcessStack implements Stack {
     this.#access = access;
   }
 
-  async up(program: readonly Declaration[], options: RunOptions): Promise<Run> {
+  async up(program: readonly Declaration[], options: StackRunOptions): Promise<StackRun> {
     if (options.preview) {
       const preview = await this.#copy().#run(program, { ...options, isPreview: true });
       if (preview.result !== "ok") return preview;
@@ -77,8 +77,11 @@ export class InProcessStack implements Stack {
     return copy;
   }
 
-  async #run(program: readonly Declaration[], options: RunOptions & { readonly isPreview: boolean }): Promise<Run> {
-    await using provider = new Provider(this.#access);
+  async #run(
+    program: readonly Declaration[],
+    options: StackRunOptions & { readonly isPreview: boolean },
+  ): Promise<StackRun> {
+    await using provider = new RunProvider(this.#access);
     const run = new RunUnderWay();
     let refreshed: readonly Held[] | undefined;
     if (options.refresh) {
@@ -109,7 +112,7 @@ export class InProcessStack implements Stack {
   }
 
   /** What the engine does when it reads a resource again. */
-  async #refresh(resource: Resource, provider: Provider): Promise<void> {
+  async #refresh(resource: Resource, provider: RunProvider): Promise<void> {
     const found = await provider.of(resource.kind).read(resource.id, passed(resource.outputs));
     if (found.id === undefined) {
       this.#forget(resource);
@@ -124,15 +127,15 @@ export class InProcessStack implements Stack {
   }
 
   /** Checks and compares a declared resource; answers the step that is to be made. */
-  async #register(declaration: Declaration, provider: Provider, isPreview: boolean): Promise<Step> {
+  async #register(declaration: Declaration, provider: RunProvider, isPreview: boolean): Promise<Step> {
     const { kind, name, args } = declaration;
-    const front = provider.of(kind);
+    const resourceProvider = provider.of(kind);
     const key = keyOf(declaration);
     const checked = async (olds: Properties): Promise<Properties> => {
-      const told = kind.endsWith("List") ? `1:${name}` : name;
-      const { inputs, failures } = (await front.check(
+      const nameArgument = kind.endsWith("List") ? `1:${name}` : name;
+      const { inputs, failures } = (await resourceProvider.check(
         passed(olds),
-        passed({ ...args, __n: told }),
+        passed({ ...args, __n: nameArgument }),
       )) as dynamic.CheckResult & { failures: { property: string; reason: string }[] };
       if (failures.length === 0) return passed(inputs as Properties);
       throw new Error(failures.map(({ property, reason }) => `${name} ${property} ${reason}`).join("\n"));
@@ -140,10 +143,10 @@ export class InProcessStack implements Stack {
     const old = this.#resources.get(key);
     let inputs = await checked(old?.inputs ?? {});
     if (old === undefined) {
-      return isPreview ? noStep : (run) => this.#create(declaration, inputs, front, run);
+      return isPreview ? noStep : (run) => this.#create(declaration, inputs, resourceProvider, run);
     }
     // The host puts the provider into what it passes on to the engine.
-    const diff = await front.diff(old.id, { ...passed(old.outputs), [PROVIDER_PROPERTY]: kind }, inputs);
+    const diff = await resourceProvider.diff(old.id, { ...passed(old.outputs), [PROVIDER_PROPERTY]: kind }, inputs);
     if (!diff.changes && !old.hasFailed) {
       if (!isPreview) old.inputs = inputs;
       return noStep;
@@ -152,19 +155,24 @@ export class InProcessStack implements Stack {
       inputs = await checked({});
       if (isPreview) return noStep;
       return async (run) => {
-        await this.#create(declaration, inputs, front, run);
+        await this.#create(declaration, inputs, resourceProvider, run);
         this.#replaced.push(old);
       };
     }
-    return isPreview ? noStep : (run) => this.#update(old, inputs, front, run);
+    return isPreview ? noStep : (run) => this.#update(old, inputs, resourceProvider, run);
   }
 
-  async #create({ kind, name }: Declaration, inputs: Properties, front: Front, run: RunUnderWay): Promise<void> {
+  async #create(
+    { kind, name }: Declaration,
+    inputs: Properties,
+    resourceProvider: FullResourceProvider,
+    run: RunUnderWay,
+  ): Promise<void> {
     run.steps.push(`create ${name}`);
     const put = (id: string, outputs: Properties, hasFailed: boolean) =>
       this.#resources.set(keyOf({ kind, name }), { kind, name, id, inputs, outputs, hasFailed });
     try {
-      const { id, outs } = await front.create(passed(inputs));
+      const { id, outs } = await resourceProvider.create(passed(inputs));
       put(id, passed(outs ?? {}), false);
     } catch (error) {
       if (isPartial(error)) put(error.id, passed(error.properties), true);
@@ -172,10 +180,15 @@ export class InProcessStack implements Stack {
     }
   }
 
-  async #update(old: Resource, inputs: Properties, front: Front, run: RunUnderWay): Promise<void> {
+  async #update(
+    old: Resource,
+    inputs: Properties,
+    resourceProvider: FullResourceProvider,
+    run: RunUnderWay,
+  ): Promise<void> {
     run.steps.push(`update ${old.name}`);
     try {
-      const answer = await front.update(old.id, passed(old.outputs), passed(inputs));
+      const answer = await resourceProvider.update(old.id, passed(old.outputs), passed(inputs));
       Object.assign(old, { inputs, outputs: passed(answer.outs ?? {}), hasFailed: false });
     } catch (error) {
       // The engine keeps the inputs of the run before.
@@ -184,7 +197,7 @@ export class InProcessStack implements Stack {
     }
   }
 
-  async #delete(resource: Resource, provider: Provider, run: RunUnderWay): Promise<void> {
+  async #delete(resource: Resource, provider: RunProvider, run: RunUnderWay): Promise<void> {
     run.steps.push(`delete ${resource.name}`);
     await provider.of(resource.kind).delete(resource.id, passed(resource.outputs));
     this.#forget(resource);
@@ -202,7 +215,7 @@ const noStep: Step = async () => {};
 
 /** What came of a run so far. */
 class RunUnderWay {
-  result: Run["result"] = "ok";
+  result: StackRun["result"] = "ok";
   readonly messages: string[] = [];
   readonly steps: string[] = [];
   readonly #underWay: Promise<void>[] = [];
@@ -236,7 +249,7 @@ class RunUnderWay {
     await Promise.all(this.#underWay);
   }
 
-  end(refreshed: readonly Held[] | undefined): Run {
+  end(refreshed: readonly Held[] | undefined): StackRun {
     const { result, messages, steps } = this;
     return { result, messages, steps, refreshed };
   }
@@ -248,9 +261,9 @@ class AnyTenant extends TenantVerifier {
 }
 
 /** What the provider process of one run is, in this process. */
-export class Provider implements AsyncDisposable {
+export class RunProvider implements AsyncDisposable {
   readonly #client: SettingsClient;
-  readonly #fronts: Readonly<Record<HandlerName, Front>>;
+  readonly #fronts: Readonly<Record<HandlerName, FullResourceProvider>>;
 
   /** @param reviewed the plan that the run is held to. */
   constructor({ url, apiKey, now }: Access, reviewed?: ReviewedPlan) {
@@ -302,14 +315,14 @@ export class Provider implements AsyncDisposable {
       log: () => {},
     };
     this.#fronts = {
-      allowDenyEntry: createDynamicProvider("AllowDenyEntry", session) as Front,
-      allowDenyList: createDynamicProvider("AllowDenyList", session) as Front,
-      vipEmployee: createDynamicProvider("VipEmployee", session) as Front,
-      vipList: createDynamicProvider("VipList", session) as Front,
+      allowDenyEntry: createDynamicProvider("AllowDenyEntry", session) as FullResourceProvider,
+      allowDenyList: createDynamicProvider("AllowDenyList", session) as FullResourceProvider,
+      vipEmployee: createDynamicProvider("VipEmployee", session) as FullResourceProvider,
+      vipList: createDynamicProvider("VipList", session) as FullResourceProvider,
     };
   }
 
-  of(kind: HandlerName): Front {
+  of(kind: HandlerName): FullResourceProvider {
     return this.#fronts[kind];
   }
 
@@ -319,7 +332,7 @@ export class Provider implements AsyncDisposable {
 }
 
 /** Our providers do all of it. */
-type Front = Required<dynamic.ResourceProvider>;
+type FullResourceProvider = Required<dynamic.ResourceProvider>;
 
 interface Partial extends Error {
   readonly id: string;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/settings/list-mode";
-import { type List, MAILBOXES, OUTSIDER, SCOPES, type Scope, spelled, VALUES } from "./world";
+import { type EntryListName, MAILBOXES, OUTSIDER, SCOPES, type Scope, spelled, VALUES } from "./world";
 
 /** A resource of a program, as it is declared. */
 export interface Declaration {
@@ -11,11 +11,11 @@ export interface Declaration {
 }
 
 /** What a program is: what it declares where, and how its lists are. */
-export interface Program {
+export interface ModelProgram {
   readonly entries: readonly PlacedEntry[];
   readonly vips: readonly PlacedVip[];
   /** A list that is not here is not declared. */
-  readonly lists: Readonly<Partial<Record<ListPlace, ListOptions>>>;
+  readonly lists: Readonly<Partial<Record<ListPlace, ModelListOptions>>>;
   /** How often each resource was renamed. */
   readonly renamed: Readonly<Partial<Record<Place, number>>>;
   readonly isReversed: boolean;
@@ -32,7 +32,7 @@ export interface PlacedEntry {
   readonly place: EntryPlace;
   readonly value: string;
   readonly scope: Scope;
-  readonly list: List;
+  readonly list: EntryListName;
   /** Empty for none. */
   readonly comment: string;
   readonly adopt: boolean;
@@ -48,7 +48,7 @@ export interface PlacedVip {
   readonly spelling: number;
 }
 
-export interface ListOptions {
+export interface ModelListOptions {
   readonly mode: ListMode;
   /** Values or mailboxes. */
   readonly ignore: readonly string[];
@@ -66,9 +66,9 @@ export function isPruned(mode: ListMode | undefined, list?: string): boolean {
   return mode === "exclusive" || (mode === "exclusive-allows" && list === "allow");
 }
 
-export const NOTHING: Program = { entries: [], vips: [], lists: {}, renamed: {}, isReversed: false };
+export const NOTHING: ModelProgram = { entries: [], vips: [], lists: {}, renamed: {}, isReversed: false };
 
-export const PLAIN: ListOptions = {
+export const PLAIN: ModelListOptions = {
   mode: "additive",
   ignore: [],
   protect: [],
@@ -87,12 +87,12 @@ export type ProgramEdit =
   | { readonly edit: "remove VIP"; readonly pick: number }
   /** An entry of a list is declared no more, but ignored, so that it is left to the console. */
   | { readonly edit: "let go"; readonly pick: number }
-  | { readonly edit: "set list"; readonly place: ListPlace; readonly options: ListOptions }
+  | { readonly edit: "set list"; readonly place: ListPlace; readonly options: ModelListOptions }
   | { readonly edit: "drop list"; readonly place: ListPlace }
   | { readonly edit: "rename"; readonly place: Place }
   | { readonly edit: "reverse" };
 
-export function edited(program: Program, edit: ProgramEdit): Program {
+export function edited(program: ModelProgram, edit: ProgramEdit): ModelProgram {
   switch (edit.edit) {
     case "declare":
       return withEntry(program, edit.entry, edit.also ? undefined : keyOf(edit.entry));
@@ -163,7 +163,7 @@ export function isListPlace(place: string): place is ListPlace {
 }
 
 /** The entry in its place: there is one in a single resource, and one of a key in a list. */
-function withEntry(program: Program, entry: PlacedEntry, onlyOne: string | undefined): Program {
+function withEntry(program: ModelProgram, entry: PlacedEntry, onlyOne: string | undefined): ModelProgram {
   const isInTheWay = (other: PlacedEntry): boolean =>
     keyOf(other) === onlyOne ||
     (other.place === entry.place && (!isListPlace(entry.place) || keyOf(other) === keyOf(entry)));
@@ -171,14 +171,14 @@ function withEntry(program: Program, entry: PlacedEntry, onlyOne: string | undef
   return { ...program, entries, lists: withList(program, entry.place) };
 }
 
-function withVip(program: Program, vip: PlacedVip, onlyOne: string | undefined): Program {
+function withVip(program: ModelProgram, vip: PlacedVip, onlyOne: string | undefined): ModelProgram {
   const isInTheWay = (other: PlacedVip): boolean =>
     other.email === onlyOne || (other.place === vip.place && (!isListPlace(vip.place) || other.email === vip.email));
   const vips = [...program.vips.filter((other) => !isInTheWay(other)), vip];
   return { ...program, vips, lists: withList(program, vip.place) };
 }
 
-function withList(program: Program, place: string): Program["lists"] {
+function withList(program: ModelProgram, place: string): ModelProgram["lists"] {
   return isListPlace(place) ? { ...program.lists, [place]: program.lists[place] ?? PLAIN } : program.lists;
 }
 
@@ -187,12 +187,12 @@ function picked<T>(some: readonly T[], pick: number): T | undefined {
 }
 
 /** The resource's name, and so what it is to the engine. */
-export function nameOf(program: Program, place: Place): string {
+export function nameOf(program: ModelProgram, place: Place): string {
   return `${place}-${program.renamed[place] ?? 0}`;
 }
 
 /** The resources that a program declares, in its order. */
-export function resourcesOf(program: Program): Declaration[] {
+export function resourcesOf(program: ModelProgram): Declaration[] {
   const { entries, vips, lists } = program;
   const all: Declaration[] = [];
   for (const entry of entries) {
@@ -237,7 +237,7 @@ function memberOf({ email, comment, spelling }: PlacedVip): Record<string, unkno
   return { email: spelled(spellings, spelling), ...(comment === "" ? {} : { comment }) };
 }
 
-function listArguments({ mode, ignore, protect, mayBeEmptied }: ListOptions): Record<string, unknown> {
+function listArguments({ mode, ignore, protect, mayBeEmptied }: ModelListOptions): Record<string, unknown> {
   return {
     ...(mode === "additive" ? {} : { mode }),
     ...(ignore.length === 0 ? {} : { ignore }),
@@ -256,7 +256,7 @@ export function often<T>(some: readonly T[]): fc.Arbitrary<T> {
 
 export const aValue = often(VALUES.map(([value]) => value));
 export const aScope: fc.Arbitrary<Scope> = fc.constantFrom(SCOPES[0], SCOPES[0], SCOPES[1]);
-export const aList: fc.Arbitrary<List> = fc.constantFrom("deny", "allow");
+export const aList: fc.Arbitrary<EntryListName> = fc.constantFrom("deny", "allow");
 export const aComment = fc.constantFrom("", "INC-1", "INC-2");
 /** Strangers come up seldom: what they bring is always the same. */
 export const aMailbox = fc.oneof(
@@ -291,7 +291,7 @@ const options = (
   names: fc.Arbitrary<string>,
   keep: fc.Arbitrary<boolean>,
   modes: readonly ListMode[],
-): fc.Arbitrary<ListOptions> =>
+): fc.Arbitrary<ModelListOptions> =>
   fc.record({
     mode: fc.constantFrom("additive", ...modes),
     ignore: fc.oneof(

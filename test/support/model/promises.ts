@@ -4,13 +4,13 @@ import {
   isListPlace,
   isPruned,
   keyOf,
-  type ListOptions,
+  type ModelListOptions,
+  type ModelProgram,
   nameOf,
   PLAIN,
   type PlacedEntry,
-  type Program,
 } from "./program";
-import type { Held, Run } from "./stack";
+import type { Held, StackRun } from "./stack";
 import { canonical, OUTSIDER } from "./world";
 
 /*
@@ -20,12 +20,12 @@ import { canonical, OUTSIDER } from "./world";
 
 /** What a tenant holds at a moment. */
 export interface Tenant {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ModelEntry[];
   readonly vips: readonly Vip[];
   readonly exclusions: readonly string[];
 }
 
-export interface Entry {
+export interface ModelEntry {
   readonly id: string;
   /** Value and scope. */
   readonly key: string;
@@ -49,7 +49,7 @@ export function tenantOf(company: Company): Tenant {
   };
 }
 
-function entryOf(row: AllowDenyEntryRow): Entry {
+function entryOf(row: AllowDenyEntryRow): ModelEntry {
   const value = canonical(row.value);
   const { id, list, verdict_scope: scope, comment } = row;
   return { id, key: keyOf({ value, scope }), value, scope, list, comment: comment.trim() };
@@ -98,11 +98,11 @@ export function holdingsOf(held: readonly Held[]): Holdings {
       const content = outputs[kind === "vipList" ? "members" : "entries"] as Record<string, string>;
       for (const [key, whole] of Object.entries(content)) {
         const isUnmanaged = whole.startsWith(UNMANAGED);
-        const told = isUnmanaged ? whole.slice(UNMANAGED.length) : whole;
+        const plainValue = isUnmanaged ? whole.slice(UNMANAGED.length) : whole;
         const listed = { ...common, id: undefined, isList: true, isUnmanaged, key };
-        if (kind === "vipList") vips.push({ ...listed, list: "", comment: told });
+        if (kind === "vipList") vips.push({ ...listed, list: "", comment: plainValue });
         else {
-          const [, list = "", comment = ""] = /^(\w+)(?:: (.*))?$/s.exec(told) ?? [];
+          const [, list = "", comment = ""] = /^(\w+)(?:: (.*))?$/s.exec(plainValue) ?? [];
           entries.push({ ...listed, list, comment });
         }
       }
@@ -123,13 +123,13 @@ export class Memory {
   /** The keys of the entries that the stack has made or taken, and neither removed nor let go since. */
   #held = new Set<string>();
 
-  declare({ entries, vips }: Program): void {
+  declare({ entries, vips }: ModelProgram): void {
     for (const { value } of entries) this.values.add(value);
     for (const { email } of vips) this.emails.add(email);
   }
 
   /** Entries that the state must hold, by a refresh of this moment. */
-  mustHold({ entries }: Tenant): readonly Entry[] {
+  mustHold({ entries }: Tenant): readonly ModelEntry[] {
     return entries.filter(({ key }) => this.#held.has(key));
   }
 
@@ -168,13 +168,13 @@ export class Memory {
 
 /** A run and all around it. */
 export interface RunFacts {
-  readonly program: Program;
+  readonly program: ModelProgram;
   readonly before: Tenant;
   readonly after: Tenant;
   /** The state when the writes began, and at the end. */
   readonly holdings: Holdings;
   readonly holdingsAfter: Holdings;
-  readonly run: Run;
+  readonly run: StackRun;
   /** Whether nothing could be written before a preview had passed. */
   readonly isPreviewed: boolean;
   /** The provider's writes. */
@@ -196,19 +196,20 @@ export function brokenAlways(facts: RunFacts): string[] {
       case "allow_deny_entry.create": {
         const made = entryOf(after as AllowDenyEntryRow);
         own.add(target);
-        if (!program.entries.some((one) => isSame(one, made))) broken.push(`made ${told(made)}, which nobody declares`);
+        if (!program.entries.some((one) => isSame(one, made)))
+          broken.push(`made ${formatEntry(made)}, which nobody declares`);
         break;
       }
       case "allow_deny_entry.update": {
         const [was, is] = [entryOf(before as AllowDenyEntryRow), entryOf(after as AllowDenyEntryRow)];
         // What the console changed meanwhile shows in the answer, and is mended by a second change.
         const isDeclared = program.entries.some((one) => one.value === is.value);
-        if (!isDeclared) broken.push(`changed ${told(was)} to ${told(is)}, which nobody declares`);
+        if (!isDeclared) broken.push(`changed ${formatEntry(was)} to ${formatEntry(is)}, which nobody declares`);
         // One that was made again by hand is the resource's all the same.
         const isHeld = own.has(target) || holdings.entries.some(({ key }) => valueOfKey(key) === was.value);
         own.add(target);
         if (!isHeld && !program.entries.some((one) => one.value === was.value && mayAdopt(one, program))) {
-          broken.push(`changed ${told(was)}, which this stack did not hold, and nobody said to adopt it`);
+          broken.push(`changed ${formatEntry(was)}, which this stack did not hold, and nobody said to adopt it`);
         }
         break;
       }
@@ -227,15 +228,15 @@ export function brokenAlways(facts: RunFacts): string[] {
         const isManaged = holders.some((one) => !one.isUnmanaged);
         // What takes its place in the same run may be added first, in place.
         const isOwnMove = program.entries.some((one) => one.value === was.value);
-        if (holders.length === 0) broken.push(`deleted ${told(was)}, which the state did not hold`);
+        if (holders.length === 0) broken.push(`deleted ${formatEntry(was)}, which the state did not hold`);
         else if (!holders.some(isShown) && !isOwnMove) {
-          broken.push(`deleted ${told(was)}, which was shown otherwise`);
+          broken.push(`deleted ${formatEntry(was)}, which was shown otherwise`);
         }
         if (isManaged && !memory.values.has(was.value)) {
-          broken.push(`deleted ${told(was)}, which was never declared`);
+          broken.push(`deleted ${formatEntry(was)}, which was never declared`);
         }
         if (!isManaged && !isPrunedNow(program, holders)) {
-          broken.push(`deleted ${told(was)}, which was only shown, by a list that does not remove it`);
+          broken.push(`deleted ${formatEntry(was)}, which was only shown, by a list that does not remove it`);
         }
         break;
       }
@@ -269,11 +270,11 @@ export function brokenAlways(facts: RunFacts): string[] {
 }
 
 /** Whether what the state holds is this entry: a single one by its id, one of a list by its value and scope. */
-function isHeldBy({ id, key }: HeldThing, entry: Entry): boolean {
+function isHeldBy({ id, key }: HeldThing, entry: ModelEntry): boolean {
   return id === entry.id || key === entry.key;
 }
 
-function isPrunedNow(program: Program, holders: readonly HeldThing[]): boolean {
+function isPrunedNow(program: ModelProgram, holders: readonly HeldThing[]): boolean {
   return holders.some(({ by, isUnmanaged, list }) => isUnmanaged && isPruned(optionsOf(program, by)?.mode, list));
 }
 
@@ -326,7 +327,7 @@ function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] 
   for (const held of holdings.entries) {
     const row = entries.find(({ id, key }) => (held.id === undefined ? key === held.key : id === held.id));
     const isRight = row?.key === held.key && row.list === held.list && row.comment === held.comment;
-    if (!isRight) broken.push(`the state of ${held.by} holds ${told(held)}, but there is ${told(row)}`);
+    if (!isRight) broken.push(`the state of ${held.by} holds ${formatEntry(held)}, but there is ${formatEntry(row)}`);
   }
   for (const held of holdings.vips) {
     const row = vips.find(({ email }) => email === held.key);
@@ -339,7 +340,7 @@ function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] 
 
 /** What the stack has made is never forgotten; what was deleted and made again by hand is its own all the same. */
 function forgotten({ before, holdings, memory }: RunFacts): string[] {
-  const isHeld = (row: Entry): boolean =>
+  const isHeld = (row: ModelEntry): boolean =>
     holdings.entries.some(({ key, id, isList, isUnmanaged }) => {
       // A single resource keeps to its own row, whatever that has become.
       const isBusy = !isList && id !== row.id && valueOfKey(key) === row.value;
@@ -348,7 +349,7 @@ function forgotten({ before, holdings, memory }: RunFacts): string[] {
   return memory
     .mustHold(before)
     .filter((row) => !isHeld(row))
-    .map((row) => `the state has forgotten ${told(row)}`);
+    .map((row) => `the state has forgotten ${formatEntry(row)}`);
 }
 
 /** Nothing is asked to be made that is there: at a service that lets it be, there would be two of it. */
@@ -372,7 +373,7 @@ function brokenRequests({ before, audit, requests }: RunFacts): string[] {
 }
 
 /** What a program can't be: told in the preview. */
-export function mistakesIn(program: Program, holdings: Holdings): string[] {
+export function mistakesIn(program: ModelProgram, holdings: Holdings): string[] {
   const mistakes: string[] = [];
   const { entries, vips, lists } = program;
   for (const [at, one] of entries.entries()) {
@@ -441,13 +442,13 @@ export interface Obstacle {
   /** Whether a run can't succeed over it; else it may or may not. */
   readonly isSure: boolean;
   /** What a colleague would remove in the console. */
-  readonly entry?: Entry;
+  readonly entry?: ModelEntry;
   /** What would have to be declared no more. */
-  readonly twin?: PlacedEntry;
+  readonly duplicate?: PlacedEntry;
   readonly email?: string;
 }
 
-export function obstaclesOf(program: Program, { entries }: Tenant, holdings: Holdings): Obstacle[] {
+export function obstaclesOf(program: ModelProgram, { entries }: Tenant, holdings: Holdings): Obstacle[] {
   const obstacles: Obstacle[] = [];
   for (const one of program.entries) {
     const by = nameOf(program, one.place);
@@ -455,20 +456,21 @@ export function obstaclesOf(program: Program, { entries }: Tenant, holdings: Hol
     const isAnother = own !== undefined && own.key !== keyOf(one) && valueOfKey(own.key) === one.value;
     if (isAnother && program.entries.some((other) => other !== one && keyOf(other) === keyOf(one))) {
       const why = `${by} holds another entry than the one that is declared twice alike`;
-      obstacles.push({ why, isSure: false, twin: one });
+      obstacles.push({ why, isSure: false, duplicate: one });
     }
     for (const row of entries.filter(({ value }) => value === one.value)) {
       const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
       const isOwn = holders.some((held) => held.by === by && !held.isReplaced);
       if (row.key === keyOf(one)) {
         const isMoved = own !== undefined && valueOfKey(own.key) === one.value && own.id !== row.id;
-        if (isMoved) obstacles.push({ why: `${by} holds another entry than ${told(row)}`, isSure: false, entry: row });
+        if (isMoved)
+          obstacles.push({ why: `${by} holds another entry than ${formatEntry(row)}`, isSure: false, entry: row });
         if (isSame(one, row) || isOwn || mayAdopt(one, program)) continue;
         const isSure = holders.length === 0 && !isMoved;
-        obstacles.push({ why: `there is ${told(row)}, not as declared`, isSure, entry: row });
+        obstacles.push({ why: `there is ${formatEntry(row)}, not as declared`, isSure, entry: row });
       } else if (row.list !== one.list) {
         const isOfTheList = isOwn && isListPlace(one.place);
-        if (!isOfTheList) obstacles.push({ why: `there is ${told(row)} in the way`, isSure: false, entry: row });
+        if (!isOfTheList) obstacles.push({ why: `there is ${formatEntry(row)} in the way`, isSure: false, entry: row });
       }
     }
   }
@@ -487,7 +489,7 @@ function brokenResult(facts: RunFacts): string[] {
     const rows = after.entries.filter(({ key }) => key === keyOf(one));
     if (rows.length !== 1 || !rows.every((row) => isSame(one, row))) {
       broken.push(
-        `${told({ ...one, key: keyOf(one) })} is declared, and there is ${rows.map(told).join(", ") || "nothing"}`,
+        `${formatEntry({ ...one, key: keyOf(one) })} is declared, and there is ${rows.map(formatEntry).join(", ") || "nothing"}`,
       );
     }
   }
@@ -495,15 +497,16 @@ function brokenResult(facts: RunFacts): string[] {
     const fate = fateOfEntry(row, program, holdings);
     const now = after.entries.find(({ key }) => key === row.key);
     if (fate === "declared" || fate === "either") continue;
-    if (fate === "goes" && now !== undefined) broken.push(`${told(row)} should be gone, and there is ${told(now)}`);
+    if (fate === "goes" && now !== undefined)
+      broken.push(`${formatEntry(row)} should be gone, and there is ${formatEntry(now)}`);
     if (fate === "stays" && JSON.stringify(now) !== JSON.stringify(row)) {
-      broken.push(`${told(row)} is nobody's to change, and there is ${told(now)}`);
+      broken.push(`${formatEntry(row)} is nobody's to change, and there is ${formatEntry(now)}`);
     }
   }
   for (const row of after.entries) {
     const isDeclared = program.entries.some((one) => keyOf(one) === row.key);
     const wasThere = before.entries.some(({ key }) => key === row.key);
-    if (!isDeclared && !wasThere) broken.push(`${told(row)} has come from nowhere`);
+    if (!isDeclared && !wasThere) broken.push(`${formatEntry(row)} has come from nowhere`);
   }
 
   const excluded = new Set(before.exclusions);
@@ -532,7 +535,7 @@ function brokenResult(facts: RunFacts): string[] {
 }
 
 /** After a successful run the state holds what is declared, and nothing else. */
-function brokenState(program: Program, { entries, vips }: Holdings): string[] {
+function brokenState(program: ModelProgram, { entries, vips }: Holdings): string[] {
   const held = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
   const declared = [
     ...program.entries.map((one) => `${nameOf(program, one.place)} ${keyOf(one)}`),
@@ -556,7 +559,7 @@ function brokenByFailure(facts: RunFacts): string[] {
     const now = after.entries.find(({ id }) => id === row.id);
     const isAnybodys = fate === "stays" || (fate === "declared" && isForeign(row, program, holdings));
     if (isAnybodys && JSON.stringify(now) !== JSON.stringify(row)) {
-      broken.push(`${told(row)} is nobody's to change, and there is ${told(now)}`);
+      broken.push(`${formatEntry(row)} is nobody's to change, and there is ${formatEntry(now)}`);
     }
   }
   for (const { email, comment } of before.vips) {
@@ -577,7 +580,7 @@ function brokenByFailure(facts: RunFacts): string[] {
 }
 
 /** Whether an entry stands where one is declared, but is not the stack's, and nobody said to take it. */
-function isForeign(row: Entry, program: Program, { entries }: Holdings): boolean {
+function isForeign(row: ModelEntry, program: ModelProgram, { entries }: Holdings): boolean {
   const isHeld = entries.some(({ id, key }) => key === row.key || id === row.id);
   return !isHeld && !program.entries.some((one) => one.value === row.value && mayAdopt(one, program));
 }
@@ -585,7 +588,7 @@ function isForeign(row: Entry, program: Program, { entries }: Holdings): boolean
 type Fate = "declared" | "goes" | "stays" | "either";
 
 /** What becomes of an entry when a program is brought about. */
-function fateOfEntry(row: Entry, program: Program, holdings: Holdings): Fate {
+function fateOfEntry(row: ModelEntry, program: ModelProgram, holdings: Holdings): Fate {
   if (program.entries.some((one) => keyOf(one) === row.key)) return "declared";
   const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
   if (holders.some((held) => isLetGo(held, row.value, program) === "goes")) return "goes";
@@ -596,14 +599,14 @@ function fateOfEntry(row: Entry, program: Program, holdings: Holdings): Fate {
   return isTaken ? "either" : "stays";
 }
 
-function fateOfVip(email: string, program: Program, holdings: Holdings): Fate {
+function fateOfVip(email: string, program: ModelProgram, holdings: Holdings): Fate {
   if (program.vips.some((one) => one.email === email)) return "declared";
   const holders = holdings.vips.filter(({ key }) => key === email);
   return holders.some((held) => isLetGo(held, email, program) === "goes") ? "goes" : "stays";
 }
 
 /** What the resource that holds something which is not declared does with it. */
-function isLetGo(held: HeldThing, name: string, program: Program): "goes" | "stays" {
+function isLetGo(held: HeldThing, name: string, program: ModelProgram): "goes" | "stays" {
   const options = held.isReplaced ? undefined : optionsOf(program, held.by);
   if (held.isUnmanaged) {
     return isPruned(options?.mode, held.list) && !options?.ignore.includes(name) ? "goes" : "stays";
@@ -613,22 +616,22 @@ function isLetGo(held: HeldThing, name: string, program: Program): "goes" | "sta
 }
 
 /** The options of a list that the program declares, by the resource's name. */
-function optionsOf(program: Program, name: string): ListOptions | undefined {
+function optionsOf(program: ModelProgram, name: string): ModelListOptions | undefined {
   for (const place of ["A", "B", "V", "W"] as const) {
     if (nameOf(program, place) === name) return program.lists[place];
   }
   return undefined;
 }
 
-function mayAdopt(one: PlacedEntry, program: Program): boolean {
+function mayAdopt(one: PlacedEntry, program: ModelProgram): boolean {
   return isListPlace(one.place) ? (program.lists[one.place] ?? PLAIN).adopt : one.adopt;
 }
 
-function isSame(one: PlacedEntry, row: Entry): boolean {
+function isSame(one: PlacedEntry, row: ModelEntry): boolean {
   return keyOf(one) === row.key && one.list === row.list && one.comment === row.comment;
 }
 
-function told(one: Pick<Entry, "key" | "list" | "comment"> | undefined): string {
+function formatEntry(one: Pick<ModelEntry, "key" | "list" | "comment"> | undefined): string {
   if (one === undefined) return "nothing";
   return `${one.list} ${one.key}${one.comment === "" ? "" : ` "${one.comment}"`}`;
 }

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
 import { parseListPattern } from "../../../provider/settings/pattern";
 import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "./program";
-import { type List, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "./world";
+import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "./world";
 
 /** What a settings file declares. */
-export interface Declarations {
+export interface DeclaredSettings {
   readonly entries: readonly WrittenEntry[];
   readonly vips: readonly WrittenVip[];
   readonly lists: { readonly entries: ListOptions; readonly vips: ListOptions };
@@ -20,7 +20,7 @@ interface Written {
 interface WrittenEntry extends Written {
   readonly value: string;
   readonly scope: Scope;
-  readonly list: List;
+  readonly list: EntryListName;
   readonly acceptRisk: string | undefined;
 }
 
@@ -39,7 +39,7 @@ interface ListOptions {
   readonly onDelete?: "exclude" | "keep" | undefined;
 }
 
-export const NOTHING_DECLARED: Declarations = { entries: [], vips: [], lists: { entries: {}, vips: {} } };
+export const NOTHING_DECLARED: DeclaredSettings = { entries: [], vips: [], lists: { entries: {}, vips: {} } };
 
 /** What a person does to a settings file. */
 export type SettingsEdit =
@@ -50,7 +50,7 @@ export type SettingsEdit =
   | { readonly edit: "entries options"; readonly options: ListOptions }
   | { readonly edit: "vips options"; readonly options: ListOptions };
 
-export function editedSettings(before: Declarations, edit: SettingsEdit): Declarations {
+export function editedSettings(before: DeclaredSettings, edit: SettingsEdit): DeclaredSettings {
   const { entries, vips, lists } = before;
   switch (edit.edit) {
     case "entry": {
@@ -74,7 +74,7 @@ export function editedSettings(before: Declarations, edit: SettingsEdit): Declar
 }
 
 /** The settings file. What can't be said together of a list, such as to ignore what is declared, is left out. */
-export function settingsText({ entries, vips, lists }: Declarations, today: string): string {
+export function settingsText({ entries, vips, lists }: DeclaredSettings, today: string): string {
   const isCurrent = ({ expires }: Written): boolean => expires === undefined || expires >= today;
   const current = [...entries, ...vips].filter(isCurrent);
   const targets = {
@@ -97,7 +97,7 @@ export function settingsText({ entries, vips, lists }: Declarations, today: stri
     ...(comment === "" ? {} : { comment }),
     ...(expires === undefined ? {} : { expires }),
   });
-  const listed = (wanted: List): unknown[] =>
+  const listed = (wanted: EntryListName): unknown[] =>
     entries
       .filter(({ list }) => list === wanted)
       .map(({ value, scope, acceptRisk, spelling, ...rest }) => ({
@@ -123,7 +123,7 @@ export function settingsText({ entries, vips, lists }: Declarations, today: stri
 }
 
 /** The keys that are declared on a day, as a plan names them. */
-export function declaredKeys({ entries, vips }: Declarations, today: string): string[] {
+export function declaredKeys({ entries, vips }: DeclaredSettings, today: string): string[] {
   return [
     ...entries.filter((one) => isCurrentOn(one, today)).map((one) => `entry ${keyOf(one)}`),
     ...vips.filter((one) => isCurrentOn(one, today)).map(({ email }) => `vip ${email}`),

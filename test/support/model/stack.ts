@@ -12,7 +12,7 @@ export interface Held {
 }
 
 /** How a run is made. */
-export interface RunOptions {
+export interface StackRunOptions {
   /** `--refresh`: what the tenant holds is read first. */
   readonly refresh: boolean;
   /** Whether a preview must pass before anything is written. */
@@ -21,7 +21,7 @@ export interface RunOptions {
   readonly parallel: boolean;
 }
 
-export interface Run {
+export interface StackRun {
   /** `refused`: a check or a diff found a mistake. `failed`: a read or a write did. */
   readonly result: "ok" | "refused" | "failed";
   readonly messages: readonly string[];
@@ -32,7 +32,7 @@ export interface Run {
 }
 
 /** A stack, driven as by its user. */
-export interface Stack extends AsyncDisposable {
-  up(program: readonly Declaration[], options: RunOptions): Promise<Run>;
+export interface ModelStack extends AsyncDisposable {
+  up(program: readonly Declaration[], options: StackRunOptions): Promise<StackRun>;
   held(): Promise<readonly Held[]>;
 }

@@ -7,8 +7,8 @@ import {
   aProgramEdit,
   edited,
   keyOf,
+  type ModelProgram,
   NOTHING,
-  type Program,
   type ProgramEdit,
   resourcesOf,
 } from "./program";
@@ -23,7 +23,7 @@ import {
   type RunFacts,
   tenantOf,
 } from "./promises";
-import type { Run, RunOptions, Stack } from "./stack";
+import type { ModelStack, StackRun, StackRunOptions } from "./stack";
 
 /** A tenant's story: what is there first, and then, again and again, edits on both sides and runs. */
 export interface Story {
@@ -37,9 +37,9 @@ interface Chapter {
   /** What both sides do to one and the same entry. */
   readonly clash: Clash | undefined;
   /** A run into which the colleague meddles, at the given requests; it may come to anything but harm. */
-  readonly meddled: (RunOptions & { readonly at: readonly Meddling[] }) | undefined;
+  readonly meddled: (StackRunOptions & { readonly at: readonly Meddling[] }) | undefined;
   /** How the run is made that nobody meddles with. */
-  readonly quiet: Pick<RunOptions, "parallel" | "preview">;
+  readonly quiet: Pick<StackRunOptions, "parallel" | "preview">;
 }
 
 interface Clash {
@@ -90,7 +90,7 @@ export function aStory({ chapters }: { readonly chapters: number }): fc.Arbitrar
  *
  * @throws {Error} with the whole story, in words, and what was broken.
  */
-export async function play(story: Story, company: Company, stack: Stack): Promise<void> {
+export async function play(story: Story, company: Company, stack: ModelStack): Promise<void> {
   const teller = new Teller(company, stack);
   for (const edit of story.first.console) await teller.console(edit);
   for (const edit of story.first.program) teller.edit(edit);
@@ -104,17 +104,17 @@ export async function play(story: Story, company: Company, stack: Stack): Promis
 }
 
 /** How often obstacles are taken out of the way before a run must succeed. */
-const MOST_TRIES = 4;
+const MAX_ATTEMPTS = 4;
 
 class Teller {
   readonly #company: Company;
-  readonly #stack: Stack;
+  readonly #stack: ModelStack;
   readonly #memory = new Memory();
-  readonly #told: string[] = [];
-  #program: Program = NOTHING;
-  #lastGood: Program = NOTHING;
+  readonly #log: string[] = [];
+  #program: ModelProgram = NOTHING;
+  #lastGood: ModelProgram = NOTHING;
 
-  constructor(company: Company, stack: Stack) {
+  constructor(company: Company, stack: ModelStack) {
     this.#company = company;
     this.#stack = stack;
   }
@@ -128,22 +128,22 @@ class Teller {
     const entry = entries[program.pick % Math.max(1, entries.length)];
     const there = tenantOf(this.#company).entries.find(({ key }) => entry !== undefined && key === keyOf(entry));
     const row = this.#company.entries().find(({ id }) => id === there?.id);
-    if (row !== undefined) this.#told.push(await doInConsole(this.#company, console, row));
+    if (row !== undefined) this.#log.push(await doInConsole(this.#company, console, row));
     this.edit(program);
   }
 
   async console(edit: ConsoleEdit): Promise<void> {
-    this.#told.push(await doInConsole(this.#company, edit));
+    this.#log.push(await doInConsole(this.#company, edit));
   }
 
   /** A run during which the console goes on. */
-  async runMeddled(options: RunOptions, at: readonly Meddling[]): Promise<void> {
+  async runMeddled(options: StackRunOptions, at: readonly Meddling[]): Promise<void> {
     let requests = 0;
     this.#company.atRequest(async () => {
       requests += 1;
       const now = requests;
       for (const { request, edit } of at) {
-        if (request === now) this.#told.push(`  at request ${now}, ${await doInConsole(this.#company, edit)}`);
+        if (request === now) this.#log.push(`  at request ${now}, ${await doInConsole(this.#company, edit)}`);
       }
     });
     const facts = await this.#run(options);
@@ -153,8 +153,8 @@ class Teller {
   }
 
   /** Runs until the program is brought about, or is seen to be a mistake; then once more, for nothing. */
-  async settle(options: RunOptions, isLast: boolean): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
+  async settle(options: StackRunOptions, isLast: boolean): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
       const facts = await this.#run(options);
       this.#hold([...brokenAlways(facts), ...brokenWhenQuiet(facts)]);
       this.#memory.learn(facts);
@@ -164,7 +164,7 @@ class Teller {
         this.#program = this.#lastGood;
         return;
       }
-      if (tries === MOST_TRIES) this.#hold(["it does not come to an end"]);
+      if (attempt === MAX_ATTEMPTS) this.#hold(["it does not come to an end"]);
       await this.#clearTheWay(facts);
     }
     this.#lastGood = this.#program;
@@ -179,20 +179,20 @@ class Teller {
   }
 
   async #clearTheWay({ program, before, holdings, after }: RunFacts): Promise<void> {
-    for (const { entry, email, twin } of obstaclesOf(program, before, holdings)) {
-      if (twin !== undefined) {
-        this.#program = { ...this.#program, entries: this.#program.entries.filter((one) => one !== twin) };
+    for (const { entry, email, duplicate } of obstaclesOf(program, before, holdings)) {
+      if (duplicate !== undefined) {
+        this.#program = { ...this.#program, entries: this.#program.entries.filter((one) => one !== duplicate) };
       }
       if (email !== undefined) {
         this.#program = { ...this.#program, vips: this.#program.vips.filter((one) => one.email !== email) };
       }
       if (entry === undefined || !after.entries.some(({ id }) => id === entry.id)) continue;
       await this.#company.console("DELETE", `/allow_deny_entries/${entry.id}`);
-      this.#told.push(`console: delete ${entry.list} ${entry.key}, which was in the way`);
+      this.#log.push(`console: delete ${entry.list} ${entry.key}, which was in the way`);
     }
   }
 
-  async #run(options: RunOptions): Promise<RunFacts> {
+  async #run(options: StackRunOptions): Promise<RunFacts> {
     const program = this.#program;
     this.#memory.declare(program);
     const before = tenantOf(this.#company);
@@ -215,14 +215,14 @@ class Teller {
       requests: this.#company.takeRequests(),
       memory: this.#memory,
     };
-    this.#told.push(describeRun(facts, options));
+    this.#log.push(describeRun(facts, options));
     return facts;
   }
 
   #hold(broken: readonly string[]): void {
     if (broken.length === 0) return;
     throw new Error(
-      `\n${this.#told.join("\n")}\nThe tenant:\n${inLines(tenantOf(this.#company))}\n\nBROKEN:\n- ${broken.join("\n- ")}`,
+      `\n${this.#log.join("\n")}\nThe tenant:\n${inLines(tenantOf(this.#company))}\n\nBROKEN:\n- ${broken.join("\n- ")}`,
     );
   }
 }
@@ -237,7 +237,7 @@ function brokenIfNotEmpty({ run, audit, requests }: RunFacts): string[] {
   return broken;
 }
 
-function describeRun({ program, run, audit, holdings }: RunFacts, options: RunOptions): string {
+function describeRun({ program, run, audit, holdings }: RunFacts, options: StackRunOptions): string {
   const declared = resourcesOf(program).map(({ kind, name, args }) => `    ${kind} ${name} ${JSON.stringify(args)}`);
   const flags = [
     options.refresh ? "--refresh" : "",
@@ -258,7 +258,7 @@ function describeRun({ program, run, audit, holdings }: RunFacts, options: RunOp
   ].join("\n");
 }
 
-function describeOutcome({ result, steps, messages }: Run): string {
+function describeOutcome({ result, steps, messages }: StackRun): string {
   return `${result}: ${steps.join(", ") || "no steps"}${messages.map((message) => `\n    ${message}`).join("")}`;
 }
 

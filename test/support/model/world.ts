@@ -6,7 +6,7 @@ import type { Scenario } from "../../../provider/sandbox";
  */
 
 export const LISTS = ["allow", "deny"] as const;
-export type List = (typeof LISTS)[number];
+export type EntryListName = (typeof LISTS)[number];
 
 export const SCOPES = ["global", "graymail"] as const;
 export type Scope = (typeof SCOPES)[number];

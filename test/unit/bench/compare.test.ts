@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compared, type Kept } from "../../bench/compare";
-import type { Measured } from "../../bench/observation";
+import { compared, type SavedMeasurements } from "../../bench/compare";
+import type { Measurement } from "../../bench/observation";
 
 const FACTS = {
   date: "2026-11-01",
@@ -13,8 +13,8 @@ const FACTS = {
   pulumi: "3",
 };
 
-function bench(...runs: readonly (readonly [peer: string, measured: Partial<Measured>])[]): Kept {
-  const whole = (measured: Partial<Measured>): Measured => ({
+function bench(...runs: readonly (readonly [peer: string, measured: Partial<Measurement>])[]): SavedMeasurements {
+  const whole = (measured: Partial<Measurement>): Measurement => ({
     operation: "refresh",
     count: 5_000,
     ...measured,
@@ -24,7 +24,7 @@ function bench(...runs: readonly (readonly [peer: string, measured: Partial<Meas
 
 const floorOf = (): string => "floor";
 
-function worse(before: Kept, now: Kept): readonly string[] {
+function worse(before: SavedMeasurements, now: SavedMeasurements): readonly string[] {
   return compared(before, now, floorOf).worse;
 }
 
@@ -54,7 +54,7 @@ describe("comparison with an earlier benchmark", () => {
   });
 
   it("ignores the floor's noise but reports slowdowns beyond it", () => {
-    const of = (floors: readonly number[], seconds: number): Kept =>
+    const of = (floors: readonly number[], seconds: number): SavedMeasurements =>
       bench(
         ...floors.map((floor) => ["floor", { seconds: floor }] as const),
         ["list", { seconds }],
@@ -68,7 +68,7 @@ describe("comparison with an earlier benchmark", () => {
   });
 
   it("compares requests and state exactly but memory approximately", () => {
-    const of = (reads: number, compactBytes: number, peakBytes: number): Kept =>
+    const of = (reads: number, compactBytes: number, peakBytes: number): SavedMeasurements =>
       bench(["list", { requests: { reads, writes: 1 }, stateAnEntry: { compactBytes, fileBytes: 1 }, peakBytes }]);
     expect(worse(of(26, 100, 100e6), of(26, 100, 114e6))).toEqual([]);
     expect(worse(of(26, 100, 100e6), of(27, 102, 116e6))).toEqual([

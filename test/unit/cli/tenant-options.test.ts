@@ -9,15 +9,15 @@ import {
 
 it("parses repeated and space-separated selection options alike", () => {
   const alone = addSelectionOptions(new Command()).argument("[file]");
-  const beside = addRepeatableSelectionOptions(new Command()).argument("[values...]");
+  const repeatable = addRepeatableSelectionOptions(new Command()).argument("[values...]");
   alone.parse(["--only", "a,b", "c*", "--label", "ring=canary", "!eu=yes"], { from: "user" });
-  beside.parse(["--only", "a,b", "v", "--only", "c*", "--label", "ring=canary", "--label", "!eu=yes", "w"], {
+  repeatable.parse(["--only", "a,b", "v", "--only", "c*", "--label", "ring=canary", "--label", "!eu=yes", "w"], {
     from: "user",
   });
   const selected = { only: ["a", "b", "c*"], labels: ["ring=canary", "!eu=yes"] };
   expect(parseSelection(alone.opts<SelectionOptions>())).toEqual(selected);
-  expect(parseSelection(beside.opts<SelectionOptions>())).toEqual(selected);
-  expect(beside.args).toEqual(["v", "w"]);
+  expect(parseSelection(repeatable.opts<SelectionOptions>())).toEqual(selected);
+  expect(repeatable.args).toEqual(["v", "w"]);
 });
 
 it("rejects an empty name in --only", () => {

@@ -36,12 +36,12 @@ function movingList(
   let created = length;
   const always = new Set(rows);
   const ever = new Set(rows);
-  const asked: number[] = [];
+  const requestedPages: number[] = [];
   const list: PagedList<string> = {
     name: "deny list",
     fetchPage: async (page) => {
-      const now = asked.length === 0 ? undefined : moves[asked.length - 1];
-      asked.push(page);
+      const now = requestedPages.length === 0 ? undefined : moves[requestedPages.length - 1];
+      requestedPages.push(page);
       for (const place of now?.drop ?? []) {
         if (rows.length === 0) continue;
         const [gone] = rows.splice(place % rows.length, 1);
@@ -57,7 +57,7 @@ function movingList(
     },
     getIdentity: (row) => row,
   };
-  return { list, always, ever, asked, rowsNow: () => rows };
+  return { list, always, ever, asked: requestedPages, rowsNow: () => rows };
 }
 
 const attempts = 5;
@@ -68,8 +68,8 @@ test.each([
   ["without a total", false],
 ])("yields each lasting item exactly once or reports instability, %s", async (_name, hasTotal) => {
   await fc.assert(
-    fc.asyncProperty(storyWithSwaps, async (told) => {
-      const { list, always, ever, asked } = movingList(told, hasTotal);
+    fc.asyncProperty(storyWithSwaps, async (scenario) => {
+      const { list, always, ever, asked: requestedPages } = movingList(scenario, hasTotal);
       const given: string[] = [];
       const outcome = await (async () => {
         for await (const item of iterateList(list)) given.push(item);
@@ -82,9 +82,9 @@ test.each([
       if (outcome === "whole") expect([...always].filter((item) => !given.includes(item))).toEqual([]);
       else expect(outcome).toBe("ERR_LIST_UNSTABLE");
       // Each attempt but the last two is spoilt by a move; those two are quiet, and the last brings nothing new.
-      if (moveCount(told.moves) < attempts - 1) expect(outcome).toBe("whole");
-      const most = Math.ceil((told.length + 3 * told.moves.length) / told.size) + 2;
-      expect(asked.length).toBeLessThanOrEqual(attempts * most);
+      if (moveCount(scenario.moves) < attempts - 1) expect(outcome).toBe("whole");
+      const most = Math.ceil((scenario.length + 3 * scenario.moves.length) / scenario.size) + 2;
+      expect(requestedPages.length).toBeLessThanOrEqual(attempts * most);
     }),
     { numRuns: 4_000, seed: 1 },
   );
@@ -93,12 +93,12 @@ test.each([
 test("reads an unchanged multi-page list twice and yields it in order", async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ length, size }) => {
-      const { list, asked, rowsNow } = movingList({ length, size, moves: [] });
+      const { list, asked: requestedPages, rowsNow } = movingList({ length, size, moves: [] });
       const given: string[] = [];
       for await (const item of iterateList(list)) given.push(item);
       expect(given).toEqual(rowsNow());
       const pages = Array.from({ length: Math.max(1, Math.ceil(length / size)) }, (_, at) => at + 1);
-      expect(asked).toEqual(pages.length === 1 ? pages : [...pages, ...pages]);
+      expect(requestedPages).toEqual(pages.length === 1 ? pages : [...pages, ...pages]);
     }),
     { numRuns: 200, seed: 2 },
   );
@@ -109,10 +109,10 @@ test("requests no page beyond the one where iteration breaks", async () => {
     fc.asyncProperty(story, fc.nat(), async ({ length, size }, at) => {
       fc.pre(length > 0);
       const last = at % length;
-      const { list, asked } = movingList({ length, size, moves: [] });
+      const { list, asked: requestedPages } = movingList({ length, size, moves: [] });
       let count = 0;
       for await (const _ of iterateList(list)) if (count++ === last) break;
-      expect(asked).toHaveLength(Math.floor(last / size) + 1);
+      expect(requestedPages).toHaveLength(Math.floor(last / size) + 1);
     }),
     { numRuns: 200, seed: 3 },
   );
@@ -120,15 +120,15 @@ test("requests no page beyond the one where iteration breaks", async () => {
 
 test("returns the list as of its last read, or reports instability", async () => {
   await fc.assert(
-    fc.asyncProperty(story, async (told) => {
-      const { list, asked, rowsNow } = movingList(told);
+    fc.asyncProperty(story, async (scenario) => {
+      const { list, asked: requestedPages, rowsNow } = movingList(scenario);
       const outcome = await readWholeList(list).catch((error: { code?: string }) => error.code);
       if (Array.isArray(outcome)) {
         expect(outcome).toEqual(rowsNow());
-        expect(asked.at(-1)).toBe(Math.max(1, Math.ceil(outcome.length / told.size)));
+        expect(requestedPages.at(-1)).toBe(Math.max(1, Math.ceil(outcome.length / scenario.size)));
       } else {
         expect(outcome).toBe("ERR_LIST_UNSTABLE");
-        expect(moveCount(told.moves)).toBeGreaterThanOrEqual(attempts);
+        expect(moveCount(scenario.moves)).toBeGreaterThanOrEqual(attempts);
       }
     }),
     { numRuns: 2_000, seed: 4 },

@@ -42,10 +42,10 @@ function harness() {
 
 /** Calls that go on until the test answers them. */
 function openCalls() {
-  const open: { answer: () => void; refuse: (error: Error) => void }[] = [];
+  const open: { answer: () => void; reject: (error: Error) => void }[] = [];
   const call = () =>
     new Promise<void>((resolve, reject) => {
-      open.push({ answer: resolve, refuse: reject });
+      open.push({ answer: resolve, reject: reject });
     });
   return { open, call };
 }
@@ -130,7 +130,7 @@ it("pauses all calls and halves concurrency once after rate-limit responses", as
   const { open, call } = openCalls();
   const writes = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
   await turn();
-  for (const { refuse } of open.splice(0, 6)) refuse(refusal(1_000));
+  for (const { reject } of open.splice(0, 6)) reject(refusal(1_000));
   for (const { answer } of open.splice(0)) answer();
   await turn();
   await turn();
@@ -158,33 +158,33 @@ it("starts no write during a rate-limit pause", async () => {
   };
   const { now, random } = time;
   const limit = new Limit({ time: { now, sleep, random }, retries: true, timeoutMs: 30_000 });
-  let tries = 0;
+  let attempts = 0;
   let others = 0;
   const refused = limit.write(async () => {
-    tries += 1;
-    if (tries === 1) throw refusal();
+    attempts += 1;
+    if (attempts === 1) throw refusal();
   });
   await turn();
   const other = limit.write(async () => {
     others += 1;
   });
   await turn();
-  expect([tries, others]).toEqual([1, 0]);
+  expect([attempts, others]).toEqual([1, 0]);
   wake();
   await Promise.all([refused, other]);
-  expect([tries, others]).toEqual([2, 1]);
+  expect([attempts, others]).toEqual([2, 1]);
 });
 
 it("doubles the pause per consecutive refusal and gives up after eight attempts", async () => {
   const { limit, time } = harness();
-  let tries = 0;
+  let attempts = 0;
   const last = refusal();
   const call = async () => {
-    tries += 1;
-    throw tries === 8 ? last : refusal();
+    attempts += 1;
+    throw attempts === 8 ? last : refusal();
   };
   await expect(limit.write(call)).rejects.toBe(last);
-  expect(tries).toBe(8);
+  expect(attempts).toBe(8);
   expect(time.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000]);
   expect(limit.concurrency).toBe(1);
   await limit.read(async () => undefined);
@@ -194,10 +194,10 @@ it("doubles the pause per consecutive refusal and gives up after eight attempts"
 it("applies jitter to the upper half of the pause", async () => {
   const { limit, time } = harness();
   time.chance = 0;
-  let tries = 0;
+  let attempts = 0;
   await limit.read(async () => {
-    tries += 1;
-    if (tries <= 2) throw refusal();
+    attempts += 1;
+    if (attempts <= 2) throw refusal();
   });
   expect(time.slept).toEqual([125, 250]);
 });
@@ -207,11 +207,11 @@ it("keeps doubling despite responses to requests sent before the refusal", async
   const { open, call } = openCalls();
   const writes = Promise.all([limit.write(call), limit.write(call)]);
   await turn();
-  open[0]?.refuse(refusal());
+  open[0]?.reject(refusal());
   await turn();
   open[1]?.answer();
   await turn();
-  open[2]?.refuse(refusal());
+  open[2]?.reject(refusal());
   await turn();
   await turn();
   open[3]?.answer();
@@ -235,10 +235,10 @@ it("retries refused calls before starting queued ones", async () => {
 it("resets the pause after a successful response", async () => {
   const { limit, time } = harness();
   for (let at = 0; at < 2; at += 1) {
-    let tries = 0;
+    let attempts = 0;
     await limit.write(async () => {
-      tries += 1;
-      if (tries === 1) throw refusal();
+      attempts += 1;
+      if (attempts === 1) throw refusal();
     });
   }
   expect(time.slept).toEqual([250, 250]);
@@ -246,20 +246,20 @@ it("resets the pause after a successful response", async () => {
 
 it("honors Retry-After up to 2 minutes per call", async () => {
   const { limit, time } = harness();
-  let tries = 0;
+  let attempts = 0;
   const call = async () => {
-    tries += 1;
+    attempts += 1;
     throw refusal(50_000);
   };
   await expect(limit.write(call)).rejects.toThrow(RateLimitedError);
-  expect(tries).toBe(3);
+  expect(attempts).toBe(3);
   expect(time.slept).toEqual([50_000, 50_000]);
 });
 
 it("rejects calls unsent while the pause exceeds 2 minutes", async () => {
   const { limit, time } = harness();
-  const asked = refusal(600_000);
-  await expect(limit.write(() => Promise.reject(asked))).rejects.toBe(asked);
+  const longRefusal = refusal(600_000);
+  await expect(limit.write(() => Promise.reject(longRefusal))).rejects.toBe(longRefusal);
   let sent = 0;
   const call = async () => {
     sent += 1;
@@ -267,7 +267,7 @@ it("rejects calls unsent while the pause exceeds 2 minutes", async () => {
   for (const send of [limit.write, limit.read]) {
     const failure = await send(call).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(RateLimitedError);
-    expect(failure).toMatchObject({ code: "ERR_RATE_LIMITED", retryAfterMs: 600_000, cause: asked });
+    expect(failure).toMatchObject({ code: "ERR_RATE_LIMITED", retryAfterMs: 600_000, cause: longRefusal });
   }
   expect([sent, time.slept.length]).toEqual([0, 0]);
   time.atMs += 600_000;
@@ -281,7 +281,7 @@ it("applies the concurrency limit and retries to reads too", async () => {
   const reads = Promise.all(Array.from({ length: 17 }, () => limit.read(call)));
   await turn();
   expect(open).toHaveLength(16);
-  for (const { refuse } of open.splice(0, 1)) refuse(refusal(2_000));
+  for (const { reject } of open.splice(0, 1)) reject(refusal(2_000));
   for (const { answer } of open.splice(0)) answer();
   await turn();
   await turn();
@@ -293,9 +293,9 @@ it("applies the concurrency limit and retries to reads too", async () => {
 it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
   const { limit, time } = harness();
   const { open, call } = openCalls();
-  let tries = 0;
+  let attempts = 0;
   const late = limit.patch(async () => {
-    tries += 1;
+    attempts += 1;
     // Whoever gets its place keeps it for long.
     for (let at = 0; at < 16; at += 1) void limit.write(call);
     await turn();
@@ -311,7 +311,7 @@ it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
     await turn();
   }
   await failed;
-  expect(tries).toBe(1);
+  expect(attempts).toBe(1);
 });
 
 const facts = { request, isTransient: true, outcomeUnknown: true };
@@ -428,14 +428,14 @@ it("halves concurrency once for all in-flight failures", async () => {
   const { open, call } = openCalls();
   const writes = Promise.allSettled(Array.from({ length: 16 }, () => limit.write(call)));
   await turn();
-  for (const { refuse } of open) refuse(reset(calls.write));
+  for (const { reject } of open) reject(reset(calls.write));
   await writes;
   expect(limit.concurrency).toBe(8);
 });
 
 describe("a rate-limit token", () => {
   /** A pacer whose permits the test gives; each try and each permit leaves its mark. */
-  function withPermits(take: (asked: number) => Promise<void> = async () => {}) {
+  function createTokenLimit(take: (takeCount: number) => Promise<void> = async () => {}) {
     const time = new VirtualTime();
     const marks: string[] = [];
     const rateLimiter = {
@@ -456,7 +456,7 @@ describe("a rate-limit token", () => {
   const no = () => Promise.reject(new Error("the tenant is another's"));
 
   it.each(["read", "write", "patch", "batch"] as const)("is taken before every attempt of a %s", async (kind) => {
-    const { limit, marks, marked } = withPermits();
+    const { limit, marks, marked } = createTokenLimit();
     expect(await limit[kind](marked(failing(1, neverSent).call))).toBe("done");
     expect(marks).toEqual(["asked", "permit", "sent", "asked", "permit", "sent"]);
   });
@@ -464,13 +464,15 @@ describe("a rate-limit token", () => {
   it("is discarded if a pause starts before it arrives", async () => {
     let give = () => {};
     const held = new Promise<void>((resolve) => (give = resolve));
-    const { limit, time, marks, marked } = withPermits((asked) => (asked === 2 ? held : Promise.resolve()));
+    const { limit, time, marks, marked } = createTokenLimit((takeCount) =>
+      takeCount === 2 ? held : Promise.resolve(),
+    );
     const { open, call } = openCalls();
     const refused = limit.read(marked(call));
     await turn();
     const waiting = limit.read(marked(async () => "late"));
     await turn();
-    open[0]?.refuse(refusal(7_000));
+    open[0]?.reject(refusal(7_000));
     await turn();
     // It comes in the middle of the pause.
     give();
@@ -487,7 +489,7 @@ describe("a rate-limit token", () => {
 
   it("fails the call unsent and without retry when refused", async () => {
     let isAllowed = false;
-    const { limit, time, marks, marked } = withPermits(() => (isAllowed ? Promise.resolve() : no()));
+    const { limit, time, marks, marked } = createTokenLimit(() => (isAllowed ? Promise.resolve() : no()));
     for (let at = 0; at < 30; at += 1) {
       await expect(limit.write(marked(async () => "sent"))).rejects.toMatchObject({
         name: "PermitRefusedError",
@@ -504,7 +506,7 @@ describe("a rate-limit token", () => {
   });
 
   it("leaves the first attempt's outcome unknown when refused for the second", async () => {
-    const { limit } = withPermits((asked) => (asked === 2 ? no() : Promise.resolve()));
+    const { limit } = createTokenLimit((takeCount) => (takeCount === 2 ? no() : Promise.resolve()));
     await expect(limit.patch(failing(1, () => reset(calls.patch)).call)).rejects.toMatchObject({
       code: "ERR_NO_TOKEN",
       message: "PATCH /api/v1/x was not sent again: the tenant is another's. Before: reset.",
@@ -534,7 +536,7 @@ describe("a rate-limit token", () => {
   });
 
   it("isn't taken while the circuit breaker is open", async () => {
-    const { limit, marks } = withPermits();
+    const { limit, marks } = createTokenLimit();
     for (let at = 0; at < 6; at += 1) {
       await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
     }
@@ -661,18 +663,18 @@ describe("the circuit breaker", () => {
 
 it("stops retrying once the caller's deadline expires", async () => {
   const { time, limit } = harness();
-  const told: string[] = [];
+  const requests: string[] = [];
   let isOver = false;
-  const deadline = { isExpired: () => isOver, recordRequest: (what: string) => told.push(what) };
+  const deadline = { isExpired: () => isOver, recordRequest: (what: string) => requests.push(what) };
   const down = new ServerError("ERR_SERVER", "down", { request, isTransient: true });
   const failing = limit.send({ ...calls.patch, deadline }, async () => {
-    isOver = told.length === 2;
+    isOver = requests.length === 2;
     throw down;
   });
   await expect(failing).rejects.toMatchObject({
     code: "ERR_NO_TOKEN",
     message: expect.stringContaining("was not sent again: the time of what asked for it is over"),
   });
-  expect(told).toEqual(["PATCH /api/v1/x", "PATCH /api/v1/x"]);
+  expect(requests).toEqual(["PATCH /api/v1/x", "PATCH /api/v1/x"]);
   expect(time.atMs).toBeGreaterThan(0);
 });

@@ -20,18 +20,18 @@ test("gives up on an endless list without rereading it", async () => {
 
 test("rethrows a page's error without retrying", async () => {
   const error = new Error("the connection broke");
-  const asked: number[] = [];
+  const requestedPages: number[] = [];
   const reading = readWholeList({
     name: "deny list",
     fetchPage: async (page) => {
-      asked.push(page);
+      requestedPages.push(page);
       if (page === 2) throw error;
       return { items: ["a"], page, page_size: 1, total: 2 };
     },
     getIdentity: (item) => item,
   });
   await expect(reading).rejects.toBe(error);
-  expect(asked).toEqual([1, 2]);
+  expect(requestedPages).toEqual([1, 2]);
 });
 
 test("reads past the page limit when the total requires it", async () => {
@@ -62,16 +62,16 @@ test("gives up on a total that is never reached", async () => {
 });
 
 test("returns only the items that the filter keeps", async () => {
-  const asked: number[] = [];
+  const requestedPages: number[] = [];
   let total = 401;
   const reading = (keep: (item: string) => boolean) =>
     readWholeList(
       {
         name: "deny list",
         fetchPage: async (page) => {
-          asked.push(page);
+          requestedPages.push(page);
           // It moves once, before its third page.
-          if (asked.length === 3) total = 402;
+          if (requestedPages.length === 3) total = 402;
           const items = Array.from(
             { length: Math.max(0, Math.min(200, total - (page - 1) * 200)) },
             (_, at) => `item-${(page - 1) * 200 + at}`,
@@ -83,7 +83,7 @@ test("returns only the items that the filter keeps", async () => {
       { keep },
     );
   expect(await reading((item) => item.endsWith("99"))).toEqual(["item-99", "item-199", "item-299", "item-399"]);
-  expect(asked).toEqual([1, 2, 3, 1, 2, 3]);
-  asked.length = 0;
+  expect(requestedPages).toEqual([1, 2, 3, 1, 2, 3]);
+  requestedPages.length = 0;
   expect(await reading(() => false)).toEqual([]);
 });

@@ -30,9 +30,9 @@ describe.each([
           const all = rows.safeParse([value]);
           expect(all.success).toBe(one.success);
           expect(all.data).toStrictEqual(one.success ? [one.data] : undefined);
-          const told = (error: { readonly issues: readonly { readonly message: string }[] } | undefined) =>
+          const listMessages = (error: { readonly issues: readonly { readonly message: string }[] } | undefined) =>
             error?.issues.map(({ message }) => message);
-          expect(told(all.error)).toEqual(told(one.error));
+          expect(listMessages(all.error)).toEqual(listMessages(one.error));
           if (one.success) read += 1;
         },
       ),

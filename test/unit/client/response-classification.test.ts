@@ -191,21 +191,21 @@ async function outcomeIsChecked(error: ServiceError): Promise<boolean> {
 
 /** Whether others of the address are asked, by the error itself and by its code alone; and whether it is then known to answer. */
 async function addressHealthDecides(error: EmailSecurityError) {
-  const asked = async (failure: EmailSecurityError): Promise<boolean> => {
-    let isAsked = false;
+  const detectProbe = async (failure: EmailSecurityError): Promise<boolean> => {
+    let isProbed = false;
     const probe = async (): Promise<void> => {
-      isAsked = true;
+      isProbed = true;
     };
     const health = new AddressHealth({ probe });
     health.recordOutcome(target("a"), failure);
     await health.assertReachable(target("b"));
-    return isAsked;
+    return isProbed;
   };
   const health = new AddressHealth({ probe: () => Promise.reject(error) });
   await health.run(target("a"), () => Promise.reject(error)).catch(() => {});
   return {
-    isAsked: await asked(error),
-    isAskedByCode: await asked(new EmailSecurityError(error.code, "as the engine tells it")),
+    isAsked: await detectProbe(error),
+    isAskedByCode: await detectProbe(new EmailSecurityError(error.code, "as the engine tells it")),
     isDown: health.isDown(target("a")),
     isUnreachable: isAddressWideFailure(error),
   };

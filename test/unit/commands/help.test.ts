@@ -14,15 +14,15 @@ function verbs(): Command[] {
 }
 
 /** Runs a line through the parser; no verb does anything. Answers the verb that would, and what is told of a mistake. */
-async function parsed(words: readonly string[]): Promise<{ verb?: string; told: string }> {
+async function parsed(words: readonly string[]): Promise<{ verb?: string; output: string }> {
   const all = createProgram();
-  const outcome: { verb?: string; told: string } = { told: "" };
+  const outcome: { verb?: string; output: string } = { output: "" };
   forEachCommand(all, (verb) => {
     const { outputError } = verb.configureOutput();
     verb.exitOverride().configureOutput({
       writeOut: () => {},
       writeErr: (text) => {
-        outcome.told += text;
+        outcome.output += text;
       },
       ...(outputError && { outputError }),
     });
@@ -74,8 +74,8 @@ describe("the help", () => {
   it.each([...examples, ...EXAMPLES.map(({ line }) => [line, ""] as const)])(
     "shows an example that parses: %s",
     async (line, path) => {
-      const { verb, told } = await parsed(wordsOf(line));
-      expect(told).toBe("");
+      const { verb, output } = await parsed(wordsOf(line));
+      expect(output).toBe("");
       expect(verb).toMatch(new RegExp(`^${path}`));
     },
   );
@@ -85,8 +85,8 @@ describe("the help", () => {
     (line) => line.startsWith("email-security ") && !/--(?:help|version)$/.test(line),
   );
   it.each(ours)("accepts the next command of an explanation: %s", async (line) => {
-    const { verb, told } = await parsed(wordsOf(line).slice(1));
-    expect(told).toBe("");
+    const { verb, output } = await parsed(wordsOf(line).slice(1));
+    expect(output).toBe("");
     expect(verb).toBeDefined();
   });
 });
@@ -119,7 +119,7 @@ describe("a mistyped command line", () => {
     ["worker --concurrency 2", "error: unknown option '--concurrency'; did you mean --max-concurrent?\n"],
     ["explain --zzz", "error: unknown option '--zzz'; `email-security explain --help` lists all\n"],
     ["xyzzy", "error: unknown command 'xyzzy'; `email-security --help` lists all\n"],
-  ])("gets an error with the closest match: %s", async (line, told) => {
-    expect(await parsed(wordsOf(line))).toEqual({ told });
+  ])("gets an error with the closest match: %s", async (line, output) => {
+    expect(await parsed(wordsOf(line))).toEqual({ output });
   });
 });

@@ -13,10 +13,10 @@ it("documents every method of every group", () => {
       .filter((name) => name !== "constructor")
       .toSorted(),
   ]);
-  const told = page
+  const documentedGroups = page
     .rows("Groups and methods")
     .map(([group = "", methods = ""]) => [group.replaceAll("`", ""), codesIn(methods).toSorted()]);
-  expect(Object.fromEntries(told)).toEqual(Object.fromEntries(groups));
+  expect(Object.fromEntries(documentedGroups)).toEqual(Object.fromEntries(groups));
 });
 
 it("documents every option", () => {
@@ -32,8 +32,8 @@ it("documents every option", () => {
     permits: true,
     time: true,
   };
-  const told = page.rows("Options").map(([name = ""]) => name.replaceAll("`", ""));
-  expect(told).toEqual(Object.keys(options));
+  const documentedOptions = page.rows("Options").map(([name = ""]) => name.replaceAll("`", ""));
+  expect(documentedOptions).toEqual(Object.keys(options));
 });
 
 it("documents every error code", () => {

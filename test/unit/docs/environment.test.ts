@@ -16,7 +16,7 @@ const OWN = [
   "Internal variables",
 ];
 
-const told = OWN.flatMap((heading) => page.rows(heading).map(([name = ""]) => name.replaceAll("`", "")));
+const documentedNames = OWN.flatMap((heading) => page.rows(heading).map(([name = ""]) => name.replaceAll("`", "")));
 
 /** What is read by Node.js or under whatever name the system has. */
 const IN_OTHER_WAYS = ["PATH", "TMPDIR"];
@@ -42,13 +42,13 @@ const READ = [
 it("documents exactly the variables that the sources read or set", () => {
   const read = sources.flatMap((text) => READ.flatMap((pattern) => text.match(pattern) ?? []));
   const known = new Set([...read, ...IN_OTHER_WAYS].filter((name) => !NOT_READ.has(name)));
-  expect(told.toSorted()).toEqual([...known].toSorted());
+  expect(documentedNames.toSorted()).toEqual([...known].toSorted());
 });
 
 it("documents each EMAIL_SECURITY_ variable once", () => {
   const ours = ENVIRONMENT_VARIABLES.filter((name) => !name.startsWith("TEST_")).map(
     (name) => `EMAIL_SECURITY_${name}`,
   );
-  const named = told.filter((name) => name.startsWith("EMAIL_SECURITY_"));
+  const named = documentedNames.filter((name) => name.startsWith("EMAIL_SECURITY_"));
   expect(named.toSorted()).toEqual(ours.toSorted());
 });

@@ -5,9 +5,9 @@ import { DocsPage } from "../../support/docs-page";
 import { mappingsOf } from "./mappings-of";
 
 /** Where the keys of a mapping are told: the page, the heading, and the column that has a text where the key is one of it. */
-type Told = readonly [page: string, heading: string, column?: number];
+type DocsTable = readonly [page: string, heading: string, column?: number];
 
-const SETTINGS: Readonly<Record<string, Told>> = {
+const SETTINGS: Readonly<Record<string, DocsTable>> = {
   "": ["settings-file", "File keys"],
   policy: ["policy", "Team policy"],
   "lists.entries": ["settings-file", "List options", 1],
@@ -21,9 +21,9 @@ const SETTINGS: Readonly<Record<string, Told>> = {
   "deny[]": ["settings-file", "Allow and deny entries"],
 };
 
-const TENANT: Told = ["tenants-file", "Tenants and `defaults`"];
+const TENANT: DocsTable = ["tenants-file", "Tenants and `defaults`"];
 
-const TENANTS: Readonly<Record<string, Told>> = {
+const TENANTS: Readonly<Record<string, DocsTable>> = {
   "": ["tenants-file", "File keys"],
   defaults: TENANT,
   "defaults.key": ["tenants-file", "`key`"],
@@ -43,7 +43,7 @@ const TENANTS: Readonly<Record<string, Told>> = {
 /** Only told of tenants, in a table of their own. */
 const OF_TENANTS_ALONE = ["stack", "resource"];
 
-function keysTold([page, heading, column = 1]: Told): string[] {
+function listDocumentedKeys([page, heading, column = 1]: DocsTable): string[] {
   return new DocsPage(`reference/${page}.md`)
     .rows(heading)
     .filter((cells) => cells[column] !== "")
@@ -53,15 +53,15 @@ function keysTold([page, heading, column = 1]: Told): string[] {
 describe.for([
   ["settings files", SETTINGS, mappingsOf(buildSettingsJsonSchema())],
   ["tenants.yaml", TENANTS, mappingsOf(buildTenantsJsonSchema())],
-] as const)("keys of %s", ([, told, mappings]) => {
+] as const)("keys of %s", ([, tables, mappings]) => {
   it("documents every mapping", () => {
     const known = [...mappings.keys()].filter((path) => path !== "lists");
-    expect(Object.keys(told).toSorted()).toEqual(known.toSorted());
+    expect(Object.keys(tables).toSorted()).toEqual(known.toSorted());
   });
 
-  test.for(Object.entries(told))('documents exactly the keys of the schema under "%s"', ([path, where]) => {
+  test.for(Object.entries(tables))('documents exactly the keys of the schema under "%s"', ([path, where]) => {
     const keys = mappings.get(path) ?? [];
     const isShared = path === "defaults";
-    expect(keysTold(where).toSorted()).toEqual([...keys, ...(isShared ? OF_TENANTS_ALONE : [])].toSorted());
+    expect(listDocumentedKeys(where).toSorted()).toEqual([...keys, ...(isShared ? OF_TENANTS_ALONE : [])].toSorted());
   });
 });

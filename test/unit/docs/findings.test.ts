@@ -8,10 +8,14 @@ const page = new DocsPage("reference/findings.md");
 
 it("documents every settings file finding with its level and text", () => {
   const rows = ["File format", "Declarations", "Team policy"].flatMap((one) => page.rows(one));
-  const told = rows.map(([code = "", level, text = ""]) => ({ code: code.replaceAll("`", ""), level, text }));
+  const documentedFindings = rows.map(([code = "", level, text = ""]) => ({
+    code: code.replaceAll("`", ""),
+    level,
+    text,
+  }));
   const known = [...FINDING_RULES.values()].filter(({ code }) => !Object.hasOwn(RISKS, code));
-  expect(told.map(({ code }) => code).toSorted()).toEqual(known.map(({ code }) => code).toSorted());
-  for (const { code, level, text } of told) {
+  expect(documentedFindings.map(({ code }) => code).toSorted()).toEqual(known.map(({ code }) => code).toSorted());
+  for (const { code, level, text } of documentedFindings) {
     const rule = FINDING_RULES.get(code);
     expect([code, level]).toEqual([code, rule?.level]);
     // What all rules of a policy have in common is said above the table.
@@ -25,6 +29,6 @@ it("documents every finding that only a plan reports", () => {
   const known = sources.flatMap(
     (text) => text.match(/(?<=(?:code: |isContent \? |OTHER_TENANT_CODE = )")[a-z-]+(?=")/g) ?? [],
   );
-  const told = page.rows("Findings of a plan").flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
-  expect(told.toSorted()).toEqual([...new Set(known)].toSorted());
+  const documentedCodes = page.rows("Findings of a plan").flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
+  expect(documentedCodes.toSorted()).toEqual([...new Set(known)].toSorted());
 });

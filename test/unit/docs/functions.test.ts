@@ -20,9 +20,9 @@ const TABLES = ["Current lists", "Detected threats", "Metrics", "User reports"];
 const rows = TABLES.flatMap((heading) => page.rows(heading));
 
 it("documents every function once", () => {
-  const told = rows.flatMap(([name = ""]) => codesIn(name));
+  const documentedFunctions = rows.flatMap(([name = ""]) => codesIn(name));
   const known = Object.keys(schema.functions).map((token) => token.replace(/^.*:/, ""));
-  expect(told.toSorted()).toEqual(known.toSorted());
+  expect(documentedFunctions.toSorted()).toEqual(known.toSorted());
 });
 
 test.for(Object.entries(schema.functions))(
@@ -51,6 +51,6 @@ test.for(types)("documents the fields of %s as in the schema", ([type, propertie
 });
 
 it("documents no type that the schema lacks", () => {
-  const told = page.headings.flatMap((heading) => codesIn(heading));
-  expect(told.toSorted()).toEqual(types.map(([type]) => type).toSorted());
+  const documentedTypes = page.headings.flatMap((heading) => codesIn(heading));
+  expect(documentedTypes.toSorted()).toEqual(types.map(([type]) => type).toSorted());
 });

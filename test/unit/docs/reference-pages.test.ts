@@ -10,11 +10,11 @@ it("matches the freshly generated reference pages", () => {
   for (const [path, text] of pages) expect(readFileSync(`docs/${path}`, "utf8"), path).toBe(text);
 });
 
-it.each(["reference/errors", "reference/cli"])("contains no obsolete page in docs/%s", (folder) => {
-  const made = [...pages.keys()].filter((path) => path.startsWith(`${folder}/`));
+it.each(["reference/errors", "reference/cli"])("contains no obsolete page in docs/%s", (directory) => {
+  const made = [...pages.keys()].filter((path) => path.startsWith(`${directory}/`));
   expect(
-    readdirSync(`docs/${folder}`)
-      .map((name) => `${folder}/${name}`)
+    readdirSync(`docs/${directory}`)
+      .map((name) => `${directory}/${name}`)
       .sort(),
   ).toEqual(made.sort());
 });

@@ -29,8 +29,8 @@ const kinds = Object.entries(schema.resources).map(
 test.for(kinds)(
   "documents the arguments and outputs of %s as in the schema",
   ([kind, { properties, inputProperties, isComponent }]) => {
-    const told = resources.codes(`Arguments of \`${kind}\``);
-    expect(told.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
+    const documentedArguments = resources.codes(`Arguments of \`${kind}\``);
+    expect(documentedArguments.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
     // Over the plugin a component has none: what it is made of is told by its own resources.
     if (isComponent) return;
     expect(resources.codes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());

@@ -7,10 +7,10 @@ it("documents each exported JSON schema and its file", () => {
     readonly exports: Readonly<Record<string, unknown>>;
   };
   const known = Object.entries(exports).filter(([name]) => name.startsWith("./schemas/"));
-  const told = new DocsPage("reference/schemas.md")
+  const documentedSchemas = new DocsPage("reference/schemas.md")
     .rows("JSON schemas")
     .map(([, , name = "", file = ""]) => [codesIn(name)[0], codesIn(file)[0]]);
-  expect(Object.fromEntries(told)).toEqual(
+  expect(Object.fromEntries(documentedSchemas)).toEqual(
     Object.fromEntries(
       known.map(([name, file]) => [`pulumi-email-security${name.slice(1)}`, String(file).replace(/^\.\//, "")]),
     ),

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ShellSession } from "../../docs/shell-session";
-import { EmptyFolder } from "../../support/packed-package";
+import { EmptyDirectory } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
 
 const onLinux = describe.skipIf(process.platform !== "linux");
@@ -14,7 +14,7 @@ interface Opened extends AsyncDisposable {
 }
 
 async function open(): Promise<Opened> {
-  const top = await EmptyFolder.create();
+  const top = await EmptyDirectory.create();
   const scratch = join(top.path, "scratch");
   await mkdir(scratch);
   const session = await ShellSession.start(top.path, scratch, { ...runEnvironment() });

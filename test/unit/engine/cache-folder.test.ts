@@ -16,6 +16,6 @@ it.each<[string, NodeJS.Platform, NodeJS.ProcessEnv, string]>([
     join(HOME, "AppData", "Local", "pulumi-email-security"),
   ],
   ["a folder of the user's choice", "linux", { HOME, EMAIL_SECURITY_CACHE_DIR: "/mine" }, "/mine"],
-])("returns the cache directory on %s", (_name, platform, env, folder) => {
-  expect(cacheFolder(env, platform)).toBe(folder);
+])("returns the cache directory on %s", (_name, platform, env, directory) => {
+  expect(cacheFolder(env, platform)).toBe(directory);
 });

@@ -6,12 +6,12 @@ import { EngineUnavailableError } from "../../../provider/engine/engine-unavaila
 import { findEngine, requireEngine } from "../../../provider/engine/find-engine";
 import { getInstallationName, getProgramFileName } from "../../../provider/engine/installed-engines";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-find-engine-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), "email-security-find-engine-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A cache with these versions; gives the environment that has nothing else. */
 function cacheWith(name: string, versions: readonly string[]): NodeJS.ProcessEnv {
-  const home = join(folder, name);
+  const home = join(directory, name);
   for (const version of versions) {
     const installation = join(home, "cache/engine", getInstallationName(version));
     mkdirSync(join(installation, "bin"), { recursive: true });
@@ -28,7 +28,7 @@ it("picks the newest version in the cache", async () => {
 
 it("ignores an unfinished, old or foreign installation in the cache", async () => {
   const env = cacheWith("ignored", ["3.100.0", "3.300.0"]);
-  const engines = join(folder, "ignored/cache/engine");
+  const engines = join(directory, "ignored/cache/engine");
   rmSync(join(engines, getInstallationName("3.300.0"), "engine.json"));
   for (const name of ["3.400.0-plan9-mips", `${getInstallationName("3.500.0")}.unfinished-1`])
     mkdirSync(join(engines, name));
@@ -41,7 +41,7 @@ it("reports where it looked and how to install Pulumi", async () => {
   await expect(failure).rejects.toBeInstanceOf(EngineUnavailableError);
   await expect(failure).rejects.toMatchObject({
     code: "ERR_ENGINE_UNAVAILABLE",
-    message: `No Pulumi CLI 3.200.0 or later was found on PATH, in ${join(folder, "nothing/.pulumi/bin")}, in ${join(folder, "nothing/cache/engine")}. Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.`,
+    message: `No Pulumi CLI 3.200.0 or later was found on PATH, in ${join(directory, "nothing/.pulumi/bin")}, in ${join(directory, "nothing/cache/engine")}. Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.`,
   });
 });
 

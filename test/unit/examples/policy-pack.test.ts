@@ -13,7 +13,7 @@ const TEAM: Team = {
 const WHO = "(owner: Dana Reyes, approved by: Tomas Lindqvist)";
 
 /** What each policy tells of entries in the short form, or of VIPs. */
-function told(
+function collectViolations(
   policy: Team["policy"],
   entries: Record<string, string>,
   { kind = "AllowDenyList", property = "entries", parents = "" } = {},
@@ -61,7 +61,9 @@ describe("comment rules", () => {
     [{}, "until 2026-11-20", "past-its-end: was to end before today"],
     [{}, "until 2026-11-21", undefined],
   ])("checks %j with %j: %s", (policy, comment, broken) => {
-    const reports = told(policy, { "jane@partner.example": comment === "" ? "allow" : `allow: ${comment}` });
+    const reports = collectViolations(policy, {
+      "jane@partner.example": comment === "" ? "allow" : `allow: ${comment}`,
+    });
     const [[name, texts] = [undefined, []], ...more] = Object.entries(reports);
     expect(more).toEqual([]);
     const [text, ...others] = texts.map((one) => one.replace("jane@partner.example: ", ""));
@@ -72,11 +74,11 @@ describe("comment rules", () => {
 
 it("applies each rule only to the lists that the policy names", () => {
   const policy: Team["policy"] = { requireComment: ["vips"], requireTicket: ["deny"] };
-  expect(told(policy, { "jane@partner.example": "allow", "evil.example": "deny: Phishing" })).toEqual({
+  expect(collectViolations(policy, { "jane@partner.example": "allow", "evil.example": "deny: Phishing" })).toEqual({
     "policy-ticket": ["evil.example: names no ticket"],
   });
   const members = { "ceo@acme.example": "", "cfo@acme.example": "Board" };
-  expect(told(policy, members, { kind: "VipList", property: "members" })).toEqual({
+  expect(collectViolations(policy, members, { kind: "VipList", property: "members" })).toEqual({
     "policy-comment": ["ceo@acme.example: has no comment"],
   });
 });
@@ -91,7 +93,7 @@ it("checks settings file entries only for data that the engine sees", () => {
     maxDays: 30,
     refuseWholeDomains: true,
   };
-  const reports = told(
+  const reports = collectViolations(
     policy,
     { "partner.example": "allow", "old.example": "deny: until 2020-01-01" },
     { parents: "email-security:index:TenantSettings$" },
@@ -104,7 +106,7 @@ it("checks settings file entries only for data that the engine sees", () => {
 
 it("rejects risky entries and acceptances that the team forbids", () => {
   expect(
-    told(
+    collectViolations(
       { refuseWholeDomains: true },
       {
         "acme-login.example": "allow (risk accepted: Our fair)",
@@ -126,7 +128,7 @@ it("rejects risky entries and acceptances that the team forbids", () => {
 
 it("shows some violations of a long list and counts the rest", () => {
   const entries = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`e${at}.example`, "deny"]));
-  const { "policy-comment": texts = [] } = told({ requireComment: ["deny"] }, entries);
+  const { "policy-comment": texts = [] } = collectViolations({ requireComment: ["deny"] }, entries);
   expect(texts).toHaveLength(21);
   expect(texts.at(-1)).toBe("and 1980 more");
 });

@@ -17,8 +17,8 @@ import { selectTargets } from "../../../provider/rollout/targets/select-targets"
 import { actionlint } from "../../support/actionlint";
 import type { Workflow } from "../../support/pipeline-files";
 
-const FOLDER = "examples/rollout";
-const KUBERNETES = join(FOLDER, "kubernetes");
+const DIRECTORY = "examples/rollout";
+const KUBERNETES = join(DIRECTORY, "kubernetes");
 const KINDS = { CronJob, Deployment, Job, NetworkPolicy, PersistentVolumeClaim };
 
 /** A manifest, as far as the tests look into it. */
@@ -48,7 +48,7 @@ const manifests = readdirSync(KUBERNETES).map((file): [string, Manifest] => [
 ]);
 
 describe("targets file of the rollout example", () => {
-  const { targets, waves, findings } = readTargets(join(FOLDER, "tenants.yaml"));
+  const { targets, waves, findings } = readTargets(join(DIRECTORY, "tenants.yaml"));
 
   it("gives every tenant a wave, valid settings and its own key file", () => {
     expect(findings).toEqual([]);
@@ -64,11 +64,11 @@ describe("targets file of the rollout example", () => {
   });
 
   it("puts every tenant in exactly one shard of the matrix", () => {
-    const github = parse(readFileSync(join(FOLDER, ".github/workflows/rollout-matrix.yml"), "utf8"));
-    const gitlab = parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8"));
+    const github = parse(readFileSync(join(DIRECTORY, ".github/workflows/rollout-matrix.yml"), "utf8"));
+    const gitlab = parse(readFileSync(join(DIRECTORY, ".gitlab-ci.yml"), "utf8"));
     const regions: string[] = github.jobs.rollout.strategy.matrix.region;
     expect(gitlab.rollout.parallel.matrix).toEqual([{ REGION: regions }]);
-    const nightly = parse(readFileSync(join(FOLDER, ".github/workflows/nightly.yml"), "utf8"));
+    const nightly = parse(readFileSync(join(DIRECTORY, ".github/workflows/nightly.yml"), "utf8"));
     expect(nightly.jobs.reconcile.strategy.matrix.region).toEqual(regions);
     const shards = regions.map((region) => selectTargets(targets, { labels: [`region=${region}`] }));
     expect(shards.flat().map(({ name }) => name)).toEqual(targets.map(({ name }) => name));
@@ -78,13 +78,13 @@ describe("targets file of the rollout example", () => {
 
 describe("pipeline configuration of the rollout example", () => {
   it("passes actionlint", async () => {
-    expect(await actionlint(FOLDER)).toEqual([]);
+    expect(await actionlint(DIRECTORY)).toEqual([]);
   });
 
   it("grants jobs minimal permissions, and only read access to jobs with keys", () => {
     for (const name of ["nightly", "rollout-matrix"] as const) {
       const { permissions, jobs } = parse(
-        readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8"),
+        readFileSync(join(DIRECTORY, `.github/workflows/${name}.yml`), "utf8"),
       ) as Workflow;
       expect(permissions).toEqual({});
       for (const [job, { permissions: own, environment, steps, ...about }] of Object.entries(jobs)) {
@@ -99,7 +99,7 @@ describe("pipeline configuration of the rollout example", () => {
 
   it("serializes rollouts of a region without blocking on a nightly run", () => {
     const [nightly, matrix] = ["nightly", "rollout-matrix"].map(
-      (name) => parse(readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8")) as Workflow,
+      (name) => parse(readFileSync(join(DIRECTORY, `.github/workflows/${name}.yml`), "utf8")) as Workflow,
     );
     expect(matrix?.jobs["rollout"]).toMatchObject({
       concurrency: { group: `rollout-\${{ matrix.region }}`, "cancel-in-progress": false },
@@ -114,12 +114,12 @@ describe("pipeline configuration of the rollout example", () => {
     const changing = reconcile?.steps.filter(({ run = "" }) => /rollout (?:tenants|prune)/.test(run)) ?? [];
     expect(changing).toHaveLength(3);
     for (const step of changing) expect(step.if).toContain("needs.turn.outputs.free == 'yes'");
-    const gitlab = parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8"));
+    const gitlab = parse(readFileSync(join(DIRECTORY, ".gitlab-ci.yml"), "utf8"));
     expect([gitlab.rollout.resource_group, gitlab.reconcile.extends]).toEqual(["rollout-$REGION", "rollout"]);
   });
 
   it.each(["nightly", "rollout-matrix"])("restores no journal of a region with a longer name: %s", (name) => {
-    const text = readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8");
+    const text = readFileSync(join(DIRECTORY, `.github/workflows/${name}.yml`), "utf8");
     const { jobs } = parse(text) as Record<"jobs", Record<string, { steps: { with?: CacheStep }[] }>>;
     const steps = Object.values(jobs).flatMap((job) => job.steps.map((step) => step.with ?? {}));
     const restored = steps.flatMap(({ "restore-keys": prefix = "" }) =>
@@ -140,7 +140,7 @@ describe("pipeline configuration of the rollout example", () => {
     const schema = JSON.parse(readFileSync("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
     const ajv = new Ajv({ strict: false, allErrors: true });
     addFormats(ajv);
-    const isValid = ajv.validate(schema, parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8")));
+    const isValid = ajv.validate(schema, parse(readFileSync(join(DIRECTORY, ".gitlab-ci.yml"), "utf8")));
     expect(ajv.errors).toBeNull();
     expect(isValid).toBe(true);
   });
@@ -189,7 +189,7 @@ function podOf({ template, jobTemplate }: Manifest["spec"]): PodSpec[] {
 
 /** What the compiler says of manifests as values of their types: schemas let unknown fields pass. */
 function mistypedIn(all: readonly [string, Manifest][]): string[] {
-  const folders: Readonly<Record<Manifest["kind"], string>> = {
+  const apiVersions: Readonly<Record<Manifest["kind"], string>> = {
     CronJob: "batch/v1",
     Deployment: "apps/v1",
     Job: "batch/v1",
@@ -200,7 +200,7 @@ function mistypedIn(all: readonly [string, Manifest][]): string[] {
   const source = all
     .map(
       ([, manifest], index) =>
-        `import type { I${manifest.kind} as Kind${index} } from "kubernetes-models/${folders[manifest.kind]}/${manifest.kind}";\n` +
+        `import type { I${manifest.kind} as Kind${index} } from "kubernetes-models/${apiVersions[manifest.kind]}/${manifest.kind}";\n` +
         `export const manifest${index}: Kind${index} = ${JSON.stringify(manifest)};\n`,
     )
     .join("");

@@ -6,8 +6,8 @@ import { type CsvOptions, readCsv } from "../../../provider/files/csv-table";
 import { formatCsv } from "../../../provider/files/csv-writer";
 import { readSettings } from "../../../provider/files/read-settings";
 import { editSettings } from "../../../provider/files/settings-editor";
-import { LintedFolder } from "../../support/linted-folder";
-import { settingsFolder } from "../../support/settings-folder";
+import { LintedDirectory } from "../../support/linted-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 import { countSteps } from "../../support/step-count";
 
 function read(text: string | Uint8Array, options: CsvOptions = {}) {
@@ -209,10 +209,10 @@ describe("CSV mistakes", () => {
 
 describe("exported CSV", () => {
   it("escapes formulas and reads back unchanged", () => {
-    using folder = new LintedFolder({
+    using directory = new LintedDirectory({
       "a.yaml": `version: 1\nvips:\n  - { email: +ceo@acme.example, comment: "@here" }\ndeny:\n  - { value: evil.example, comment: "=1+1", owner: "-Dana", ticket: "'=x", scope: graymail }\n`,
     });
-    const text = formatCsv(readSettings(folder.path("a.yaml")));
+    const text = formatCsv(readSettings(directory.path("a.yaml")));
     expect(text.split("\r\n")).toEqual([
       '\uFEFF"list","value","scope","comment","ticket","owner","approved by","expires","accept risk"',
       `"vip","'+ceo@acme.example","","'@here","","","","",""`,
@@ -253,16 +253,17 @@ describe("exported CSV", () => {
           const given = Object.entries(rest).filter((pair): pair is [string, string] => pair[1] !== undefined);
           return { action: "add" as const, section, element: { ...key, ...Object.fromEntries(given) } };
         });
-        using folder = new LintedFolder({ "a.yaml": editSettings("version: 1\n", edits) });
-        const settings = readSettings(folder.path("a.yaml"), { today: "2026-11-21" });
+        using directory = new LintedDirectory({ "a.yaml": editSettings("version: 1\n", edits) });
+        const settings = readSettings(directory.path("a.yaml"), { today: "2026-11-21" });
         const { rows, ignoredColumns } = readCsv(Buffer.from(formatCsv(settings, delimiter)));
         expect(ignoredColumns).toEqual([]);
         const again = rows.map(({ section, element }) => ({ action: "add" as const, section, element }));
-        folder.write("b.yaml", editSettings("version: 1\n", again));
-        const { entries, vips } = readSettings(folder.path("b.yaml"), { today: "2026-11-21" });
-        const told = (list: readonly object[]): object[] => list.map((one) => ({ ...one, location: 0, isShort: 0 }));
-        expect(told(entries)).toEqual(told(settings.entries));
-        expect(told(vips)).toEqual(told(settings.vips));
+        directory.write("b.yaml", editSettings("version: 1\n", again));
+        const { entries, vips } = readSettings(directory.path("b.yaml"), { today: "2026-11-21" });
+        const stripLocations = (list: readonly object[]): object[] =>
+          list.map((one) => ({ ...one, location: 0, isShort: 0 }));
+        expect(stripLocations(entries)).toEqual(stripLocations(settings.entries));
+        expect(stripLocations(vips)).toEqual(stripLocations(settings.vips));
       }),
       { numRuns: 60 },
     );
@@ -276,13 +277,13 @@ it.each(["lines", "JSON"])("imports into a list in %s in linear time", (layout) 
       layout === "JSON"
         ? JSON.stringify({ version: 1, deny: hosts }, null, 2)
         : `version: 1\ndeny:\n${hosts.map((host) => `  - ${host}\n`).join("")}`;
-    using folder = settingsFolder({ "settings.yaml": text });
+    using directory = createSettingsDirectory({ "settings.yaml": text });
     // In reverse order, each goes before those that were added so far.
     const rows = hosts.map((host) => `deny,a-${host},why`).toReversed();
     const table = Buffer.from(["list,value,comment", ...rows].join("\n"));
     let added = 0;
     const steps = countSteps(() => {
-      added = importCsv(table, folder.at("settings.yaml")).added.length;
+      added = importCsv(table, directory.at("settings.yaml")).added.length;
     });
     expect(added).toBe(hosts.length);
     return steps;

@@ -3,18 +3,18 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { formatFilePatch } from "../../../provider/files/file-patch";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 
 /** What git makes of a text by a patch, which must fit at the very lines that it names. */
 function patched(before: string, patch: string): string {
-  using folder = settingsFolder({ x: before, patch });
+  using directory = createSettingsDirectory({ x: before, patch });
   const { status, stderr } = spawnSync("git", ["apply", "--verbose", "patch"], {
-    cwd: folder.path,
+    cwd: directory.path,
     encoding: "utf8",
   });
   expect(stderr).not.toContain("offset");
   expect(status).toBe(0);
-  return readFileSync(folder.at("x"), "utf8");
+  return readFileSync(directory.at("x"), "utf8");
 }
 
 it("formats a patch that git applies at its exact lines", () => {

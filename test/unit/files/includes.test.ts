@@ -1,25 +1,25 @@
 import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
-import { LintedFolder } from "../../support/linted-folder";
-import { settingsFolder } from "../../support/settings-folder";
+import { LintedDirectory } from "../../support/linted-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 
 const TODAY = "2026-11-21";
 
 /** Reads `tenant.yaml` of these files; each begins with its version. */
 function read(files: Record<string, string>, today = TODAY) {
-  using folder = new LintedFolder(
+  using directory = new LintedDirectory(
     Object.fromEntries(Object.entries(files).map(([file, content]) => [file, `version: 1\n${content}`])),
   );
-  const short = (file: string): string => file.replace(`${folder.folder}/`, "");
+  const short = (file: string): string => file.replace(`${directory.root}/`, "");
   const spot = (place: { file: string; line: number } | undefined): string =>
     `${short(place?.file ?? "")}:${place?.line}`;
-  const result = inspectSettings(folder.path("tenant.yaml"), { today });
+  const result = inspectSettings(directory.path("tenant.yaml"), { today });
   const { settings, findings } = result;
   return {
     settings,
-    spots: folder.spots(findings),
-    messages: folder.messages(findings),
+    spots: directory.spots(findings),
+    messages: directory.messages(findings),
     files: result.files.map(short),
     entries: settings?.entries.map(({ key, text, location, overrides }) => [
       `${key} = ${text}`,
@@ -77,12 +77,12 @@ describe("an include", () => {
     expect(moved.messages).toEqual([
       '"evil.example" is on the deny list at baseline.yaml:3, which is included; to put it on the allow list here, also write it under `remove: deny:`',
     ]);
-    const said = read({
+    const result = read({
       ...files,
       "tenant.yaml": "include: [baseline.yaml]\nremove: { deny: [evil.example] }\nallow:\n  - evil.example\n",
     });
-    expect(said.entries).toEqual([["evil.example = allow", ["tenant.yaml:5"]]]);
-    expect(said.excluded).toEqual([["evil.example", "baseline.yaml:3", "tenant.yaml:3"]]);
+    expect(result.entries).toEqual([["evil.example = allow", ["tenant.yaml:5"]]]);
+    expect(result.excluded).toEqual([["evil.example", "baseline.yaml:3", "tenant.yaml:3"]]);
   });
 
   it("counts once when reached by two paths", () => {
@@ -150,16 +150,16 @@ describe("an include", () => {
   });
 
   it("is rejected unread when it leads outside the repository", () => {
-    using folder = settingsFolder({
+    using directory = createSettingsDirectory({
       "repository/.git/HEAD": "",
       "repository/settings/tenant.yaml":
         "version: 1\ninclude: [/etc/passwd, ../../secret.yaml, link.yaml, ../../../dev/zero, endless.yaml, ../baseline.yaml]\n",
       "repository/baseline.yaml": "version: 1\ndeny: [evil.example]\n",
       "secret.yaml": "secret: hunter2\n",
     });
-    symlinkSync(folder.at("secret.yaml"), folder.at("repository/settings/link.yaml"));
-    symlinkSync("/dev/zero", folder.at("repository/settings/endless.yaml"));
-    const { findings, settings } = inspectSettings(folder.at("repository/settings/tenant.yaml"));
+    symlinkSync(directory.at("secret.yaml"), directory.at("repository/settings/link.yaml"));
+    symlinkSync("/dev/zero", directory.at("repository/settings/endless.yaml"));
+    const { findings, settings } = inspectSettings(directory.at("repository/settings/tenant.yaml"));
     expect(settings).toBeUndefined();
     expect(findings.map(({ code, place }) => `${place?.column} ${code}`)).toEqual([
       "11 include-path",
@@ -270,8 +270,8 @@ describe("an expiry date", () => {
 });
 
 it("throws every mistake with its position for unusable files", () => {
-  using folder = new LintedFolder({ "a.yaml": "version: 1\ndeny: [no]\nallow: [gmail.com, 010]\n" });
-  const file = folder.path("a.yaml");
+  using directory = new LintedDirectory({ "a.yaml": "version: 1\ndeny: [no]\nallow: [gmail.com, 010]\n" });
+  const file = directory.path("a.yaml");
   expect(() => readSettings(file, { today: TODAY })).toThrow(
     expect.objectContaining({
       code: "ERR_SETTINGS_FILE",
@@ -285,15 +285,15 @@ it("throws every mistake with its position for unusable files", () => {
 });
 
 it("reads a shared include once when given a cache", () => {
-  using folder = new LintedFolder({
+  using directory = new LintedDirectory({
     "a.yaml": "version: 1\ninclude: [baseline.yaml]\n",
     "b.yaml": "version: 1\ninclude: [baseline.yaml]\n",
     "baseline.yaml": "version: 1\ndeny: [evil.example, no]\n",
   });
   const cache = new Map();
-  const first = inspectSettings(folder.path("a.yaml"), { today: TODAY, cache });
-  folder.write("baseline.yaml", "version: 1\n");
-  const second = inspectSettings(folder.path("b.yaml"), { today: TODAY, cache });
-  expect(folder.spots(first.findings)).toEqual(["baseline.yaml:2:22 error yaml-boolean"]);
+  const first = inspectSettings(directory.path("a.yaml"), { today: TODAY, cache });
+  directory.write("baseline.yaml", "version: 1\n");
+  const second = inspectSettings(directory.path("b.yaml"), { today: TODAY, cache });
+  expect(directory.spots(first.findings)).toEqual(["baseline.yaml:2:22 error yaml-boolean"]);
   expect(second.findings).toEqual(first.findings);
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 
 const TODAY = "2026-11-21";
 
 function lint(content: string, files: Record<string, string> = {}) {
-  using folder = new LintedFolder({ "tenant.yaml": `version: 1\n${content}`, ...files });
-  const { findings, settings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
+  using directory = new LintedDirectory({ "tenant.yaml": `version: 1\n${content}`, ...files });
+  const { findings, settings } = lintSettings(directory.path("tenant.yaml"), { today: TODAY });
   return {
-    spots: folder.spots(findings),
-    messages: folder.messages(findings),
+    spots: directory.spots(findings),
+    messages: directory.messages(findings),
     subjects: findings.map(({ subject }) => subject?.key),
     settings,
   };

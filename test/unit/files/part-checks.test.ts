@@ -62,8 +62,8 @@ it.each(OWN.map((domains) => [domains]))("agrees with checking each entry for ow
 
 it("accepts some own domains and rejects others", () => {
   const part = partOf(DECLARED);
-  const well = OWN.filter((domains) => isPartValid(part, new OwnDomains(domains)));
-  expect(well).toEqual([
+  const acceptedDomains = OWN.filter((domains) => isPartValid(part, new OwnDomains(domains)));
+  expect(acceptedDomains).toEqual([
     [],
     ["company.example"],
     ["jobs.applicants.example"],

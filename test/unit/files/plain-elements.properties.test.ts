@@ -65,7 +65,7 @@ const paths = fc.oneof<[fc.Arbitrary<(string | number)[]>, ...fc.Arbitrary<(stri
   fc.tuple(section, index, key, fc.constantFrom("on", "none")),
 );
 
-function told(source: YamlSource, asked: readonly (readonly (string | number)[])[]) {
+function describeSource(source: YamlSource, queries: readonly (readonly (string | number)[])[]) {
   const layout = source.getLayout();
   const keys = layout.keys.map((one) => ({
     ...one,
@@ -75,7 +75,7 @@ function told(source: YamlSource, asked: readonly (readonly (string | number)[])
     value: source.value,
     findings: source.findings,
     layout: { ...layout, keys },
-    places: asked.map((path) => [path, source.locate(path), source.locateKey(path), source.getRawText(path)]),
+    places: queries.map((path) => [path, source.locate(path), source.locateKey(path), source.getRawText(path)]),
   };
 }
 
@@ -112,10 +112,12 @@ it("reads any file exactly as the full YAML parser does", () => {
       fc.boolean(),
       fc.array(paths, { minLength: 3, maxLength: 8 }),
       fc.option(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat(1)), { freq: 3 }),
-      (made, lineEnd, isOpen, asked, slip) => {
+      (made, lineEnd, isOpen, queries, slip) => {
         const text = slipped(made.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
         if (extractPlainElements(text).sections.length > 0 && readFullYaml(text, "a").findings.length === 0) taken += 1;
-        expect(told(readYaml(text, "a"), asked)).toStrictEqual(told(readFullYaml(text, "a"), asked));
+        expect(describeSource(readYaml(text, "a"), queries)).toStrictEqual(
+          describeSource(readFullYaml(text, "a"), queries),
+        );
       },
     ),
     { numRuns: 600 },

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
 import { OPTION_PATHS } from "../../../provider/files/settings-schema";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 
 const TODAY = "2026-11-21";
 const DECLARED = `vips: [ceo@acme.example]
@@ -17,23 +17,23 @@ function lint(tenant: string, baseline: string, more: Record<string, string> = {
     "baseline.yaml": `${baseline}\n${DECLARED}`,
     ...more,
   };
-  using folder = new LintedFolder(
+  using directory = new LintedDirectory(
     Object.fromEntries(Object.entries(files).map(([file, text]) => [file, `version: 1\n${text}`])),
   );
-  const { findings, settings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY, ownDomains: [] });
-  const loosened = findings.filter(({ code }) => code.startsWith("loosen"));
+  const { findings, settings } = lintSettings(directory.path("tenant.yaml"), { today: TODAY, ownDomains: [] });
+  const overrides = findings.filter(({ code }) => code.startsWith("loosen"));
   return {
-    codes: loosened.map(({ code, level }) => `${level} ${code}`),
-    messages: folder.messages(loosened),
+    codes: overrides.map(({ code, level }) => `${level} ${code}`),
+    messages: directory.messages(overrides),
     first: findings[0]?.code,
     settings,
-    findings: folder.spots(findings),
+    findings: directory.spots(findings),
   };
 }
 
 /** Of each rule and option: what a baseline asks for, what is looser, and what is tighter or the same. */
 const CASES: Readonly<
-  Record<(typeof OPTION_PATHS)[number], readonly [asked: string, looser: string[], tighter: string[]]>
+  Record<(typeof OPTION_PATHS)[number], readonly [required: string, looser: string[], tighter: string[]]>
 > = {
   onDrift: ["report", ["revert"], ["report"]],
   "policy.requireComment": ["[deny]", ["[]", "[allow]"], ["[deny]", "[allow, deny]"]],
@@ -67,28 +67,28 @@ const CASES: Readonly<
   "lists.vips.onDelete": ["keep", ["exclude"], ["keep"]],
 };
 
-function said(path: string, value: string): string {
+function formatOption(path: string, value: string): string {
   const steps = path.split(".");
   return `${steps.map((step) => `{ ${step}: `).join("")}${value}${" }".repeat(steps.length)}`.slice(2, -2).trimEnd();
 }
 
 describe.each(OPTION_PATHS)("%s of an included file", (path) => {
-  const [asked, looser, tighter] = CASES[path];
-  const baseline = said(path, asked);
+  const [requirement, looser, tighter] = CASES[path];
+  const baseline = formatOption(path, requirement);
 
   it("can't get a looser override unless that file allows it", () => {
     for (const value of looser) {
-      const refused = lint(said(path, value), baseline);
+      const refused = lint(formatOption(path, value), baseline);
       expect([value, refused.codes, refused.first]).toEqual([value, ["error loosening-refused"], "loosening-refused"]);
       expect(refused.messages[0]).toContain(`let "baseline.yaml" say \`mayLoosen: [${path}]\``);
-      const free = lint(said(path, value), `mayLoosen: [${path}]\n${baseline}`);
+      const free = lint(formatOption(path, value), `mayLoosen: [${path}]\n${baseline}`);
       expect([value, free.codes, free.first]).toEqual([value, ["note loosened"], "loosened"]);
       expect(free.messages[0]).toContain("baseline.yaml lets it be (`mayLoosen`)");
     }
   });
 
   it("can be tightened or repeated", () => {
-    for (const value of tighter) expect([value, lint(said(path, value), baseline).codes]).toEqual([value, []]);
+    for (const value of tighter) expect([value, lint(formatOption(path, value), baseline).codes]).toEqual([value, []]);
   });
 
   it("can't get a looser override from another included file", () => {
@@ -96,13 +96,13 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
       for (const order of ["extra.yaml, baseline.yaml", "baseline.yaml, extra.yaml"]) {
         const { settings, codes, findings } = lint("", baseline, {
           "tenant.yaml": `include: [${order}]`,
-          "extra.yaml": said(path, value),
+          "extra.yaml": formatOption(path, value),
         });
         const [head = "", ...rest] = path.split(".").reverse();
         const holder = rest.reverse().reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], settings);
         const held = (holder as Record<string, unknown> | undefined)?.[head];
         // Either the tighter one holds, or the two have to be decided.
-        const isTight = JSON.stringify(held) !== undefined && lintOf(path, held, asked).length === 0;
+        const isTight = JSON.stringify(held) !== undefined && lintOf(path, held, requirement).length === 0;
         expect([order, value, isTight || findings.join().includes("error") || codes.length > 0]).toEqual([
           order,
           value,
@@ -110,7 +110,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
         ]);
       }
       const over = lint("", baseline, {
-        "tenant.yaml": `include: [between.yaml]\n${said(path, value)}`,
+        "tenant.yaml": `include: [between.yaml]\n${formatOption(path, value)}`,
         "between.yaml": `include: [baseline.yaml]\nmayLoosen: [${path}]`,
       });
       expect([value, over.codes]).toEqual([value, ["error loosening-refused"]]);
@@ -119,12 +119,12 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
 });
 
 /** The loosenings of a value against what is asked. */
-function lintOf(path: string, value: unknown, asked: string): string[] {
-  return lint(said(path, JSON.stringify(value)), said(path, asked)).codes;
+function lintOf(path: string, value: unknown, requirement: string): string[] {
+  return lint(formatOption(path, JSON.stringify(value)), formatOption(path, requirement)).codes;
 }
 
 it("accepts exclusive but not additive over exclusive-allows", () => {
-  const mode = (value: string) => said("lists.entries.mode", value);
+  const mode = (value: string) => formatOption("lists.entries.mode", value);
   expect(lint(mode("exclusive"), mode("exclusive-allows")).codes).toEqual([]);
   expect(lint(mode("exclusive-allows"), mode("additive")).codes).toEqual([]);
   expect(lint(mode("additive"), mode("exclusive-allows")).codes).toEqual(["error loosening-refused"]);
@@ -166,11 +166,11 @@ describe("an indirect override of an included file", () => {
     expect(lint(tenant, baseline).codes).toEqual(["error loosening-refused"]);
     expect(lint(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual(["note loosened"]);
     // From beside it, too.
-    const beside = lint("", baseline, {
+    const sibling = lint("", baseline, {
       "tenant.yaml": "include: [extra.yaml, baseline.yaml]",
       "extra.yaml": tenant,
     });
-    expect(beside.codes).toEqual(["error loosening-refused"]);
+    expect(sibling.codes).toEqual(["error loosening-refused"]);
   });
 
   it.each([

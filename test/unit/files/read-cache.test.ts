@@ -30,11 +30,11 @@ const reading = (cache?: SettingsReadCache) => {
 
 it("reads a shared include once with the same result as uncached", () => {
   const kept = reading(new Map());
-  const anew = reading();
+  const uncachedReader = reading();
   // By another day, and back: what has ended is judged anew.
   for (const today of ["2026-06-01", "2026-07-01", "2026-06-01"]) {
     for (const file of ["a.yaml", "b.yaml", "c.yaml", "a.yaml"])
-      expect([file, today, kept.read(file, today)]).toEqual([file, today, anew.read(file, today)]);
+      expect([file, today, kept.read(file, today)]).toEqual([file, today, uncachedReader.read(file, today)]);
   }
   const included = kept.reads.filter((path) => path === "base.yaml" || path === "mid.yaml");
   expect(included).toEqual(["mid.yaml", "base.yaml"]);
@@ -71,9 +71,9 @@ vips: [ceo@acme.example]
       .findings.filter(({ level }) => level === "error")
       .map(({ code, place }) => `${code} ${place?.file}:${place?.line}`);
   // In this order and back: what one tenant was told is not told to the next.
-  const told = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, errorsOf(name)]));
+  const collectErrors = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, errorsOf(name)]));
   const names = Object.keys(files).slice(1);
-  const first = told(names);
+  const first = collectErrors(names);
   expect(first).toEqual({
     "acme.yaml": ["allow-own-domain base.yaml:3"],
     "evil.yaml": ["deny-own-domain base.yaml:6"],
@@ -84,5 +84,5 @@ vips: [ceo@acme.example]
     "keep.yaml": ["list-options keep.yaml:3"],
     "exclusive.yaml": [],
   });
-  expect(told(names.toReversed())).toEqual(first);
+  expect(collectErrors(names.toReversed())).toEqual(first);
 });

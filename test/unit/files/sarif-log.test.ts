@@ -7,7 +7,7 @@ import { FINDING_RULES } from "../../../provider/files/finding-rules";
 import { lintSettings } from "../../../provider/files/lint";
 import { buildSarifLog } from "../../../provider/files/sarif-log";
 import { RISKS } from "../../../provider/settings/risk";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 
 // OASIS' own schema. One of its patterns is no expression with the flag "u".
 const require = createRequire(__filename);
@@ -40,11 +40,11 @@ function runOf(findings: readonly Finding[], root = "/repo", directory = "/repo"
 }
 
 function findingsOf(content: string): readonly Finding[] {
-  using folder = new LintedFolder({ "settings/tenant.yaml": content });
-  const { findings } = lintSettings(folder.path("settings/tenant.yaml"), { today: "2026-11-21" });
+  using directory = new LintedDirectory({ "settings/tenant.yaml": content });
+  const { findings } = lintSettings(directory.path("settings/tenant.yaml"), { today: "2026-11-21" });
   return findings.map((finding) => ({
     ...finding,
-    message: finding.message.replaceAll(`${folder.folder}/`, ""),
+    message: finding.message.replaceAll(`${directory.root}/`, ""),
     place: finding.place && { ...finding.place, file: "settings/tenant.yaml" },
   })) as Finding[];
 }
@@ -105,9 +105,9 @@ describe("a SARIF log", () => {
 });
 
 describe("a file location", () => {
-  const uriOf = (file: string, root: string, folder: string): unknown => {
+  const uriOf = (file: string, root: string, directory: string): unknown => {
     const place = { file, line: 1, column: 1 };
-    const [result] = runOf([{ code: "shadowed", level: "warning", message: "…", place }], root, folder).results;
+    const [result] = runOf([{ code: "shadowed", level: "warning", message: "…", place }], root, directory).results;
     return result?.locations[0]?.physicalLocation.artifactLocation;
   };
 
@@ -118,8 +118,8 @@ describe("a file location", () => {
     ["a b/ü#?%/[x]:y.yaml", "/repo", "a%20b/%C3%BC%23%3F%25/%5Bx%5D%3Ay.yaml"],
     ["half\ud800.yaml", "/repo", "half%EF%BF%BD.yaml"],
     ["..settings/x.yaml", "/repo", "..settings/x.yaml"],
-  ])("is relative to the repository root: %j in %s", (file, folder, uri) => {
-    expect(uriOf(file, "/repo", folder)).toEqual({ uri, uriBaseId: "%SRCROOT%" });
+  ])("is relative to the repository root: %j in %s", (file, directory, uri) => {
+    expect(uriOf(file, "/repo", directory)).toEqual({ uri, uriBaseId: "%SRCROOT%" });
   });
 
   it("is an absolute URI outside the repository", () => {

@@ -6,7 +6,7 @@ import { buildPublishedSchemas } from "../../../provider/commands/json-schemas";
 import { inspectSettings } from "../../../provider/files/read-settings";
 import { buildSettingsJsonSchema } from "../../../provider/files/settings-schema";
 import { readYaml } from "../../../provider/files/yaml-source";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 
 const ROOT = join(__dirname, "../../..");
 const TODAY = "2026-11-21";
@@ -18,8 +18,8 @@ function isBySchema(text: string): boolean {
 }
 
 function codesOf(text: string): string[] {
-  using folder = new LintedFolder({ "a.yaml": text });
-  const { findings } = inspectSettings(folder.path("a.yaml"), { today: TODAY });
+  using directory = new LintedDirectory({ "a.yaml": text });
+  const { findings } = inspectSettings(directory.path("a.yaml"), { today: TODAY });
   return findings.filter(({ level }) => level === "error").map(({ code }) => code);
 }
 

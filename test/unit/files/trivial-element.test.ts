@@ -31,7 +31,7 @@ it("treats no element as trivial that the schema rejects", () => {
       fc.constantFrom("comment", "ticket", "owner", "approvedBy", "expires", "scope", "none"),
       text,
     )
-    .map(([value, key, said]) => ({ value, [key]: said }));
+    .map(([value, key, content]) => ({ value, [key]: content }));
   fc.assert(
     fc.property(element, (one) => {
       if (!isTrivialElement(one, "deny")) return;

@@ -2,48 +2,50 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeDirectoryFiles, writeFiles, writeSettings } from "../../../provider/files/write-settings";
-import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-folder";
 
-let made: SettingsFolder;
-let folder: string;
+let made: SettingsDirectory;
+let directory: string;
 beforeEach(() => {
-  made = settingsFolder({});
-  folder = made.path;
+  made = createSettingsDirectory({});
+  directory = made.path;
 });
 afterEach(() => made[Symbol.dispose]());
 
 describe("writeSettings", () => {
   it("replaces a file and keeps its mode", () => {
-    const path = join(folder, "acme.yaml");
+    const path = join(directory, "acme.yaml");
     writeFileSync(path, "old");
     chmodSync(path, 0o640);
     writeSettings(path, "new ü");
     expect(readFileSync(path, "utf8")).toBe("new ü");
     expect(statSync(path).mode & 0o777).toBe(0o640);
-    expect(readdirSync(folder)).toEqual(["acme.yaml"]);
+    expect(readdirSync(directory)).toEqual(["acme.yaml"]);
   });
 
   it("writes to the target of a symlink", () => {
-    const [path, link] = [join(folder, "acme.yaml"), join(folder, "link.yaml")];
+    const [path, link] = [join(directory, "acme.yaml"), join(directory, "link.yaml")];
     writeFileSync(path, "old");
     symlinkSync("acme.yaml", link);
     writeSettings(link, "new");
     expect(readFileSync(path, "utf8")).toBe("new");
-    expect(readdirSync(folder)).toEqual(["acme.yaml", "link.yaml"]);
+    expect(readdirSync(directory)).toEqual(["acme.yaml", "link.yaml"]);
   });
 
   it("leaves nothing behind when writing fails", () => {
-    const path = join(folder, "acme.yaml");
+    const path = join(directory, "acme.yaml");
     mkdirSync(path);
     expect(() => writeSettings(path, "new")).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
-    expect(readdirSync(folder)).toEqual(["acme.yaml"]);
-    expect(() => writeSettings(join(folder, "none", "acme.yaml"), "new")).toThrow(/none\/acme.yaml" can't be written/);
+    expect(readdirSync(directory)).toEqual(["acme.yaml"]);
+    expect(() => writeSettings(join(directory, "none", "acme.yaml"), "new")).toThrow(
+      /none\/acme.yaml" can't be written/,
+    );
   });
 });
 
 describe("writeDirectoryFiles", () => {
   it("creates the directory and overwrites existing files", () => {
-    const path = join(folder, "a", "b");
+    const path = join(directory, "a", "b");
     writeDirectoryFiles(path, new Map([["one.yaml", "1"]]));
     writeDirectoryFiles(
       path,
@@ -57,16 +59,18 @@ describe("writeDirectoryFiles", () => {
   });
 
   it("changes nothing when one file can't be written", () => {
-    writeFileSync(join(folder, "one.yaml"), "old");
-    mkdirSync(join(folder, "two.yaml"));
+    writeFileSync(join(directory, "one.yaml"), "old");
+    mkdirSync(join(directory, "two.yaml"));
     const files = new Map([
       ["new.yaml", "0"],
       ["one.yaml", "1"],
       ["two.yaml", "2"],
     ]);
-    expect(() => writeDirectoryFiles(folder, files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
-    expect(readdirSync(folder)).toEqual(["one.yaml", "two.yaml"]);
-    expect(readFileSync(join(folder, "one.yaml"), "utf8")).toBe("old");
+    expect(() => writeDirectoryFiles(directory, files)).toThrow(
+      expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }),
+    );
+    expect(readdirSync(directory)).toEqual(["one.yaml", "two.yaml"]);
+    expect(readFileSync(join(directory, "one.yaml"), "utf8")).toBe("old");
   });
 
   it("removes directories it created when writing fails", () => {
@@ -74,14 +78,18 @@ describe("writeDirectoryFiles", () => {
       ["one.yaml", "1"],
       ["none/two.yaml", "2"],
     ]);
-    expect(() => writeDirectoryFiles(join(folder, "a", "b"), files)).toThrow(/can't be written/);
-    expect(readdirSync(folder)).toEqual([]);
+    expect(() => writeDirectoryFiles(join(directory, "a", "b"), files)).toThrow(/can't be written/);
+    expect(readdirSync(directory)).toEqual([]);
   });
 });
 
 describe("writeFiles", () => {
   it("creates, changes and deletes files", () => {
-    const [one, two, three] = [join(folder, "a", "one.yaml"), join(folder, "two.yaml"), join(folder, "three.yaml")];
+    const [one, two, three] = [
+      join(directory, "a", "one.yaml"),
+      join(directory, "two.yaml"),
+      join(directory, "three.yaml"),
+    ];
     writeFileSync(two, "old");
     writeFileSync(three, "old");
     writeFiles(
@@ -91,21 +99,21 @@ describe("writeFiles", () => {
         [three, undefined],
       ]),
     );
-    expect(readdirSync(folder).sort()).toEqual(["a", "two.yaml"]);
+    expect(readdirSync(directory).sort()).toEqual(["a", "two.yaml"]);
     expect([one, two].map((path) => readFileSync(path, "utf8"))).toEqual(["1", "2"]);
   });
 
   it("changes nothing when one file can't be written", () => {
-    const gone = join(folder, "gone.yaml");
+    const gone = join(directory, "gone.yaml");
     writeFileSync(gone, "old");
-    mkdirSync(join(folder, "taken.yaml"));
+    mkdirSync(join(directory, "taken.yaml"));
     const files = new Map([
       [gone, undefined],
-      [join(folder, "a", "new.yaml"), "0"],
-      [join(folder, "taken.yaml"), "1"],
+      [join(directory, "a", "new.yaml"), "0"],
+      [join(directory, "taken.yaml"), "1"],
     ]);
     expect(() => writeFiles(files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
-    expect(readdirSync(folder).sort()).toEqual(["gone.yaml", "taken.yaml"]);
+    expect(readdirSync(directory).sort()).toEqual(["gone.yaml", "taken.yaml"]);
     expect(readFileSync(gone, "utf8")).toBe("old");
   });
 });

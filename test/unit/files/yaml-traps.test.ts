@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { inspectSettings } from "../../../provider/files/read-settings";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 
 /** What is told of a file: `line:column code: message`. */
-function told(content: string | Uint8Array, name = "a.yaml"): string[] {
-  using folder = new LintedFolder({ [name]: content });
-  const { findings, settings } = inspectSettings(folder.path(name), { today: "2026-11-21" });
+function listFindings(content: string | Uint8Array, name = "a.yaml"): string[] {
+  using directory = new LintedDirectory({ [name]: content });
+  const { findings, settings } = inspectSettings(directory.path(name), { today: "2026-11-21" });
   expect(settings === undefined).toBe(findings.some(({ level }) => level === "error"));
   return findings.map(({ place, code, message }) => {
-    const text = message.replaceAll(`${folder.folder}/`, "");
+    const text = message.replaceAll(`${directory.root}/`, "");
     return `${place?.line}:${place?.column} ${code}: ${text}`;
   });
 }
 
 /** The same below `version: 1`, so that lines count from 2. */
-const below = (content: string): string[] => told(`version: 1\n${content}`);
+const below = (content: string): string[] => listFindings(`version: 1\n${content}`);
 
 describe("a value that YAML doesn't read as text", () => {
   it.each([
@@ -206,11 +206,11 @@ describe("a .json file", () => {
     ["a text without quotes", '{"version": 1, "deny": [evil.example]}', "1:25 json-syntax: "],
     ["YAML", "version: 1\ndeny:\n  - evil.example\n", "1:1 json-syntax: "],
   ])("is rejected for %s", (_what, text, finding) => {
-    expect(told(text, "a.json")).toEqual([expect.stringContaining(finding)]);
+    expect(listFindings(text, "a.json")).toEqual([expect.stringContaining(finding)]);
   });
 
   it("is read with or without a BOM", () => {
-    expect(told('\uFEFF{"version": 1, "deny": ["evil.example"]}\n', "a.json")).toEqual([]);
+    expect(listFindings('\uFEFF{"version": 1, "deny": ["evil.example"]}\n', "a.json")).toEqual([]);
   });
 });
 
@@ -223,25 +223,25 @@ describe("file encoding", () => {
 
   it("reports the first byte that isn't UTF-8", () => {
     const latin1 = Buffer.from("version: 1\ndeny:\n  - value: evil.example\n    comment: Für uns\n", "latin1");
-    expect(told(latin1)).toEqual([
+    expect(listFindings(latin1)).toEqual([
       "4:15 file-encoding: holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8",
     ]);
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("version: 1\n", "utf16le")]);
-    expect(told(utf16)).toEqual([
+    expect(listFindings(utf16)).toEqual([
       "1:1 file-encoding: holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8",
     ]);
     const last = Buffer.concat([Buffer.from("version: 1\n# "), Buffer.from([0xc3])]);
-    expect(told(last)[0]).toMatch(/^2:3 file-encoding: /);
+    expect(listFindings(last)[0]).toMatch(/^2:3 file-encoding: /);
   });
 
   it("accepts a BOM and Windows line endings", () => {
-    expect(told("\uFEFFversion: 1\r\ndeny:\r\n  - evil.example\r\n")).toEqual([]);
-    expect(told("\uFEFFversion: 1\r\ndeny:\r\n  - 010\r\n")[0]).toMatch(/^3:5 yaml-not-text/);
-    expect(told("\uFEFFversio: 1\n")[0]).toMatch(/^1:1 /);
+    expect(listFindings("\uFEFFversion: 1\r\ndeny:\r\n  - evil.example\r\n")).toEqual([]);
+    expect(listFindings("\uFEFFversion: 1\r\ndeny:\r\n  - 010\r\n")[0]).toMatch(/^3:5 yaml-not-text/);
+    expect(listFindings("\uFEFFversio: 1\n")[0]).toMatch(/^1:1 /);
   });
 
   it("reports lone carriage returns and invisible characters", () => {
-    expect(told("version: 1\rdeny: []\r")).toEqual([
+    expect(listFindings("version: 1\rdeny: []\r")).toEqual([
       "1:11 yaml-syntax: ends a line with a carriage return alone; save the file with the line ends of Unix or Windows",
     ]);
     expect(below("deny: # \u202eexample.evil\u202c\n  - evil.example\n")).toEqual([
@@ -291,7 +291,7 @@ describe("an empty or mistyped value", () => {
       "4:13 invalid-value: comment is empty; write a text, or take the line away",
     ],
   ])("is reported in %j", (content, message) => {
-    expect(told(content)).toEqual([message]);
+    expect(listFindings(content)).toEqual([message]);
   });
 });
 

@@ -31,16 +31,16 @@ describe("a fleet's file findings", () => {
   it.each([[["acme", "globex"]], [["globex", "acme"]]])(
     "have the same order whichever tenant finishes first: %j",
     (names) => {
-      const told = new FileFindings("2026-12-23");
-      for (const name of names) told.add(name, settingsOf(name), findingsOf(name));
-      told.sortTenants(["globex", "acme"]);
-      expect(told.expiring.map(({ value }) => value)).toEqual([
+      const fileFindings = new FileFindings("2026-12-23");
+      for (const name of names) fileFindings.add(name, settingsOf(name), findingsOf(name));
+      fileFindings.sortTenants(["globex", "acme"]);
+      expect(fileFindings.expiring.map(({ value }) => value)).toEqual([
         "acme3.example",
         "acme4.example",
         "globex3.example",
         "globex4.example",
       ]);
-      expect(told.findings.map(({ message }) => message)).toEqual(["acme", "globex"]);
+      expect(fileFindings.findings.map(({ message }) => message)).toEqual(["acme", "globex"]);
     },
   );
 });

@@ -14,17 +14,17 @@ import type { NotificationSettings } from "../../../provider/rollout/model/notif
 import { type Notice, noticeSchema } from "../../../provider/rollout/notify/notice";
 import { startHook } from "../../support/hook";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { LintedFolder } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-folder";
 
-let folder: LintedFolder;
+let directory: LintedDirectory;
 let file: string;
 
 beforeEach(() => {
-  folder = new LintedFolder({ "settings.yaml": "version: 1\n" });
-  file = join(folder.folder, "told.json");
+  directory = new LintedDirectory({ "settings.yaml": "version: 1\n" });
+  file = join(directory.root, "told.json");
 });
 
-afterEach(() => folder[Symbol.dispose]());
+afterEach(() => directory[Symbol.dispose]());
 
 const added = (value: string, rest: Partial<FleetDifference> = {}): FleetDifference => ({
   what: "added",
@@ -97,7 +97,8 @@ async function nights(
   return { notices, problems, ids: hook.received.map(({ headers }) => headers["webhook-id"]) };
 }
 
-const told = (notices: Notice[][]) => notices.map((night) => night.map(({ kind, tenants }) => [kind, ...tenants]));
+const summarizeNotices = (notices: Notice[][]) =>
+  notices.map((night) => night.map(({ kind, tenants }) => [kind, ...tenants]));
 
 describe("fleet notices", () => {
   it("don't repeat an expiry after files were temporarily unusable", async () => {
@@ -114,7 +115,13 @@ describe("fleet notices", () => {
       statusOf([tenant("acme")]),
       statusOf([tenant("acme")], ends),
     ]);
-    expect(told(notices)).toEqual([[["expiring", "acme", "globex"]], [], [], [], [["expiring", "acme", "globex"]]]);
+    expect(summarizeNotices(notices)).toEqual([
+      [["expiring", "acme", "globex"]],
+      [],
+      [],
+      [],
+      [["expiring", "acme", "globex"]],
+    ]);
   });
 
   it("report new drift once, and again when it returns", async () => {
@@ -126,7 +133,7 @@ describe("fleet notices", () => {
       statusOf([tenant("acme"), tenant("globex", [one])]),
       statusOf([tenant("acme", [one]), tenant("globex", [one])]),
     ]);
-    expect(told(notices)).toEqual([
+    expect(summarizeNotices(notices)).toEqual([
       [
         ["drift", "acme"],
         ["expiring", "acme", "globex"],
@@ -152,7 +159,7 @@ describe("fleet notices", () => {
   it("are resent with the same id after a failed delivery", async () => {
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
     const { notices, problems, ids } = await nights([status, status, status], undefined, [404]);
-    expect(told(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]], []]);
+    expect(summarizeNotices(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]], []]);
     expect(problems).toEqual([
       "Not everybody could be told: webhook answered 404. It will be told again the next time.",
       undefined,
@@ -171,7 +178,7 @@ describe("fleet notices", () => {
       statusOf([unread("acme"), tenant("globex", [one])]),
       statusOf([tenant("acme", [one]), tenant("globex", [other])]),
     ]);
-    expect(told(notices)).toEqual([[["drift", "acme", "globex"]], [], [["drift", "globex"]]]);
+    expect(summarizeNotices(notices)).toEqual([[["drift", "acme", "globex"]], [], [["drift", "globex"]]]);
   });
 
   it("report drift later if no receiver subscribed to it before", async () => {
@@ -179,7 +186,7 @@ describe("fleet notices", () => {
     const status = statusOf([tenant("acme", [added("outlook.com")])], [over, end("new.example", "2026-12-01")]);
     const first = await nights([status], { webhook: { events: ["expiring"] } });
     const then = await nights([status]);
-    expect([told(first.notices), told(then.notices)]).toEqual([
+    expect([summarizeNotices(first.notices), summarizeNotices(then.notices)]).toEqual([
       [[["expiring", "acme", "globex"]]],
       [[["drift", "acme"]]],
     ]);
@@ -204,7 +211,7 @@ describe("fleet notices", () => {
       { tenant: "acme", sign: "remove", list: "allow", value: "partner.example" },
       { tenant: "acme", sign: "remove", value: "ceo@acme.example" },
     ]);
-    file = join(folder.folder, "other.json");
+    file = join(directory.root, "other.json");
     const without = await nights([status]);
     expect(without.notices[0]).toHaveLength(2);
     expect(JSON.stringify(without.notices)).not.toMatch(/one\.example|outlook\.com|partner\.example|Dana/);
@@ -228,7 +235,7 @@ describe("the sent-notices file", () => {
     const kept = readSentNotices(file);
     expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.ends.length]).toEqual([["acme"], 1, 1]);
     expect(readFileSync(file, "utf8")).not.toMatch(/example|outlook|Dana/);
-    expect(readdirSync(folder.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
+    expect(readdirSync(directory.root).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 
   it.each([
@@ -256,13 +263,13 @@ describe("the sent-notices file", () => {
   });
 
   it("is rejected before sending when it can't be written", () => {
-    file = join(folder.folder, "nowhere", "told.json");
+    file = join(directory.root, "nowhere", "told.json");
     expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^The sent notices can't be kept in ".*": ENOENT/);
   });
 
   it("causes notices to be resent when it can't be saved", async () => {
     await using hook = await startHook();
-    const own = join(folder.folder, "own");
+    const own = join(directory.root, "own");
     mkdirSync(own);
     const notices = () =>
       new FleetNotices(undefined, { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url }, join(own, "told.json"));

@@ -35,9 +35,9 @@ describe("the files of a site", () => {
   it("load the start page in under 300 kB", () => {
     for (const files of [shared, filesOf(madeSite({ tenants: 1_000, entries: 2, own: 1 }))]) {
       const page = files.get("index.html") ?? "";
-      const asked = [...page.matchAll(/(?:src|href)="((?:assets|data)\/[^"]+)"/g)].map(([, path = ""]) => path);
-      expect(asked).toHaveLength(2);
-      const bytes = [page, ...asked.map((path) => files.get(path) ?? "")].reduce(
+      const assetPaths = [...page.matchAll(/(?:src|href)="((?:assets|data)\/[^"]+)"/g)].map(([, path = ""]) => path);
+      expect(assetPaths).toHaveLength(2);
+      const bytes = [page, ...assetPaths.map((path) => files.get(path) ?? "")].reduce(
         (sum, text) => sum + Buffer.byteLength(text),
         0,
       );
@@ -62,7 +62,7 @@ describe("the files of a site", () => {
     const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3 }));
     const own = (name: string): { ranges: [number, number][]; mail?: [number, string][] } =>
       JSON.parse(/id="own">(.+?)<\/script>/.exec(files.get(getTenantPagePath(name)) ?? "")?.[1] ?? "");
-    expect(own("t003").mail?.map(([, told]) => told)).toEqual([
+    expect(own("t003").mail?.map(([, text]) => text)).toEqual([
       "2 threats: 2 malicious; to 1 mailbox (1 VIP); the last on 2026-11-23",
       "2 threats: 2 malicious; the last on 2026-11-23",
     ]);

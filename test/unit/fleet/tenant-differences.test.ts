@@ -35,7 +35,7 @@ const applied = (entries: Record<string, string>, vips: Record<string, string> =
   vips: { content: vips },
 });
 
-async function told(text: string, observed: ObservedState, lists: StackLists | undefined) {
+async function findDifferences(text: string, observed: ObservedState, lists: StackLists | undefined) {
   const found: TenantDifferences = await compareTenant(
     settingsOf(text),
     observed,
@@ -123,7 +123,7 @@ it.each([
 ] as const)(
   "distinguishes drift from pending changes for an entry %s",
   async (_, text, held, content, which, expected) => {
-    const found = await told(text, observedOf(held), applied(content));
+    const found = await findDifferences(text, observedOf(held), applied(content));
     expect(found).toEqual({ drift: [], behind: [], unattributed: [], [which]: [expected] });
   },
 );
@@ -131,12 +131,12 @@ it.each([
 it("leaves differences unattributed when no rollout is known", async () => {
   const vips = "vips: [{ email: ceo@acme.example, comment: new }]";
   const known = applied({}, { "ceo@acme.example": "" });
-  expect(await told(vips, observedOf([], [["ceo@acme.example"]]), known)).toEqual({
+  expect(await findDifferences(vips, observedOf([], [["ceo@acme.example"]]), known)).toEqual({
     drift: [],
     behind: ["changed vip ceo@acme.example"],
     unattributed: [],
   });
-  expect(await told("deny: [a.example]", observedOf([]), undefined)).toEqual({
+  expect(await findDifferences("deny: [a.example]", observedOf([]), undefined)).toEqual({
     drift: [],
     behind: [],
     unattributed: ["missing deny a.example"],
@@ -157,8 +157,8 @@ it("agrees with drift detection when no rollout is known", async () => {
   let plain = 0;
   await fc.assert(
     fc.asyncProperty(held, held, vips, fc.boolean(), async (declared, other, people, isSame) => {
-      const element = ([, one, said]: readonly string[]) =>
-        `  - { value: ${one}${said === "" ? "" : `, comment: "${said}"`} }\n`;
+      const element = ([, one, comment]: readonly string[]) =>
+        `  - { value: ${one}${comment === "" ? "" : `, comment: "${comment}"`} }\n`;
       const lists = ["allow", "deny"].map((list) => {
         const own = declared.filter((one) => one[0] === list);
         return own.length === 0 ? "" : `${list}:\n${own.map(element).join("")}`;

@@ -62,12 +62,12 @@ it("sorts drift by risk, then by number of tenants", () => {
       ? [added("two.example", { comment: "b" }), added("gmail.com", {}, { risks: ["allow-free-mail"] })]
       : []),
   ]);
-  const told = groupDifferences(status, "drift").map(({ difference, members }) => [
+  const groups = groupDifferences(status, "drift").map(({ difference, members }) => [
     difference.value,
     difference.there?.comment,
     members.length,
   ]);
-  expect(told).toEqual([
+  expect(groups).toEqual([
     ["gmail.com", undefined, 1],
     ["one.example", undefined, 3],
     ["two.example", "a", 2],

@@ -20,11 +20,11 @@ import type { SiteFile } from "../../../provider/fleet/site/site-files";
 import { madeSite } from "../../support/made-site";
 
 let top: string;
-let folder: string;
+let directory: string;
 
 beforeEach(() => {
   top = mkdtempSync(join(tmpdir(), "email-security-write-"));
-  folder = join(top, "site");
+  directory = join(top, "site");
 });
 
 afterEach(() => rmSync(top, { recursive: true, force: true }));
@@ -35,19 +35,19 @@ const data = (text: string): SiteFile => [`data/fleet-${computeShortDigest(text)
 const page = (path: string, text: string): SiteFile => [path, text];
 
 const write = (files: Iterable<SiteFile>, at = "2026-11-23T06:00:00.000Z") => {
-  return writeSite(openSite(folder), files, runAt(at));
+  return writeSite(openSite(directory), files, runAt(at));
 };
 
 /** All files, with what is in them; the marker's and the runs' by their name alone. */
 const there = (): Record<string, string> =>
   Object.fromEntries(
-    readdirSync(folder, { recursive: true, withFileTypes: true })
+    readdirSync(directory, { recursive: true, withFileTypes: true })
       .filter((entry) => !entry.isDirectory())
-      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+      .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
       .sort()
       .map((path) => [
         path,
-        path === SITE_MARKER || path.includes("runs") ? "" : readFileSync(join(folder, path), "utf8"),
+        path === SITE_MARKER || path.includes("runs") ? "" : readFileSync(join(directory, path), "utf8"),
       ]),
   );
 
@@ -59,10 +59,10 @@ it("removes files of the previous run and no others", () => {
     files: 4,
     bytes: 15,
   });
-  expect(statSync(folder).mode & 0o777).toBe(0o700);
-  writeFileSync(join(folder, "CNAME"), "fleet.example");
-  writeFileSync(join(folder, "tenants/notes.html"), "a person's");
-  mkdirSync(join(folder, ".git"));
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  writeFileSync(join(directory, "CNAME"), "fleet.example");
+  writeFileSync(join(directory, "tenants/notes.html"), "a person's");
+  mkdirSync(join(directory, ".git"));
   write([after, page("tenants/acme.html", "acme, anew"), page("index.html", "2")], "2026-11-24T06:00:00.000Z");
   expect(there()).toEqual({
     [SITE_MARKER]: "",
@@ -74,7 +74,7 @@ it("removes files of the previous run and no others", () => {
     "tenants/acme.html": "acme, anew",
     "tenants/notes.html": "a person's",
   });
-  expect(existsSync(join(folder, ".git"))).toBe(true);
+  expect(existsSync(join(directory, ".git"))).toBe(true);
 });
 
 it("leaves the site unchanged when a run is interrupted", () => {
@@ -92,13 +92,13 @@ it("leaves the site unchanged when a run is interrupted", () => {
     ["abc123", 2],
     ["def456", 0],
   ] as const) {
-    const stage = join(folder, `.email-security-new-${name}`);
+    const stage = join(directory, `.email-security-new-${name}`);
     mkdirSync(stage);
     const at = Date.now() / 1_000 - hours * 3_600;
     utimesSync(stage, at, at);
   }
   write([data("before"), page("index.html", "1")], "2026-11-24T06:00:00.000Z");
-  expect(readdirSync(folder).filter((name) => name.startsWith(".email-security-new"))).toEqual([
+  expect(readdirSync(directory).filter((name) => name.startsWith(".email-security-new"))).toEqual([
     ".email-security-new-def456",
   ]);
 });
@@ -108,8 +108,8 @@ it("recovers from a run killed while publishing", () => {
   // As it is then: the marker has both, and one of the two pages is new.
   const [old, fresh] = [data("before")[0], data("after")[0]];
   const files = [old, "index.html", fresh, "tenants/new.html"];
-  writeFileSync(join(folder, SITE_MARKER), JSON.stringify({ format: 1, files }));
-  writeFileSync(join(folder, fresh), "after");
+  writeFileSync(join(directory, SITE_MARKER), JSON.stringify({ format: 1, files }));
+  writeFileSync(join(directory, fresh), "after");
   write([data("later"), page("index.html", "3")], "2026-11-24T06:00:00.000Z");
   expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
     SITE_MARKER,
@@ -119,7 +119,7 @@ it("recovers from a run killed while publishing", () => {
 });
 
 it("replaces files that a concurrent run wrote", () => {
-  const late = openSite(folder);
+  const late = openSite(directory);
   write([data("other"), page("tenants/other.html", "other"), page("index.html", "1")]);
   writeSite(late, [data("late"), page("index.html", "2")], runAt("2026-11-24T06:00:00.000Z"));
   expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
@@ -141,42 +141,42 @@ it("never writes or deletes outside the site directory", () => {
     "CNAME",
     "data/runs/x.json",
   ];
-  writeFileSync(join(folder, "CNAME"), "fleet.example");
-  writeFileSync(join(folder, SITE_MARKER), JSON.stringify({ format: 1, files }));
+  writeFileSync(join(directory, "CNAME"), "fleet.example");
+  writeFileSync(join(directory, SITE_MARKER), JSON.stringify({ format: 1, files }));
   write([page("index.html", "2")], "2026-11-24T06:00:00.000Z");
   expect(readFileSync(outside, "utf8")).toBe("mine");
   expect(there()["CNAME"]).toBe("fleet.example");
 
-  rmSync(join(folder, "tenants"), { recursive: true });
+  rmSync(join(directory, "tenants"), { recursive: true });
   mkdirSync(join(top, "elsewhere"));
-  symlinkSync(join(top, "elsewhere"), join(folder, "tenants"));
+  symlinkSync(join(top, "elsewhere"), join(directory, "tenants"));
   expect(() => write([page("index.html", "3")])).toThrow(/tenants" isn't a directory, or a link to one/);
   expect(readdirSync(join(top, "elsewhere"))).toEqual([]);
 });
 
 it("rejects a directory with foreign files or an invalid marker", () => {
-  mkdirSync(folder);
-  writeFileSync(join(folder, "index.html"), "somebody's");
-  expect(() => openSite(folder)).toThrow(
+  mkdirSync(directory);
+  writeFileSync(join(directory, "index.html"), "somebody's");
+  expect(() => openSite(directory)).toThrow(
     /"index\.html" is there, and according to \.email-security-site\.json no run of this command has written it/,
   );
-  rmSync(join(folder, "index.html"));
-  mkdirSync(join(folder, "tenants"));
-  writeFileSync(join(folder, "tenants/acme.html"), "somebody's");
+  rmSync(join(directory, "index.html"));
+  mkdirSync(join(directory, "tenants"));
+  writeFileSync(join(directory, "tenants/acme.html"), "somebody's");
   expect(() => write([page("tenants/acme.html", "ours"), page("index.html", "1")])).toThrow(
     /"tenants\/acme\.html" is there/,
   );
   expect(there()).toEqual({ "tenants/acme.html": "somebody's" });
-  writeFileSync(join(folder, SITE_MARKER), "[]");
-  expect(() => openSite(folder)).toThrow(/is not what this release writes/);
+  writeFileSync(join(directory, SITE_MARKER), "[]");
+  expect(() => openSite(directory)).toThrow(/is not what this release writes/);
 });
 
 it("keeps runs, only the last of each old day", () => {
   write([page("index.html", "1")], "2025-01-01T06:00:00.000Z");
   write([page("index.html", "1")], "2025-01-01T18:00:00.000Z");
-  writeFileSync(join(folder, "data/runs/2025-01-02T06-00-00-000Z.json"), "nonsense");
+  writeFileSync(join(directory, "data/runs/2025-01-02T06-00-00-000Z.json"), "nonsense");
   write([page("index.html", "2")], "2026-11-23T06:00:00.000Z");
-  expect(readdirSync(join(folder, "data/runs"))).toEqual([
+  expect(readdirSync(join(directory, "data/runs"))).toEqual([
     "2025-01-01T18-00-00-000Z.json",
     "2025-01-02T06-00-00-000Z.json",
     "2026-11-23T06-00-00-000Z.json",

@@ -126,7 +126,7 @@ describe("wrong tenant", () => {
   });
 
   it("produces a warning on a first run without own domains", () => {
-    const told = (
+    const describeDrift = (
       text: string,
       known: Partial<StackList>,
       others: { ownDomains?: string[]; fingerprints?: string[] } = {},
@@ -145,13 +145,13 @@ describe("wrong tenant", () => {
       return findings.filter(({ code }) => code === "own-domains-missing").map(({ message }) => message);
     };
     const bare = "version: 1\ndeny: [evil.example]\n";
-    expect(told(bare, {})).toEqual([
+    expect(describeDrift(bare, {})).toEqual([
       expect.stringContaining('Its VIPs have mailboxes of "globex.example"; are these your own people?'),
     ]);
-    expect(told(`${bare}ownDomains: [globex.example]\n`, {})).toEqual([]);
-    expect(told(bare, {}, { ownDomains: ["globex.example"] })).toEqual([]);
-    expect(told(bare, {}, { fingerprints: ["abcdefg"] })).toEqual([]);
-    expect(told(bare, { exists: true })).toEqual([]);
+    expect(describeDrift(`${bare}ownDomains: [globex.example]\n`, {})).toEqual([]);
+    expect(describeDrift(bare, {}, { ownDomains: ["globex.example"] })).toEqual([]);
+    expect(describeDrift(bare, {}, { fingerprints: ["abcdefg"] })).toEqual([]);
+    expect(describeDrift(bare, { exists: true })).toEqual([]);
   });
 
   it("is not adopted from when no declared entry exists there", () => {

@@ -47,7 +47,7 @@ function targetOf(row: AllowDenyEntryRow): PatternTarget {
 }
 
 /** A file without its texts in quotes, as YAML's own lexer finds them: a quote in a comment begins none. */
-function besideQuoted(text: string): string {
+function removeQuotedText(text: string): string {
   const marks = new Set<string>([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR]);
   return [...new Lexer().lex(text)].filter((token) => !marks.has(token) && !/^["']/.test(token)).join("");
 }
@@ -102,10 +102,10 @@ describe("exportSettings for an arbitrary tenant", () => {
         }
         // Each row is declared, stands beside one that is, or is told of.
         const declared = new Set(settings.entries.map((one) => `${one.list} ${one.value}`));
-        const isTold = ({ list, value }: AllowDenyEntryRow): boolean =>
+        const isReported = ({ list, value }: AllowDenyEntryRow): boolean =>
           exported.undeclarable.some((line) => line.startsWith(`${JSON.stringify(list)} `)) || value === "";
         for (const row of entries) {
-          expect(declared.has(`${row.list} ${canonicalizeValue(row.value)}`) || isTold(row), row.id).toBe(true);
+          expect(declared.has(`${row.list} ${canonicalizeValue(row.value)}`) || isReported(row), row.id).toBe(true);
         }
         expect(exported.entries).toBe(settings.entries.length);
         expect(exported.vips).toBe(settings.vips.length);
@@ -123,7 +123,7 @@ describe("exportSettings for an arbitrary tenant", () => {
               .replaceAll("\uFFFF", "\\uffff"),
           );
         }
-        for (const text of exported.files.values()) expect(commandsIn(besideQuoted(text))).toEqual([]);
+        for (const text of exported.files.values()) expect(commandsIn(removeQuotedText(text))).toEqual([]);
       }),
       { numRuns: 250 },
     );
@@ -138,9 +138,11 @@ describe("exportSettings for an arbitrary tenant", () => {
         const patterns = parseValidPatterns(lists.entries?.ignore);
         for (const one of declared) expect(patterns.some((pattern) => pattern.matches(one))).toBe(false);
         const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(targetOf(row))));
-        const told = exported.undeclarable.filter((line) => /^"(?:allow|deny)" .*\(the list ignores it\)$/s.test(line));
-        expect(ignored.length).toBeGreaterThanOrEqual(told.length);
-        expect(told.length > 0).toBe(patterns.length > 0);
+        const ignoredLines = exported.undeclarable.filter((line) =>
+          /^"(?:allow|deny)" .*\(the list ignores it\)$/s.test(line),
+        );
+        expect(ignored.length).toBeGreaterThanOrEqual(ignoredLines.length);
+        expect(ignoredLines.length > 0).toBe(patterns.length > 0);
         // A pattern of nothing but any characters would name all that comes later too.
         for (const { text } of patterns) expect(text).toMatch(/[\p{L}\p{N}]{2}/u);
         for (const { text } of patterns) expect(["allow:*", "deny:*", "*"]).not.toContain(text);

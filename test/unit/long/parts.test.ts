@@ -7,10 +7,10 @@ import { shardsOf, wishOf } from "../../long/shards";
 describe.each(Object.entries(PARTS))("part %s", (name, part) => {
   it("exists in the file that it names or next to it", () => {
     expect(existsSync(`${part.file}.test.ts`)).toBe(true);
-    const folder = dirname(part.file);
+    const directory = dirname(part.file);
     // A test may leave it to another file beside it to ask.
-    const all = readdirSync(folder).filter((file) => file.endsWith(".ts"));
-    const texts = all.map((file) => readFileSync(join(folder, file), "utf8")).join("\n");
+    const all = readdirSync(directory).filter((file) => file.endsWith(".ts"));
+    const texts = all.map((file) => readFileSync(join(directory, file), "utf8")).join("\n");
     expect(texts).toContain(`"${name.replace(/-native$/, "")}"`);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Entry } from "../../long/journal";
-import { type Outcome, outcomeOf, type Report } from "../../long/outcome";
+import type { ShardResult } from "../../long/journal";
+import { outcomeOf, type ShardOutcome, type VitestReport } from "../../long/outcome";
 import type { Part } from "../../long/parts";
 import { resultsOf } from "../../long/results";
 import { progressOf, schedule } from "../../long/schedule";
@@ -9,7 +9,7 @@ const KILLS: Part = { project: "engine", file: "test/engine/killed", aCase: "a k
 const STORIES: Part = { ...KILLS, aCase: "a story", cases: 400, shard: 100, tests: 2 };
 
 const SHARD = { part: "kills", from: 2, count: 2 };
-const entry = (more: Partial<Entry> = {}): Entry => ({
+const entry = (more: Partial<ShardResult> = {}): ShardResult => ({
   ...SHARD,
   seed: 1,
   of: 5,
@@ -24,7 +24,7 @@ const entry = (more: Partial<Entry> = {}): Entry => ({
 });
 const FAILURE = { again: "kills:3", name: "the kill", message: "expected\nmore" };
 
-const progress = (entries: readonly Entry[], part = KILLS) =>
+const progress = (entries: readonly ShardResult[], part = KILLS) =>
   progressOf("kills", part, { entries, seed: 1, sourcesOf: () => "now" });
 
 describe("completed work", () => {
@@ -36,7 +36,7 @@ describe("completed work", () => {
     expect(progress([]).secondsLeft).toBe(375);
   });
 
-  it.each<[string, Partial<Entry>]>([
+  it.each<[string, Partial<ShardResult>]>([
     ["has failed", { failures: [FAILURE] }],
     ["was passed by other sources", { sources: "then" }],
     ["is of another seed", { seed: 2 }],
@@ -65,7 +65,7 @@ it("schedules the least-run parts first", () => {
 });
 
 describe("outcome of a shard", () => {
-  const report = (...statuses: string[]): Report => ({
+  const report = (...statuses: string[]): VitestReport => ({
     testResults: [
       {
         assertionResults: statuses.map((status, at) => ({
@@ -76,11 +76,11 @@ describe("outcome of a shard", () => {
       },
     ],
   });
-  const outcome = (part: Part, code: number, told: Report | undefined): Outcome =>
+  const outcome = (part: Part, code: number, shardReport: VitestReport | undefined): ShardOutcome =>
     outcomeOf(
       { ...SHARD, count: part.tests === undefined ? 2 : 100 },
       part,
-      { code, report: told, output: "first\nError: the reason\n\n" },
+      { code, report: shardReport, output: "first\nError: the reason\n\n" },
       { "/home/me/project/": "" },
     );
 
@@ -93,8 +93,8 @@ describe("outcome of a shard", () => {
   });
 
   it("names the failed case and how to rerun it", () => {
-    const told = report("passed", "failed Error: \u001b[31mno\u001b[39m\n at /home/me/project/test/a.ts:1");
-    expect(outcome(KILLS, 1, told)).toEqual({
+    const shardReport = report("passed", "failed Error: \u001b[31mno\u001b[39m\n at /home/me/project/test/a.ts:1");
+    expect(outcome(KILLS, 1, shardReport)).toEqual({
       done: 1,
       passed: ["test 0"],
       failures: [{ again: "kills:3", name: "test 1", message: "Error: no\n at test/a.ts:1" }],
@@ -115,7 +115,7 @@ describe("outcome of a shard", () => {
     });
   });
 
-  it.each<[string, number, Report | undefined, string]>([
+  it.each<[string, number, VitestReport | undefined, string]>([
     ["nothing", 1, undefined, "0 of its 2 tests have run"],
     ["fewer tests", 0, report("passed", "skipped"), "1 of its 2 tests have run"],
     ["more tests", 0, report("passed", "passed", "passed"), "3 of its 2 tests have run"],
@@ -125,8 +125,8 @@ describe("outcome of a shard", () => {
       report("passed", "passed"),
       "all 2 tests have passed, and vitest ended with 1",
     ],
-  ])("is a failure of the whole shard after %s", (_what, code, told, name) => {
-    expect(outcome(KILLS, code, told)).toMatchObject({
+  ])("is a failure of the whole shard after %s", (_what, code, shardReport, name) => {
+    expect(outcome(KILLS, code, shardReport)).toMatchObject({
       done: 0,
       failures: [{ again: "kills:2+2", name, message: "Error: the reason" }],
     });

@@ -17,12 +17,12 @@ import { basename, join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { getMachineId, getProcessStart } from "../../../provider/machine/processes";
 
-let folder: string;
+let directory: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-temporary-"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-temporary-"));
 });
 afterEach(() => {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 const PROGRAM = `
@@ -35,7 +35,7 @@ console.log(scratch.path);
 /** A process that has made a scratch folder in `folder`, and then does this. */
 async function processWith(then: string): Promise<{ child: ChildProcess; path: string }> {
   const child = spawn(process.execPath, ["-e", `${PROGRAM}${then}`], {
-    env: { ...process.env, TMPDIR: folder },
+    env: { ...process.env, TMPDIR: directory },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [text] = (await once(child.stdout as NonNullable<typeof child.stdout>, "data")) as [Buffer];
@@ -45,17 +45,17 @@ async function processWith(then: string): Promise<{ child: ChildProcess; path: s
 it("removes a directory on exit or after its process was killed", async () => {
   const ended = await processWith("");
   await once(ended.child, "close");
-  expect(readdirSync(folder)).toEqual([]);
+  expect(readdirSync(directory)).toEqual([]);
 
   const running = await processWith("setInterval(() => {}, 1000)");
   const killed = await processWith("setInterval(() => {}, 1000)");
   expect(statSync(killed.path).mode & 0o777).toBe(0o700);
   killed.child.kill("SIGKILL");
   await once(killed.child, "close");
-  expect(readdirSync(folder).sort()).toEqual([running.path, killed.path].map((path) => basename(path)).sort());
+  expect(readdirSync(directory).sort()).toEqual([running.path, killed.path].map((path) => basename(path)).sort());
 
   const next = await processWith("setInterval(() => {}, 1000)");
-  expect(readdirSync(folder).sort()).toEqual([running.path, next.path].map((path) => basename(path)).sort());
+  expect(readdirSync(directory).sort()).toEqual([running.path, next.path].map((path) => basename(path)).sort());
   for (const { child } of [running, next]) {
     child.kill("SIGKILL");
     await once(child, "close");
@@ -84,24 +84,24 @@ it("removes stale directories and keeps any that it can't attribute", async () =
     forsaken: `email-security-marks-000000-${own}-${began}-aaaaaa`,
   };
   for (const name of [stays.own, stays.elsewhere, stays.others, stays.open, goes.again, goes.forsaken]) {
-    mkdirSync(join(folder, name), { mode: 0o700 });
+    mkdirSync(join(directory, name), { mode: 0o700 });
   }
-  const precious = join(folder, "precious");
+  const precious = join(directory, "precious");
   mkdirSync(precious, { mode: 0o700 });
   writeFileSync(join(precious, "file"), "");
-  symlinkSync(precious, join(folder, stays.link));
-  writeFileSync(join(folder, stays.file), "", { mode: 0o700 });
-  chmodSync(join(folder, stays.open), 0o755);
+  symlinkSync(precious, join(directory, stays.link));
+  writeFileSync(join(directory, stays.file), "", { mode: 0o700 });
+  chmodSync(join(directory, stays.open), 0o755);
   const yesterday = new Date(Date.now() - 25 * 3_600_000);
-  utimesSync(join(folder, goes.forsaken), yesterday, yesterday);
+  utimesSync(join(directory, goes.forsaken), yesterday, yesterday);
   if (process.getuid?.() === 0) {
-    const foreign = join(folder, `email-security-plan-${machine}-${dead}-1-eeeeee`);
+    const foreign = join(directory, `email-security-plan-${machine}-${dead}-1-eeeeee`);
     mkdirSync(foreign, { mode: 0o700 });
     chownSync(foreign, 4711, 4711);
     Object.assign(stays, { foreign: basename(foreign) });
   }
   const next = await processWith("");
   await once(next.child, "close");
-  expect(readdirSync(folder).sort()).toEqual([...Object.values(stays), "precious"].sort());
+  expect(readdirSync(directory).sort()).toEqual([...Object.values(stays), "precious"].sort());
   expect(readdirSync(precious)).toEqual(["file"]);
 });

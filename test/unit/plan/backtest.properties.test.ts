@@ -57,9 +57,9 @@ const entries = fc
   );
 
 /** Whether an entry is about a threat, said in the plainest way. */
-function isAbout(entry: ProposedEntry, { sender_email, sender_domain, verdict: said }: ThreatFields): boolean {
-  const isStopped = entry.list === "deny" && said === "denied";
-  if (entry.verdictScope !== "global" && said !== "graymail" && !isStopped) return false;
+function isAbout(entry: ProposedEntry, { sender_email, sender_domain, verdict: mailVerdict }: ThreatFields): boolean {
+  const isStopped = entry.list === "deny" && mailVerdict === "denied";
+  if (entry.verdictScope !== "global" && mailVerdict !== "graymail" && !isStopped) return false;
   if (entry.value.includes("@")) return sender_email === entry.value;
   return [sender_email?.split("@")[1], sender_domain].some((from) => `.${from}`.endsWith(`.${entry.value}`));
 }
@@ -83,7 +83,8 @@ function decider(all: readonly (ProposedEntry & { isNew: boolean })[], one: Thre
 const isStopped = ({ action_taken = "" }: ThreatFields): boolean => /^(moved|quarantined)/.test(action_taken);
 const isThere = ({ action_taken = "" }: ThreatFields): boolean =>
   ["none", "restored", "released_from_quarantine"].includes(action_taken);
-const isHarmless = ({ verdict: said = "" }: ThreatFields): boolean => ["safe", "allowed", "simulation"].includes(said);
+const isHarmless = ({ verdict: mailVerdict = "" }: ThreatFields): boolean =>
+  ["safe", "allowed", "simulation"].includes(mailVerdict);
 
 it("matches a brute-force backtest for every new entry", () => {
   fc.assert(

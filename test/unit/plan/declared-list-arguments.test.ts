@@ -7,12 +7,12 @@ import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
-import { settingsFolder } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-folder";
 
 afterEach(() => vi.unstubAllEnvs());
 
 it("rejects a program that reads other content than the plan's file", () => {
-  using folder = settingsFolder({
+  using directory = createSettingsDirectory({
     "acme.yaml": "version: 1\ndeny: [a.example]\n",
     "globex.yaml": "version: 1\ndeny: [b.example]\n",
     "same.yaml": "version: 1\ndeny: [a.example]\n",
@@ -20,22 +20,22 @@ it("rejects a program that reads other content than the plan's file", () => {
   const today = "2026-11-21";
   const at = "2026-11-21T00:00:00.000Z";
   const plan = makePlan({
-    desired: buildDesiredState(readSettings(folder.at("acme.yaml"), { today }), undefined),
+    desired: buildDesiredState(readSettings(directory.at("acme.yaml"), { today }), undefined),
     observed: buildObservedState(at, [], []),
     tenant: { host: "host", name: "acme" },
-    source: { kind: "files", files: [folder.at("acme.yaml")], resource: "acme" },
+    source: { kind: "files", files: [directory.at("acme.yaml")], resource: "acme" },
     mail: buildEmptyEvidence(at, "not asked"),
   });
-  writeFileSync(folder.at("plan.json"), formatPlanJson(plan));
-  vi.stubEnv("EMAIL_SECURITY_PLAN", folder.at("plan.json"));
-  const read = (file: string) => readDeclaredListArguments("acme", "dev", { file: folder.at(file), today });
+  writeFileSync(directory.at("plan.json"), formatPlanJson(plan));
+  vi.stubEnv("EMAIL_SECURITY_PLAN", directory.at("plan.json"));
+  const read = (file: string) => readDeclaredListArguments("acme", "dev", { file: directory.at(file), today });
 
   expect(read("acme.yaml").entries.entries).toHaveLength(1);
   expect(read("same.yaml").entries.entries).toHaveLength(1);
   expect(() => read("globex.yaml")).toThrow(
-    `"${folder.at("globex.yaml")}", which TenantSettings "acme" of the program reads, does not declare what was reviewed: the plan is of "${folder.at("acme.yaml")}". Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
+    `"${directory.at("globex.yaml")}", which TenantSettings "acme" of the program reads, does not declare what was reviewed: the plan is of "${directory.at("acme.yaml")}". Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
   );
   // What moved is told as that.
-  folder.write("acme.yaml", "version: 1\ndeny: [c.example]\n");
+  directory.write("acme.yaml", "version: 1\ndeny: [c.example]\n");
   expect(() => read("acme.yaml")).toThrow("it changed since, an entry in it has expired");
 });

@@ -8,7 +8,7 @@ import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { renderPlanText } from "../../../provider/plan/render/plan-text";
 
-const UNTOLD = "by whom, the service does not tell";
+const UNKNOWN_ACTOR = "by whom, the service does not tell";
 
 const entry = (list: string, comment?: string): AllowDenyEntryRow =>
   ({ id: "1", list, entry_type: "domain", value: "bad.example", comment, created_by: "ci" }) as never;
@@ -37,7 +37,7 @@ describe("external change since the last run", () => {
   });
 
   it("does not name an entry's creator as the author of a change", () => {
-    const changed = `changed at the tenant since the stack's last run; ${UNTOLD}`;
+    const changed = `changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`;
     expect(ofEntry("deny: INC-7", entry("deny", "mine"))).toBe(changed);
     expect(ofEntry("deny", entry("allow"))).toBe(changed);
     expect(ofEntry("deny", undefined)).toBe(
@@ -75,8 +75,12 @@ describe("plan", () => {
       mail: buildEmptyEvidence(today, "not asked"),
     });
     expect(plan.changes.map(({ key, sign, why }) => [key, sign, why]).sort()).toEqual([
-      ["bad.example", "change", `changed at the tenant since the stack's last run; ${UNTOLD}`],
-      ["late.example", "remove", `no longer declared; changed at the tenant since the stack's last run; ${UNTOLD}`],
+      ["bad.example", "change", `changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`],
+      [
+        "late.example",
+        "remove",
+        `no longer declared; changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`,
+      ],
       // The stack has never declared it, so the service's word of who made it is all there is.
       ["mine.example", "change", undefined],
       [
@@ -86,7 +90,7 @@ describe("plan", () => {
       ],
     ]);
     const shown = renderPlanText(plan, { width: 200 });
-    expect(shown).toContain(`changed at the tenant since the stack's last run; ${UNTOLD}`);
+    expect(shown).toContain(`changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`);
     expect(shown).toContain("made by ci");
   });
 });

@@ -19,13 +19,13 @@ it("requests no backtest of changes when no mail was read", () => {
       mail,
     });
   const none = buildEmptyEvidence(at, "not asked");
-  const asked: number[] = [];
+  const entryCounts: number[] = [];
   const runBacktest: MailEvidence["runBacktest"] = (entries) => {
-    asked.push(entries.length);
+    entryCounts.push(entries.length);
     return undefined;
   };
   expect(planWith({ ...none, runBacktest })).toEqual(planWith({ ...none, isEmpty: false, runBacktest }));
-  expect(asked).toEqual([0, 2]);
+  expect(entryCounts).toEqual([0, 2]);
 });
 
 it("lists VIPs and removals before additions of denies", () => {

@@ -170,8 +170,8 @@ it.each<[what: string, words: () => DocIndex, message: string]>([
     () => ({ ...words, getThreats: { text: "", members: {} } }),
     "getThreats has no JSDoc, which the schema needs for its description.",
   ],
-])("fails the build for %s", (_what, told, message) => {
-  expect(() => buildPackageSchema(told(), manifest, examples)).toThrow(message);
+])("fails the build for %s", (_what, buildDocs, message) => {
+  expect(() => buildPackageSchema(buildDocs(), manifest, examples)).toThrow(message);
 });
 
 it("names a package that the main package does not depend on", () => {
@@ -192,9 +192,9 @@ it.each([
   const each = (text: string) => Object.fromEntries(properties.map((property) => [property, text]));
   const changes = diff(each("one.example") as never, each("other.example") as never);
   const replaced = changes.filter(({ replace }) => replace).map(({ property }) => property);
-  const told = properties.filter((property) => inputProperties[property]?.willReplaceOnChanges);
-  expect(told.sort()).toEqual(replaced.sort());
-  expect(told).not.toEqual([]);
+  const replacingProperties = properties.filter((property) => inputProperties[property]?.willReplaceOnChanges);
+  expect(replacingProperties.sort()).toEqual(replaced.sort());
+  expect(replacingProperties).not.toEqual([]);
 });
 
 it("derives its URLs and namespaces from the repository URL", () => {

@@ -19,14 +19,14 @@ import type { DirectoryLocation } from "../../../provider/machine/private-direct
 import { getMachineId } from "../../../provider/machine/processes";
 import { Declarations, type SharingOptions } from "../../../provider/resources/declarations";
 
-let folder: string;
+let directory: string;
 let place: DirectoryLocation;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-declared-"));
-  place = { parent: tmpdir(), name: basename(folder) };
+  directory = mkdtempSync(join(tmpdir(), "email-security-declared-"));
+  place = { parent: tmpdir(), name: basename(directory) };
 });
 afterEach(() => {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 it("shares declarations only within one run and tenant", () => {
@@ -55,7 +55,7 @@ it("recreates a shared file that another process removed", () => {
   const one = declarations();
   const other = declarations();
   one.shareManagedIds(["ade_1"]);
-  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  for (const name of readdirSync(directory)) rmSync(join(directory, name));
   one.shareManagedIds(["ade_2"]);
   expect(other.isManagedElsewhere("ade_2")).toBe(true);
 });
@@ -81,12 +81,12 @@ it.runIf(process.platform === "linux")("opens its file once for a series of writ
 
 it("writes only hashes", () => {
   declarations().declare(["deny:evil.example"], "https://a.example canary-key");
-  const [name = ""] = readdirSync(folder);
-  expect(`${name}${readFileSync(join(folder, name), "utf8")}`).not.toMatch(/evil|canary|https/);
+  const [name = ""] = readdirSync(directory);
+  expect(`${name}${readFileSync(join(directory, name), "utf8")}`).not.toMatch(/evil|canary|https/);
 });
 
 it("remembers its own declarations without a writable directory or known tenant", () => {
-  const file = join(folder, "no-folder");
+  const file = join(directory, "no-folder");
   writeFileSync(file, "");
   const alone = declarations({ directories: [{ parent: file, name: "below" }] });
   alone.declare(["deny:evil.example"], "tenant");
@@ -105,7 +105,7 @@ it("shares managed ids only with other processes of the run", () => {
 });
 
 it("falls back to the next directory when the first is not writable", () => {
-  const file = join(folder, `${process.pid}-in-the-way`);
+  const file = join(directory, `${process.pid}-in-the-way`);
   writeFileSync(file, "");
   const directories = [{ parent: file, name: "below" }, place];
   declarations({ directories }).shareManagedIds(["ade_1"]);
@@ -121,56 +121,56 @@ it("removes only files of ended runs and old files", () => {
     elsewhere: `${over}-000000-elsewhere`,
     oldElsewhere: `${process.pid}-000000-old`,
   };
-  for (const name of Object.values(files)) writeFileSync(join(folder, name), "x\n");
-  utimesSync(join(folder, files.oldElsewhere), old, old);
+  for (const name of Object.values(files)) writeFileSync(join(directory, name), "x\n");
+  utimesSync(join(directory, files.oldElsewhere), old, old);
   declarations().declare(["deny:evil.example"], "tenant");
-  const left = readdirSync(folder).filter((name) => Object.values(files).includes(name));
+  const left = readdirSync(directory).filter((name) => Object.values(files).includes(name));
   expect(left.sort()).toEqual([files.elsewhere, files.running].sort());
 });
 
 describe.skipIf(process.getuid === undefined)("unsafe shared directory", () => {
   const planted: Readonly<Record<string, (own: string) => void>> = {
-    "is a link": (own) => symlinkSync(own, join(folder, "shared")),
-    "is a link to nothing": (own) => symlinkSync(join(own, "nothing"), join(folder, "shared")),
-    "is a file": () => writeFileSync(join(folder, "shared"), ""),
+    "is a link": (own) => symlinkSync(own, join(directory, "shared")),
+    "is a link to nothing": (own) => symlinkSync(join(own, "nothing"), join(directory, "shared")),
+    "is a file": () => writeFileSync(join(directory, "shared"), ""),
     "is open to all": () => {
-      mkdirSync(join(folder, "shared"));
-      chmodSync(join(folder, "shared"), 0o777);
+      mkdirSync(join(directory, "shared"));
+      chmodSync(join(directory, "shared"), 0o777);
     },
     "is open to a group": () => {
-      mkdirSync(join(folder, "shared"));
-      chmodSync(join(folder, "shared"), 0o770);
+      mkdirSync(join(directory, "shared"));
+      chmodSync(join(directory, "shared"), 0o770);
     },
     ...(process.getuid?.() === 0 && {
       "is another user's": () => {
-        mkdirSync(join(folder, "shared"), { mode: 0o700 });
-        chownSync(join(folder, "shared"), 4711, 4711);
+        mkdirSync(join(directory, "shared"), { mode: 0o700 });
+        chownSync(join(directory, "shared"), 4711, 4711);
       },
-      "is below another user's": () => chownSync(folder, 4711, 4711),
+      "is below another user's": () => chownSync(directory, 4711, 4711),
     }),
   };
 
   it.each(Object.keys(planted))("stays untouched when it %s", (how) => {
-    const own = join(folder, "own");
+    const own = join(directory, "own");
     mkdirSync(own, { mode: 0o700 });
     writeFileSync(join(own, "1-precious"), "x\n");
     planted[how]?.(own);
-    const before = tree(folder);
-    const directories = [{ parent: folder, name: "shared" }];
+    const before = tree(directory);
+    const directories = [{ parent: directory, name: "shared" }];
     declarations({ directories }).shareManagedIds(["ade_1"]);
     expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(false);
-    expect(tree(folder)).toEqual(before);
+    expect(tree(directory)).toEqual(before);
   });
 
   it("is skipped in favor of the next directory", () => {
-    symlinkSync(tmpdir(), join(folder, "shared"));
+    symlinkSync(tmpdir(), join(directory, "shared"));
     const directories = [
-      { parent: folder, name: "shared" },
-      { parent: folder, name: "next" },
+      { parent: directory, name: "shared" },
+      { parent: directory, name: "next" },
     ];
     declarations({ directories }).shareManagedIds(["ade_1"]);
     expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(true);
-    expect(statSync(join(folder, "next")).mode & 0o777).toBe(0o700);
+    expect(statSync(join(directory, "next")).mode & 0o777).toBe(0o700);
   });
 });
 
@@ -187,13 +187,13 @@ it.runIf(process.platform === "linux")("leaves no file, descriptor or listener a
     const one = declarations();
     one.declare(["deny:evil.example"], "tenant");
     one.shareManagedIds(["ade_1"]);
-    expect(readdirSync(folder)).toHaveLength(2);
+    expect(readdirSync(directory)).toHaveLength(2);
     one.end();
     one.end();
     one.shareManagedIds(["ade_2"]);
     expect([one.has("deny:good.example", "tenant"), one.isManagedElsewhere("ade_3")]).toEqual([false, false]);
   }
-  expect([readdirSync(folder), descriptors()]).toEqual([[], before]);
+  expect([readdirSync(directory), descriptors()]).toEqual([[], before]);
   expect(process.listenerCount("exit") - heard).toBeLessThanOrEqual(1);
   expect(declarations().isManagedElsewhere("ade_1")).toBe(false);
 });

@@ -45,9 +45,9 @@ function messages() {
 type Messages = ReturnType<typeof messages>;
 
 /** The modules of a process in which Pulumi's host has loaded these messages. */
-function host(exports: unknown, folder = "/app/node_modules/@pulumi/pulumi/"): NodeModule[] {
-  const child = { filename: `${folder}proto/provider_pb.js`, exports };
-  const main = { filename: `${folder}cmd/dynamic-provider/index.js`, children: [child] };
+function host(exports: unknown, directory = "/app/node_modules/@pulumi/pulumi/"): NodeModule[] {
+  const child = { filename: `${directory}proto/provider_pb.js`, exports };
+  const main = { filename: `${directory}cmd/dynamic-provider/index.js`, children: [child] };
   return [{ filename: "/app/index.js", children: [] }, main] as unknown as NodeModule[];
 }
 
@@ -81,8 +81,8 @@ it("adds details to the host's response and keeps the rest", () => {
 });
 
 it("finds the messages in Windows paths and pnpm layouts", () => {
-  const folder = "C:\\app\\node_modules\\.pnpm\\@pulumi+pulumi@3.270.0\\node_modules\\@pulumi\\pulumi\\";
-  const modules = host(known, folder).map((module) =>
+  const directory = "C:\\app\\node_modules\\.pnpm\\@pulumi+pulumi@3.270.0\\node_modules\\@pulumi\\pulumi\\";
+  const modules = host(known, directory).map((module) =>
     Object.assign(module, { filename: module.filename.replaceAll("/", "\\") }),
   );
   for (const child of modules[1]?.children ?? []) child.filename = child.filename.replaceAll("/", "\\");

@@ -92,10 +92,10 @@ describe("known host", () => {
         return Buffer.from(struct.serializeBinary()).toString("hex");
       },
     ],
-  ])("matches google-protobuf for %s", async (_what, asked) => {
+  ])("matches google-protobuf for %s", async (_what, readStruct) => {
     const each = (): unknown[] => {
       const request = CheckRequest.deserializeBinary(written);
-      return [asked(request.getNews() as Struct), asked(Struct.fromJavaScript(NEWS))];
+      return [readStruct(request.getNews() as Struct), readStruct(Struct.fromJavaScript(NEWS))];
     };
     const before = each();
     await prepared();

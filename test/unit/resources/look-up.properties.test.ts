@@ -59,21 +59,21 @@ afterAll(async () => {
 });
 
 /** A provider process that has read nothing yet, and what it said. */
-function process({ ownDomains }: Held): LifecycleContext & { readonly said: string[] } {
-  const said: string[] = [];
+function process({ ownDomains }: Held): LifecycleContext & { readonly messages: string[] } {
+  const messages: string[] = [];
   return {
     tenant: new TenantCache({
       client: new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }),
       // A conflict is read again for as long as a list may lag.
       sleep: async () => undefined,
     }),
-    log: (sentence) => said.push(sentence),
+    log: (sentence) => messages.push(sentence),
     isDeclared: () => false,
     shareManagedIds: () => undefined,
     confirmTenant: async () => undefined,
     isManagedElsewhere: () => false,
     getOwnDomains: () => new OwnDomains(ownDomains),
-    said,
+    messages,
   };
 }
 
@@ -171,7 +171,7 @@ describe("lookUp for an arbitrary tenant", () => {
             .map(({ id }) => lookUp(allowDenyEntryLifecycle, id, context)),
         );
         expect(left.filter((one) => one !== undefined)).toEqual([]);
-        expect(context.said).toHaveLength(left.length === 0 ? 0 : 1);
+        expect(context.messages).toHaveLength(left.length === 0 ? 0 : 1);
         for (const list of ENTRY_LISTS) {
           const own = await allowDenyEntryLifecycle.list({ list }, context);
           const rows = own.map(({ id }) => found.find((one) => one?.id === id)?.state.list);
@@ -180,7 +180,7 @@ describe("lookUp for an arbitrary tenant", () => {
         const vips = await vipEmployeeLifecycle.list({}, context);
         const people = await Promise.all(vips.map(({ id }) => vipEmployeeLifecycle.lookUp(id, context)));
         expect(people.map((one) => one?.id)).toEqual(vips.map(({ id }) => id));
-        expect(commandsIn(JSON.stringify([entries, vips, context.said]))).toEqual([]);
+        expect(commandsIn(JSON.stringify([entries, vips, context.messages]))).toEqual([]);
       }),
       { numRuns: 60 },
     );
@@ -199,7 +199,7 @@ describe("lookUp for an arbitrary tenant", () => {
         const found = await vipListLifecycle.lookUp("vip-list", context);
         expect(found?.id).toBe("vip-list");
         if (found !== undefined) await expectSettled(vipListLifecycle, found, context);
-        expect(commandsIn(context.said.join("\n"))).toEqual([]);
+        expect(commandsIn(context.messages.join("\n"))).toEqual([]);
       }),
       { numRuns: 60 },
     );

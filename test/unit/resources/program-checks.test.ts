@@ -224,7 +224,7 @@ describe("stack configuration", () => {
 });
 
 it("rejects the import option of a dynamic resource with alternatives", () => {
-  const told = (declare: () => unknown): string => {
+  const getErrorMessage = (declare: () => unknown): string => {
     try {
       declare();
     } catch (error) {
@@ -232,11 +232,13 @@ it("rejects the import option of a dynamic resource with alternatives", () => {
     }
     return "";
   };
-  const vip = told(() => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" }, { import: "ceo@acme.example" }));
+  const vip = getErrorMessage(
+    () => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" }, { import: "ceo@acme.example" }),
+  );
   expect(vip).toMatch(
     /^VipEmployee "ceo": the option `import` can't be followed.*`npx email-security export`.*native plugin/s,
   );
   expect(vip).not.toContain("`adopt: true`");
-  const list = told(() => new dynamic.AllowDenyList("list", { entries: {} }, { import: "deny" }));
+  const list = getErrorMessage(() => new dynamic.AllowDenyList("list", { entries: {} }, { import: "deny" }));
   expect(list).toContain("with `adopt: true` changes what is not");
 });

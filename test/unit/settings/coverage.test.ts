@@ -65,11 +65,11 @@ describe("CoverageIndex of many addresses", () => {
         const size = 1n << BigInt(128 - bits);
         const first = (base / size) * size;
         const mapped = (value: bigint): boolean => value >> 32n === 0xffffn;
-        const asked = offsets
+        const addresses = offsets
           .flatMap((offset) => [first + offset, first + size - 1n + offset])
           .filter((value) => value >= 0n && value < 2n ** 128n && !mapped(value));
-        const covered = new CoverageIndex(asked.map(ipv6)).findCovered(`${canonicalizeValue(ipv6(first))}/${bits}`);
-        const expected = asked.filter((value) => value >= first && value < first + size).map(ipv6);
+        const covered = new CoverageIndex(addresses.map(ipv6)).findCovered(`${canonicalizeValue(ipv6(first))}/${bits}`);
+        const expected = addresses.filter((value) => value >= first && value < first + size).map(ipv6);
         expect([...covered].sort()).toEqual(expected.sort());
       }),
     );
@@ -101,10 +101,10 @@ describe("parseAddressRange", () => {
           const size = 2 ** (32 - bits);
           const first = Math.floor(base / size) * size;
           const edge = isLast ? first + size - 1 : first;
-          const asked = Math.min(2 ** 32 - 1, Math.max(0, edge + offset));
+          const candidate = Math.min(2 ** 32 - 1, Math.max(0, edge + offset));
           const range = parseAddressRange(`${octets(base)}/${bits}`);
-          expect(range?.includes(octets(asked))).toBe(asked >= first && asked < first + size);
-          expect(range?.includes(`::ffff:${octets(asked)}`)).toBe(asked >= first && asked < first + size);
+          expect(range?.includes(octets(candidate))).toBe(candidate >= first && candidate < first + size);
+          expect(range?.includes(`::ffff:${octets(candidate)}`)).toBe(candidate >= first && candidate < first + size);
           expect(range?.canonical).toBe(`${octets(first)}/${bits}`);
         },
       ),
@@ -113,11 +113,11 @@ describe("parseAddressRange", () => {
 
   it("includes an address exactly when it lies between the bounds", () => {
     fc.assert(
-      fc.property(address, address, address, (one, other, asked) => {
+      fc.property(address, address, address, (one, other, candidate) => {
         fc.pre(one !== other);
         const [first, last] = [Math.min(one, other), Math.max(one, other)];
         const range = parseAddressRange(`${octets(first)}-${octets(last)}`);
-        expect(range?.includes(octets(asked))).toBe(asked >= first && asked <= last);
+        expect(range?.includes(octets(candidate))).toBe(candidate >= first && candidate <= last);
       }),
     );
   });

@@ -36,7 +36,7 @@ describe("danger rank", () => {
 const DENY = { to: "deny" };
 
 describe("truncated list", () => {
-  test.each<[hidden: readonly Transition[], told: string]>([
+  test.each<[hidden: readonly Transition[], message: string]>([
     [[DENY], "1 more, none of them a new allow, a removed deny or a removed VIP"],
     [[DENY, { to: "allow" }], "2 more, among them 1 new allow"],
     [
@@ -47,8 +47,8 @@ describe("truncated list", () => {
       [...new Array(1_200).fill(DENY), { to: "allow", isLingering: true }],
       "1,201 more, among them 1 allow that should be gone",
     ],
-  ])("counts hidden changes by kind of danger", (hidden, told) => {
-    expect(describeHidden(hidden)).toBe(told);
+  ])("counts hidden changes by kind of danger", (hidden, expectedText) => {
+    expect(describeHidden(hidden)).toBe(expectedText);
   });
 
   it("hides nothing more dangerous than what it shows", () => {

@@ -374,9 +374,9 @@ describe("risky list entry", () => {
       ]),
     ).toEqual(["entries[1] allow-free-mail", "entries[2] allow-private-address", "entries[3] deny-own-domain"]);
     const risky = { "acme-login.example": "allow: why", "evil.example": "deny", "gmail.com": "deny" };
-    const told = ['entries["acme-login.example"] allow-look-alike', 'entries["gmail.com"] deny-free-mail'];
-    expect(places(risky)).toEqual(told);
-    expect(places({ ...risky, "news.example (graymail)": "deny" })).toEqual(told);
+    const expectedPlaces = ['entries["acme-login.example"] allow-look-alike', 'entries["gmail.com"] deny-free-mail'];
+    expect(places(risky)).toEqual(expectedPlaces);
+    expect(places({ ...risky, "news.example (graymail)": "deny" })).toEqual(expectedPlaces);
     // Beside an element that a preview does not know yet.
     expect(places([{ list: "allow", value: "gmail.com" }, UNKNOWN])).toEqual(["entries[0] allow-free-mail"]);
   });

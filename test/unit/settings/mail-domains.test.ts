@@ -56,10 +56,19 @@ describe("mail domains of VIPs", () => {
   });
 
   it("accepts an empty tenant for one run by its name", () => {
-    const says = (value: string, name?: string) =>
+    const isAccepted = (value: string, name?: string) =>
       isEmptyTenantAccepted({ EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, name);
-    expect([says("true"), says("1"), says("acme"), says("")]).toEqual([true, true, false, false]);
-    expect([says("acme, t1", "acme"), says("acme, t1", "t1"), says("true", "acme")]).toEqual([true, true, false]);
+    expect([isAccepted("true"), isAccepted("1"), isAccepted("acme"), isAccepted("")]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect([isAccepted("acme, t1", "acme"), isAccepted("acme, t1", "t1"), isAccepted("true", "acme")]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it("treats no one as foreign with one known domain or no VIPs", () => {

@@ -111,8 +111,8 @@ it("rejects address ranges and top-level domains as values", () => {
 
 it("documents every risk code with its reason", () => {
   const rows = readFileSync("docs/reference/risk.md", "utf8").matchAll(/^\| `((?:allow|deny)-[a-z-]+)` \| (.*) \|$/gm);
-  const told = Object.fromEntries([...rows].map(([, code, why]) => [code, why]));
-  expect(told).toEqual(Object.fromEntries(Object.entries(RISKS).map(([code, { why }]) => [code, why])));
+  const documentedRisks = Object.fromEntries([...rows].map(([, code, why]) => [code, why]));
+  expect(documentedRisks).toEqual(Object.fromEntries(Object.entries(RISKS).map(([code, { why }]) => [code, why])));
 });
 
 describe("range or wildcard that a tenant allows", () => {

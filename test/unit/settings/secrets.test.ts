@@ -12,8 +12,8 @@ test("redacts backend passwords and secret variables from stored errors", () => 
   };
   const secrets = collectSecrets(environment);
   expect(secrets).toEqual(["p%40ss%2Fword", "p@ss/word", "correct horse", "wJalrXUtnFEMI"]);
-  const told = `can't open "${environment.PULUMI_BACKEND_URL}" (p@ss/word), with correct horse and wJalrXUtnFEMI, 5 times`;
-  expect(buildTenantError(new Error(told), "plan", secrets).message).toBe(
+  const message = `can't open "${environment.PULUMI_BACKEND_URL}" (p@ss/word), with correct horse and wJalrXUtnFEMI, 5 times`;
+  expect(buildTenantError(new Error(message), "plan", secrets).message).toBe(
     `can't open "postgres://pulumi:***@db.example/state" (***), with *** and ***, 5 times`,
   );
 });

@@ -201,7 +201,7 @@ describe("comment comparison text", () => {
     ["INC-7: phishing of May", "INC-7: phi", "keeps the first 10 characters only"],
     ["a & b", "a &amp; b", 'keeps "a &amp; b" where "a & b" was sent'],
     ["", "by hand", 'keeps "by hand" where "" was sent'],
-  ])("describes %j that came back as %j: %s", (sent, kept, told) => {
-    expect(describeTextChange(sent, kept)).toBe(told);
+  ])("describes %j that came back as %j: %s", (sent, kept, expectedText) => {
+    expect(describeTextChange(sent, kept)).toBe(expectedText);
   });
 });

@@ -55,16 +55,16 @@ test("finds rows by key and by name in insertion order", () => {
 });
 
 test("computes names lazily and once per row", () => {
-  let asked = 0;
+  let readCount = 0;
   const rows = new Rows<Row>((row) => {
-    asked += 1;
+    readCount += 1;
     return row.name;
   });
   for (let at = 0; at < 100; at += 1) rows.set(String(at), { name: `n${at}`, at });
   rows.delete("7");
   expect(rows.getAll()).toHaveLength(99);
-  expect(asked).toBe(0);
+  expect(readCount).toBe(0);
   expect(rows.getByName("n5")).toEqual([{ name: "n5", at: 5 }]);
   expect(rows.getByName("n7")).toEqual([]);
-  expect(asked).toBe(99);
+  expect(readCount).toBe(99);
 });

@@ -17,23 +17,23 @@ import { writeOutputs } from "../../../../provider/cli/output/write-outputs";
 
 const FORMATS = ["text", "markdown", "json"] as const;
 
-let folder = "";
-const file = (name: string): string => join(folder, name);
+let directory = "";
+const file = (name: string): string => join(directory, name);
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "outputs-"));
+  directory = mkdtempSync(join(tmpdir(), "outputs-"));
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 /** Each output as `format:place`, with the file's bare name. */
 function read(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
-  const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${folder}/$2`));
+  const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${directory}/$2`));
   const given = options.output === undefined ? options : { ...options, output: placed };
   return parseOutputs(given, FORMATS, stdoutUse).map(
-    ({ format, to }) => `${format}:${typeof to === "object" ? to.file.replace(`${folder}/`, "") : to}`,
+    ({ format, to }) => `${format}:${typeof to === "object" ? to.file.replace(`${directory}/`, "") : to}`,
   );
 }
 
@@ -79,7 +79,7 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
   ["a missing directory", { output: ["none/a.md"] }, /can't be written: there is no directory/],
 ])("refuses %s", (_, options, message) => {
   const output = options.output?.map((one) =>
-    /^(?:\w+=)?(?:-|$)/.test(one) ? one : one.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${folder}/$2`),
+    /^(?:\w+=)?(?:-|$)/.test(one) ? one : one.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${directory}/$2`),
   );
   expect(() => parseOutputs({ ...options, ...(output && { output }) }, FORMATS)).toThrow(message);
 });
@@ -114,18 +114,18 @@ it("prints no text for a command without a text format", () => {
 const RENDERERS = { text: () => "text\n", markdown: () => "# text\n", json: async () => "{}\n" };
 
 async function write(outputs: readonly Output<keyof typeof RENDERERS>[]): Promise<string[]> {
-  const told: string[] = [];
-  vi.spyOn(process.stdout, "write").mockImplementation((text) => told.push(`stdout: ${text}`) > 0);
-  vi.spyOn(console, "error").mockImplementation((text) => told.push(`stderr: ${text}`));
+  const lines: string[] = [];
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => lines.push(`stdout: ${text}`) > 0);
+  vi.spyOn(console, "error").mockImplementation((text) => lines.push(`stderr: ${text}`));
   await writeOutputs(outputs, RENDERERS);
   vi.restoreAllMocks();
-  return told;
+  return lines;
 }
 
 it("writes each output in its format and names files on stderr", async () => {
   const json = { format: "json", to: { file: file("a.json") } } as const;
-  const told = await write([json, { format: "text", to: "stdout" }]);
-  expect(told).toEqual(["stdout: text\n", `stderr: Wrote ${json.to.file}.`]);
+  const output = await write([json, { format: "text", to: "stdout" }]);
+  expect(output).toEqual(["stdout: text\n", `stderr: Wrote ${json.to.file}.`]);
   expect(readFileSync(json.to.file, "utf8")).toBe("{}\n");
   expect(statSync(json.to.file).mode & 0o777).toBe(0o600);
 });

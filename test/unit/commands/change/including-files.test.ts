@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
 import { type RefangedValue, refang } from "../../../../provider/settings/refang";
-import { settingsFolder } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-folder";
 
 function value(text: string): RefangedValue {
   const read = refang(text);
@@ -22,11 +22,11 @@ const FILES = {
 };
 
 it("refuses a change that breaks a file including the changed one", () => {
-  using folder = settingsFolder(FILES);
+  using directory = createSettingsDirectory(FILES);
   const place = {
-    file: folder.at("settings/baseline.yaml"),
-    includedBy: folder.at("settings/acme.yaml"),
-    tenantFiles: [folder.at("tenants/initech.yaml"), folder.at("tenants/hooli.yaml")],
+    file: directory.at("settings/baseline.yaml"),
+    includedBy: directory.at("settings/acme.yaml"),
+    tenantFiles: [directory.at("tenants/initech.yaml"), directory.at("tenants/hooli.yaml")],
     today: "2026-11-23",
   };
   const add = (text: string, metadata = {}) =>
@@ -35,7 +35,7 @@ it("refuses a change that breaks a file including the changed one", () => {
   try {
     add("new.example");
   } catch (error) {
-    refused = (error as Error).message.replaceAll(`${folder.path}/`, "");
+    refused = (error as Error).message.replaceAll(`${directory.path}/`, "");
   }
   const [first, ...reasons] = refused.split("\n");
   expect(first).toBe("Nothing was written:");

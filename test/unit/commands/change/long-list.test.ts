@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { Lexer } from "yaml";
 import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
 import { refang } from "../../../../provider/settings/refang";
-import { settingsFolder } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-folder";
 
 it("runs the YAML parser only on entries that need it", () => {
   const plain = Array.from(
@@ -12,15 +12,15 @@ it("runs the YAML parser only on entries that need it", () => {
   );
   const other = "  - value: mid.example\n    comment: |\n      Two\n      lines\n";
   const before = `version: 1\ndeny:\n${plain.slice(0, 2_000).join("")}${other}${plain.slice(2_000).join("")}`;
-  using folder = settingsFolder({});
-  writeFileSync(folder.at("settings.yaml"), before);
+  using directory = createSettingsDirectory({});
+  writeFileSync(directory.at("settings.yaml"), before);
   const value = refang("evil[.]example");
   if (!value.ok) throw new Error(value.reason);
 
   const lex = vi.spyOn(Lexer.prototype, "lex");
   try {
     const { files, steps } = prepareListChange(
-      { file: folder.at("settings.yaml"), today: "2026-11-23" },
+      { file: directory.at("settings.yaml"), today: "2026-11-23" },
       { do: "add", section: "deny", values: [value.value], metadata: { expires: "2026-12-23" } },
     );
     expect(steps.map(({ description }) => description)).toEqual(["deny evil.example until 2026-12-23"]);

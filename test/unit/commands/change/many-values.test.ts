@@ -3,7 +3,7 @@ import { prepareListChange } from "../../../../provider/commands/change/prepare-
 import { formatGitPatch } from "../../../../provider/files/edit-files";
 import type { ListChange } from "../../../../provider/gitops/list-change";
 import { refang } from "../../../../provider/settings/refang";
-import { settingsFolder } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-folder";
 import { countSteps } from "../../../support/step-count";
 
 /** The same entries of a deny list in each way of writing them. */
@@ -45,11 +45,11 @@ it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout
       if (!value.ok) throw new Error(value.reason);
       return value.value;
     });
-    using folder = settingsFolder({ "settings.yaml": LAYOUTS[layout]?.(hosts) ?? "" });
+    using directory = createSettingsDirectory({ "settings.yaml": LAYOUTS[layout]?.(hosts) ?? "" });
     let lines: string[] = [];
     const steps = countSteps(() => {
-      const place = { file: folder.at("settings.yaml"), today: "2026-11-23" };
-      lines = formatGitPatch(prepareListChange(place, { ...change, values }).files, folder.path).split("\n");
+      const place = { file: directory.at("settings.yaml"), today: "2026-11-23" };
+      lines = formatGitPatch(prepareListChange(place, { ...change, values }).files, directory.path).split("\n");
     });
     expect(lines.length).toBeGreaterThan(4);
     return steps;

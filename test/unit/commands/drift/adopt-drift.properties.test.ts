@@ -111,9 +111,9 @@ it("leaves no drift in adopted values and changes nothing else", () => {
       ).toBeLessThanOrEqual(drift.items.length);
       // What nothing was done to is declared as it was, with all that was said of it.
       const touched = new Set(drift.items.map(({ value }) => value));
-      const said = ({ settings }: typeof before) =>
+      const listUntouched = ({ settings }: typeof before) =>
         settings.entries.filter(({ value }) => !touched.has(value)).map(({ location: _place, ...one }) => one);
-      expect(said(after)).toEqual(said(before));
+      expect(listUntouched(after)).toEqual(listUntouched(before));
     }),
     { numRuns: 40 },
   );

@@ -78,7 +78,7 @@ function world({ files, rows = [], vips = [], left }: World) {
   };
 }
 
-const said = ({ steps, unadopted }: Adoption): string[] => [
+const summarizeAdoption = ({ steps, unadopted }: Adoption): string[] => [
   ...steps.map(({ driftKind, items }) => `${driftKind} ${items.map(({ key }) => key).join(" + ")}`),
   ...unadopted.map(({ item, reason }) => `left ${item.key}: ${reason}`),
 ];
@@ -109,7 +109,11 @@ deny:
       ],
     });
     const adoption = acme.adopt("changed");
-    expect(said(adoption)).toEqual(["changed bad.example", "changed plain.example", "changed short.example"]);
+    expect(summarizeAdoption(adoption)).toEqual([
+      "changed bad.example",
+      "changed plain.example",
+      "changed short.example",
+    ]);
     expect(adoption.steps.map(({ lost }) => lost)).toEqual([
       "approvedBy, reviewed were said of it as it stood before, and left out",
       undefined,
@@ -179,7 +183,7 @@ deny:
       },
       rows: [row("allow", "gmail.com"), row("deny", "b.example")],
     });
-    expect(said(acme.adopt("changed"))).toEqual([
+    expect(summarizeAdoption(acme.adopt("changed"))).toEqual([
       "left gmail.com: it allows a whole free-mail domain (allow-free-mail); write it yourself, with acceptRisk, if it is meant",
     ]);
   });
@@ -196,7 +200,7 @@ deny:
       ],
     });
     const adoption = acme.adopt("changed");
-    expect(said(adoption)).toEqual([
+    expect(summarizeAdoption(adoption)).toEqual([
       "changed news.example + news.example (graymail)",
       "changed x.example (graymail) + x.example",
     ]);
@@ -206,11 +210,11 @@ deny:
     );
     expect(acme.drift(after).items).toEqual([]);
     // Without leave to change, nobody gets both scopes, of which a service may hold one.
-    expect(said(acme.adopt("added"))).toEqual([
+    expect(summarizeAdoption(acme.adopt("added"))).toEqual([
       expect.stringContaining("left news.example (graymail): it is declared in another scope"),
       expect.stringContaining("left x.example: it is declared in another scope"),
     ]);
-    expect(said(acme.adopt("added", "removed"))).toHaveLength(4);
+    expect(summarizeAdoption(acme.adopt("added", "removed"))).toHaveLength(4);
   });
 
   it("overrides an included file's entry for the tenant alone", () => {
@@ -226,7 +230,7 @@ deny:
     expect(after["acme/settings.yaml"]).toContain(
       "deny:\n  # as the tenant has it; the included file says otherwise\n  - value: bulk.example\n    comment: theirs\n    ticket: INC-1\n    expires: 2027-01-01\n",
     );
-    expect(said(adoption)).toEqual([
+    expect(summarizeAdoption(adoption)).toEqual([
       "changed bulk.example",
       'left moved.example: it stands in an included file (baseline.yaml:4): change it there, for all that include it, or write `remove: {deny: [moved.example]}` and `allow: [moved.example]` in "acme/settings.yaml" for this tenant alone',
     ]);
@@ -260,7 +264,7 @@ describe("adopting removed entries", () => {
       vips: [vip("ceo@acme.example")],
     });
     const adoption = acme.adopt("removed");
-    expect(said(adoption)).toEqual(["removed gone.example", "removed cfo@acme.example"]);
+    expect(summarizeAdoption(adoption)).toEqual(["removed gone.example", "removed cfo@acme.example"]);
     const after = acme.after(adoption);
     expect(after["acme/settings.yaml"]).toBe(`version: 1\nvips: [ceo@acme.example]\ndeny:\n${list(4)}`);
     expect(acme.drift(after).items).toEqual([]);
@@ -288,7 +292,7 @@ describe("adopting removed entries", () => {
     const acme = world({ files, rows: [row("deny", "kept.example")], left: { entries: applied } });
     const adoption = acme.adopt(...ALL);
     expect(adoption.files).toEqual([]);
-    expect(said(adoption)).toEqual([
+    expect(summarizeAdoption(adoption)).toEqual([
       "left both.example: the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant",
       'left bulk.example: it stands in an included file (baseline.yaml:2): change it there, for all that include it, or write `remove: {deny: [bulk.example]}` in "acme/settings.yaml" for this tenant alone',
       "left new.example: the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, `email-security remove new.example` takes it out",
@@ -332,13 +336,13 @@ describe("the stack's last applied state", () => {
     ["the files moved", "deny: before", "the files declare it otherwise since the stack's last run", 0],
     ["both moved", "deny: once", "changed at the tenant since the stack's last run", 0],
     ["it was never the stack's", "(unmanaged) deny: before", "this stack has never declared it", 0],
-  ])("decides what is adopted where %s", (_case, text, told, adopted) => {
+  ])("decides what is adopted where %s", (_case, text, expectedLine, adopted) => {
     const acme = world({
       files,
       rows: there,
       left: { entries: { "bad.example": text, "b.example": "deny" } },
     });
-    expect(renderDriftText(acme.drift())).toContain(`      ${told}`);
+    expect(renderDriftText(acme.drift())).toContain(`      ${expectedLine}`);
     expect(renderDriftText(acme.drift())).not.toContain("if it was changed since");
     expect(driftSchema.parse(JSON.parse(formatDriftJson(acme.drift())))).toEqual(acme.drift());
     const adoption = acme.adopt("changed");

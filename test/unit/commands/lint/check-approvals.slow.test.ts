@@ -241,14 +241,14 @@ describe("a file that another file includes", () => {
       ...by("Tomas Lindqvist"),
       "settings/shows.yaml": "version: 1\ninclude: [acme.yaml]\nremove: { allow: [old.example] }\n",
     });
-    const told = [expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"')];
-    expect((await check(history, [])).told).toEqual(told);
+    const expectedLines = [expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"')];
+    expect((await check(history, [])).told).toEqual(expectedLines);
 
     history.git("switch", "--quiet", "main");
     history.commit("Begin anew", { "settings/acme.yaml": tenant(old), "settings/shows.yaml": hiding });
     history.git("switch", "--quiet", "--create", "later");
     history.commit("Add it", by("Tomas Lindqvist"));
-    expect((await check(history, [])).told).toEqual(told);
+    expect((await check(history, [])).told).toEqual(expectedLines);
   });
 });
 
@@ -281,8 +281,8 @@ describe("approval rules in a change", () => {
     ],
   ])("reject approvers that the change introduces: %s", async (_name, files) => {
     using made = change(files);
-    const { told } = await check(made.history, [{ login: "sock", commit: made.head }]);
-    expect(told.filter((one) => one.includes('"partner.example" says that'))).toHaveLength(1);
+    const { told: lines } = await check(made.history, [{ login: "sock", commit: made.head }]);
+    expect(lines.filter((one) => one.includes('"partner.example" says that'))).toHaveLength(1);
   });
 
   it.each<[string, Record<string, string | undefined>]>([
@@ -290,8 +290,8 @@ describe("approval rules in a change", () => {
     ["demand no more, in a new file", { "settings/new.yaml": `version: 1\nallow:\n${entry({})}` }],
   ])("keep the approval requirement: %s", async (_name, files) => {
     using made = change(files);
-    const { told } = await check(made.history, []);
-    expect(told).toEqual([expect.stringContaining('error approval-missing: "partner.example" is added')]);
+    const { told: lines } = await check(made.history, []);
+    expect(lines).toEqual([expect.stringContaining('error approval-missing: "partner.example" is added')]);
   });
 
   it("cover a new directory that includes nothing", async () => {
@@ -306,9 +306,9 @@ describe("approval rules in a change", () => {
     history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
     history.git("switch", "--quiet", "--create", "change");
     const head = history.commit("Change", { "settings/baseline.yaml": BASELINE, ...by("Tomas Lindqvist") });
-    const { told } = await check(history, [{ login: "tomas-l", commit: head }]);
-    expect(told).toHaveLength(2);
-    expect(told[1]).toContain("before this change the policy said of nobody that they may approve; have `approvers:");
+    const { told: lines } = await check(history, [{ login: "tomas-l", commit: head }]);
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toContain("before this change the policy said of nobody that they may approve; have `approvers:");
     history[Symbol.dispose]();
   });
 });

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readApprovals } from "../../../../provider/commands/lint/read-approvals";
-import { settingsFolder } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-folder";
 
 const COMMIT = "a".repeat(40);
 const LATER = "b".repeat(40);
@@ -20,17 +20,17 @@ function review(login: string | null, state: string, minute: number, commit: str
 }
 
 function read(answer: unknown): unknown {
-  using folder = settingsFolder({ "answer.json": JSON.stringify(answer) });
-  return readApprovals(folder.at("answer.json"));
+  using directory = createSettingsDirectory({ "answer.json": JSON.stringify(answer) });
+  return readApprovals(directory.at("answer.json"));
 }
 
 function refused(text: string): string {
-  using folder = settingsFolder({ "answer.json": text });
+  using directory = createSettingsDirectory({ "answer.json": text });
   try {
-    readApprovals(folder.at("answer.json"));
+    readApprovals(directory.at("answer.json"));
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    return `${code}: ${message.replaceAll(`${folder.path}/`, "")}`;
+    return `${code}: ${message.replaceAll(`${directory.path}/`, "")}`;
   }
   return "taken";
 }
@@ -83,10 +83,10 @@ it.each([
   [Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])), 'an object of "a", "b", "c", "d", "e" and more.'],
   ["s3cret", "what came is a string."],
   [["s3cret"], "what came is a list of 1."],
-])("describes an unexpected file without showing its values: %j", (answer, said) => {
-  const told = refused(JSON.stringify(answer));
-  expect(told).toContain(said);
-  expect(told).not.toContain("s3cret");
+])("describes an unexpected file without showing its values: %j", (answer, expectedText) => {
+  const message = refused(JSON.stringify(answer));
+  expect(message).toContain(expectedText);
+  expect(message).not.toContain("s3cret");
 });
 
 describe("an invalid approvals file", () => {
@@ -110,20 +110,20 @@ describe("an invalid approvals file", () => {
       JSON.stringify([{ ...review("dana", "APPROVED", 1), submitted_at: "soon" }]),
       expect.stringContaining('at "0.submitted_at"'),
     ],
-  ])("is rejected with sanitized text: %j", (text, said) => {
-    const told = refused(text);
-    expect(told).toEqual(typeof said === "string" ? `ERR_APPROVALS: ${said} ${how}` : said);
-    expect(told.startsWith("ERR_APPROVALS: ")).toBe(true);
+  ])("is rejected with sanitized text: %j", (text, expectedText) => {
+    const message = refused(text);
+    expect(message).toEqual(typeof expectedText === "string" ? `ERR_APPROVALS: ${expectedText} ${how}` : expectedText);
+    expect(message.startsWith("ERR_APPROVALS: ")).toBe(true);
   });
 
   it("is rejected when missing, a pipe or too large", () => {
-    using folder = settingsFolder({ "long.json": "[]" });
-    expect(() => readApprovals(folder.at("no.json"))).toThrow(
+    using directory = createSettingsDirectory({ "long.json": "[]" });
+    expect(() => readApprovals(directory.at("no.json"))).toThrow(
       /no\.json" can't be read: there is no such file\. The pipeline/,
     );
-    execFileSync("mkfifo", [folder.at("pipe")]);
-    expect(() => readApprovals(folder.at("pipe"))).toThrow(/can't be read: it isn't a regular file\./);
-    truncateSync(folder.at("long.json"), 33 * 1024 * 1024);
-    expect(() => readApprovals(folder.at("long.json"))).toThrow(/can't be read: it has more than 33554432 bytes\./);
+    execFileSync("mkfifo", [directory.at("pipe")]);
+    expect(() => readApprovals(directory.at("pipe"))).toThrow(/can't be read: it isn't a regular file\./);
+    truncateSync(directory.at("long.json"), 33 * 1024 * 1024);
+    expect(() => readApprovals(directory.at("long.json"))).toThrow(/can't be read: it has more than 33554432 bytes\./);
   });
 });

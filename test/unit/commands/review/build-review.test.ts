@@ -26,11 +26,11 @@ function review(files: Readonly<Record<string, string>>, threats: ThreatFields[]
       created_by: undefined,
     }),
   );
-  const asked =
+  const reviewInput =
     threats === undefined
       ? undefined
       : { observed: buildObservedState(`${TODAY}T00:00:00Z`, rows, []), base: evidenceBaseOf({ threats }) };
-  const found = buildReview(settings, asked);
+  const found = buildReview(settings, reviewInput);
   return {
     found,
     told: found.items.map(
@@ -130,7 +130,7 @@ describe("a review of people and undeclared entries", () => {
     source: "manual",
     ...rest,
   });
-  const told = (
+  const listReasons = (
     about: string,
     rows: AllowDenyEntryRow[],
     vips: VipEmployeeRow[] = [],
@@ -156,7 +156,7 @@ describe("a review of people and undeclared entries", () => {
     ];
     const about =
       "lists: { entries: { ignore: [left.*] } }\nallow:\n  - { value: late.example, expires: 2026-11-01 }\n  - mine.example\ndeny: [turned.example]\n";
-    const found = told(about, rows, [], {
+    const found = listReasons(about, rows, [], {
       threats: [malicious("10"), { sender_email: "x@mine.example", verdict: "spam" }],
       reports: [{ sender: "a@bad.example", verdict: "unknown" }],
     });
@@ -172,7 +172,7 @@ describe("a review of people and undeclared entries", () => {
     const kept = "expires: 2026-11-01, reviewed: { on: 2026-11-15, by: Dana }";
     const rows = [row({ value: "turned.example" }), row({ value: "bad.example" })];
     const about = `allow:\n  - { value: bad.example, ${kept} }\n  - { value: gone.example, ${kept} }\ndeny:\n  - { value: turned.example, ${kept} }\n`;
-    expect(told(about, rows, [], { threats: [malicious("10")] })).toEqual([
+    expect(listReasons(about, rows, [], { threats: [malicious("10")] })).toEqual([
       "allow bad.example malicious ended",
       "allow turned.example undeclared",
     ]);
@@ -187,14 +187,14 @@ describe("a review of people and undeclared entries", () => {
       vipRow("Gone@acme.example", { full_name: " " }),
       vipRow("kept@eu.acme.example", { full_name: "Kept" }),
     ];
-    expect(told(about, rows, vips)).toEqual([
+    expect(listReasons(about, rows, vips)).toEqual([
       "deny a.example owner",
       "vip gone@acme.example left",
       "vip out@else.example left",
     ]);
     const nobody = vips.map(({ email = "" }) => vipRow(email));
-    expect(told(about, rows, nobody)).toEqual(["deny a.example owner", "vip out@else.example left"]);
-    expect(told(about.replace("ownDomains: [acme.example]\n", ""), rows, nobody)).toEqual([]);
+    expect(listReasons(about, rows, nobody)).toEqual(["deny a.example owner", "vip out@else.example left"]);
+    expect(listReasons(about.replace("ownDomains: [acme.example]\n", ""), rows, nobody)).toEqual([]);
   });
 
   it("lists targeted people except those the files ignore", () => {
@@ -204,8 +204,11 @@ describe("a review of people and undeclared entries", () => {
         (): ThreatFields => ({ recipient_email: `${name}@acme.example`, verdict: "malicious" }),
       ),
     );
-    expect(told("", [], [], { threats })).toEqual(["vip ceo@acme.example targeted", "vip cfo@acme.example targeted"]);
-    expect(told("lists: { vips: { ignore: [ceo@*] } }\n", [], [], { threats })).toEqual([
+    expect(listReasons("", [], [], { threats })).toEqual([
+      "vip ceo@acme.example targeted",
+      "vip cfo@acme.example targeted",
+    ]);
+    expect(listReasons("lists: { vips: { ignore: [ceo@*] } }\n", [], [], { threats })).toEqual([
       "vip cfo@acme.example targeted",
     ]);
   });
@@ -219,9 +222,9 @@ describe("a review of people and undeclared entries", () => {
       row({ value: "new.example", created_at: "2026-11-01T00:00:00Z" }),
       row({ value: "soon.example", created_at: "2026-11-01T00:00:00Z" }),
     ];
-    expect(told(about, rows)).toEqual(["allow soon.example ending", "allow quiet.example unused"]);
-    expect(told(about, rows, [], {}, { withinDays: 13 })).toEqual(["allow quiet.example unused"]);
-    expect(told(about, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example ending"]);
+    expect(listReasons(about, rows)).toEqual(["allow soon.example ending", "allow quiet.example unused"]);
+    expect(listReasons(about, rows, [], {}, { withinDays: 13 })).toEqual(["allow quiet.example unused"]);
+    expect(listReasons(about, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example ending"]);
   });
 
   it("respects a decision in the tenant's own include", () => {

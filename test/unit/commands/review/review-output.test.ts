@@ -19,8 +19,8 @@ describe("a rendered review", () => {
   it.each(Object.entries(ALL))("contains only plain text in %s", (_name, textOf) => {
     for (const text of Object.values(HOSTILE)) {
       // A table's lines end as spreadsheets have it.
-      const told = textOf(reviewOfText(text)).replaceAll(/\r\n/g, "\n");
-      expect(commandsIn(told)).toEqual([]);
+      const output = textOf(reviewOfText(text)).replaceAll(/\r\n/g, "\n");
+      expect(commandsIn(output)).toEqual([]);
     }
   });
 

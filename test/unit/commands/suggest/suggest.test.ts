@@ -12,7 +12,7 @@ const TODAY = "2026-11-21";
 
 describe("suggested VIPs", () => {
   it("are the most targeted people of the own domains", () => {
-    const { told, edited } = suggestions({
+    const { told: lines, edited } = suggestions({
       files: { "acme.yaml": "version: 1\nownDomains: [own.example]\nvips:\n  - cfo@own.example\n" },
       threats: [
         ...times(9, { recipient_email: "cfo@own.example", verdict: "malicious" }),
@@ -26,7 +26,7 @@ describe("suggested VIPs", () => {
       ],
       vips: [{ email: "auto@own.example" }],
     });
-    expect(told).toEqual([
+    expect(lines).toEqual([
       "vip Make kim@mail.own.example a VIP: 7 threats were sent to it in the last 30 days: 5 malicious, 2 unknown; spam and graymail are not counted.",
       "vip Make jo@own.example a VIP: 6 threats were sent to it in the last 30 days: 6 malicious; spam and graymail are not counted.",
     ]);
@@ -45,7 +45,7 @@ vips:
     const threats = ["a", "b", "c", "d"].flatMap((name) =>
       times(5, { recipient_email: `${name}@own.example`, verdict: "malicious" }),
     );
-    const { told } = suggestions({
+    const { told: lines } = suggestions({
       files: {
         "acme.yaml":
           "version: 1\ninclude: [base.yaml]\nremove: { vips: [a@own.example] }\nvips:\n  - { email: b@own.example, expires: 2026-01-01 }\n",
@@ -54,8 +54,8 @@ vips:
       threats,
       options: { maxVips: 1 },
     });
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain("Make c@own.example a VIP");
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("Make c@own.example a VIP");
   });
 });
 
@@ -67,7 +67,7 @@ describe("suggested denies", () => {
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told, edited } = suggestions({
+    const { told: lines, edited } = suggestions({
       files: {
         "acme.yaml": `version: 1
 include: [base.yaml]
@@ -84,7 +84,7 @@ deny:
       // It goes with the next run.
       rows: [{ value: "a@ended.example", list: "allow", entry_type: "email_address" }],
     });
-    expect(told.map((one) => one.replace(/:.* Its/, ": … Its"))).toEqual([
+    expect(lines.map((one) => one.replace(/:.* Its/, ": … Its"))).toEqual([
       "deny Deny a@ended.example: … Its allow at acme.yaml:5 ended on 2026-11-20.",
       "deny Deny b@below.example: … Its allow at base.yaml:3 ended on 2026-11-20.",
     ]);
@@ -107,7 +107,7 @@ deny:
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told } = suggestions({
+    const { told: lines } = suggestions({
       files: { "acme.yaml": "version: 1\nownDomains: [acme.example]\n" },
       reports: ["x@host.wild.example", "x@box.example", "x@wild.example"].map(report),
       rows: [
@@ -115,7 +115,7 @@ deny:
         { list: "deny", entry_type: "email_address", value: "@box.example" },
       ],
     });
-    expect(told).toEqual([expect.stringMatching(/^deny Deny x@wild\.example: /)]);
+    expect(lines).toEqual([expect.stringMatching(/^deny Deny x@wild\.example: /)]);
   });
 
   it("cover confirmed phishing, by mailbox or purpose-made domain", () => {
@@ -125,7 +125,7 @@ deny:
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told, edited } = suggestions({
+    const { told: lines, edited } = suggestions({
       files: {
         "acme.yaml":
           "version: 1\nownDomains: [acme.example]\nallow:\n  - partner.example\n  - friend@known.example\ndeny:\n  - covered.example\n",
@@ -163,7 +163,7 @@ deny:
       ],
       rows: [{ list: "deny", entry_type: "domain", value: "THERE.example" }],
     });
-    expect(told).toEqual([
+    expect(lines).toEqual([
       "deny Deny fresh.example: 2 users reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain was registered on 2026-10-01, shortly before its mail, and nothing of it was found safe. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
       "deny Deny acrne.example: 1 user reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain can be taken for your own acme.example. No mail that the service detected came from it in the last 30 days; whether other mail did is not told.",
       expect.stringMatching(/^deny Deny other@known\.example: /),
@@ -186,7 +186,7 @@ deny:
       action_taken: "none",
       ...more,
     });
-    const { told, edited } = suggestions({
+    const { told: lines, edited } = suggestions({
       files: { "acme.yaml": "version: 1\nallow: [{ value: partner.example, acceptRisk: They are told }]\n" },
       threats: [
         left("a@evil.example"),
@@ -200,7 +200,7 @@ deny:
         left("g@partner.example"),
       ],
     });
-    expect(told).toEqual([
+    expect(lines).toEqual([
       "deny Deny a@evil.example: 2 messages from it were found malicious and stayed in a mailbox. The service detected something in 2 messages from it in the last 30 days: 2 malicious; 2 of them stayed in a mailbox.",
       "malicious-allow Decide whether the allow of partner.example stays: The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox. Its risk is accepted, because: They are told.",
     ]);
@@ -274,15 +274,15 @@ allow:
   const recent = { list: "allow", entry_type: "domain", value: "new.example", created_at: "2026-11-20" };
 
   it("cover expiring and unused allows with their evidence", () => {
-    const { told, edited } = suggestions({ files, threats, rows: [...rows, recent] });
-    const notTold =
+    const { told: lines, edited } = suggestions({ files, threats, rows: [...rows, recent] });
+    const unknownMail =
       "No mail that the service detected came from it in the last 30 days; whether other mail did is not told.";
     const unused =
       "No mail that the service detected came from it in the last 30 days, and nobody reported any; whether other mail did is not told.";
-    expect(told).toEqual([
+    expect(lines).toEqual([
       "malicious-allow Remove the allow of bad.example now: It ends on 2026-12-02. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
       "expiring-allow Let the allow of used.example go on until 2027-02-19: It ends on 2026-12-01. The service detected something in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
-      `expiring-allow Decide whether the allow of silent.example goes on: It ends on 2026-12-03. ${notTold} Without a change it ends.`,
+      `expiring-allow Decide whether the allow of silent.example goes on: It ends on 2026-12-03. ${unknownMail} Without a change it ends.`,
       `unused-allow Let the allow of forever.example end on 2027-02-19, unless somebody needs it: ${unused}`,
       `unused-allow Let the allow of quiet.example end on 2027-02-19, unless somebody needs it: ${unused}`,
     ]);
@@ -301,46 +301,46 @@ allow:
   });
 
   it("call no allow unused when mail data is incomplete", () => {
-    const { told } = suggestions({
+    const { told: lines } = suggestions({
       files,
       threats,
       rows,
       missing: ["The phishing reports could not be read."],
     });
-    expect(told.filter((line) => line.startsWith("unused"))).toEqual([]);
-    expect(told[0]).toContain("in what could be read of the last 30 days, since 2026-10-22");
+    expect(lines.filter((line) => line.startsWith("unused"))).toEqual([]);
+    expect(lines[0]).toContain("in what could be read of the last 30 days, since 2026-10-22");
   });
 
   it("respect the policy's maximum duration and protected entries", () => {
     const policy = "policy: { maxDays: 40 }\nlists: { entries: { protect: [quiet.example, bad.example] } }\n";
-    const { told, edited } = suggestions({
+    const { told: lines, edited } = suggestions({
       files: { "acme.yaml": files["acme.yaml"].replace("allow:", `${policy}allow:`) },
       threats,
       rows,
     });
-    expect(told[0]).toMatch(/^malicious-allow Decide whether the allow of bad\.example stays: .* It is protected\.$/);
-    expect(told[1]).toContain("go on until 2026-12-31");
-    expect(told.join("\n")).not.toContain("quiet.example");
+    expect(lines[0]).toMatch(/^malicious-allow Decide whether the allow of bad\.example stays: .* It is protected\.$/);
+    expect(lines[1]).toContain("go on until 2026-12-31");
+    expect(lines.join("\n")).not.toContain("quiet.example");
     expect(edited("acme.yaml")).toContain("bad.example, expires: 2026-12-02");
   });
 
   it("edit the included file and note that others may include it", () => {
-    const { told, edited } = suggestions({
+    const { told: lines, edited } = suggestions({
       files: {
         "acme.yaml": "version: 1\ninclude: [base/all.yaml]\n",
         "base/all.yaml": "version: 1\nallow:\n  - quiet.example\n",
       },
       rows,
     });
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatch(/is not told\. base\/all\.yaml is included; other tenants may include it too\.$/);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/is not told\. base\/all\.yaml is included; other tenants may include it too\.$/);
     expect(edited("base/all.yaml")).toBe("version: 1\nallow:\n  - value: quiet.example\n    expires: 2027-02-19\n");
   });
 });
 
 describe("redundant entries", () => {
   it("are removed when a wider entry has the same effect", () => {
-    const { told, edited } = suggestions({
+    const { told: lines, edited } = suggestions({
       files: {
         "acme.yaml": `version: 1
 allow:
@@ -358,7 +358,7 @@ deny:
       },
       rows: [{ list: "deny", entry_type: "domain", value: "evil.example" }],
     });
-    expect(told).toEqual([
+    expect(lines).toEqual([
       "shadowed Remove the deny of brief.short.example: The deny of short.example (acme.yaml:10) stands for all mail from below it, in the same scope, so that this one changes nothing.",
       "shadowed Remove the deny of www.evil.example: The deny of evil.example (acme.yaml:5) stands for all mail from below it, in the same scope, so that this one changes nothing.",
       "shadowed Remove the deny of x@evil.example: The deny of evil.example (acme.yaml:5) stands for all mail from the domain, in the same scope, so that this one changes nothing.",
@@ -376,13 +376,13 @@ deny:
   });
 
   it("stay in an included file that lacks the wider entry", () => {
-    const { told, edited } = suggestions({
+    const { told: lines, edited } = suggestions({
       files: {
         "acme.yaml": "version: 1\ninclude: [base.yaml]\ndeny:\n  - evil.example\n  - www.bad.example\n",
         "base.yaml": "version: 1\ndeny:\n  - www.evil.example\n  - bad.example\n  - www.bad.example\n",
       },
     });
-    expect(told).toHaveLength(1);
+    expect(lines).toHaveLength(1);
     expect(edited("acme.yaml")).toBe("version: 1\ninclude: [base.yaml]\ndeny:\n  - evil.example\n");
     expect(edited("base.yaml")).toBe("version: 1\ndeny:\n  - www.evil.example\n  - bad.example\n");
   });

@@ -2,48 +2,48 @@ import { existsSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readValueHistory } from "../../../../provider/commands/why/value-history";
 import type { HistoryEvent } from "../../../../provider/gitops/why-schema";
-import { settingsFolder } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-folder";
 import { GIT_ENVIRONMENT, type SettingsHistory, settingsHistory } from "../../../support/settings-history";
 
 const before = process.cwd();
-let folder: SettingsHistory;
+let repository: SettingsHistory;
 
 beforeEach(() => {
   for (const [name, value] of Object.entries(GIT_ENVIRONMENT)) vi.stubEnv(name, value);
-  folder = settingsHistory();
-  process.chdir(folder.path);
+  repository = settingsHistory();
+  process.chdir(repository.path);
 });
 afterEach(() => {
   process.chdir(before);
   vi.unstubAllEnvs();
-  folder[Symbol.dispose]();
+  repository[Symbol.dispose]();
 });
 
 /** `+ deny a.yaml`, `deny a.yaml → allow b.yaml`, `- deny a.yaml`, with the subject. */
-function told({ commit, before: old, after }: HistoryEvent): string {
+function formatEvent({ commit, before: old, after }: HistoryEvent): string {
   const shown = (one: typeof old): string =>
     one === undefined ? "" : `${one.section} ${one.path} ${JSON.stringify(one.fields)}`;
   return `${commit?.subject ?? "(not committed)"}: ${shown(old)} → ${shown(after)}`;
 }
 
 it("follows a value through reformatting, moves, renames and removal", async () => {
-  folder.commit("add", {
+  repository.commit("add", {
     "a.yaml": "version: 1\ndeny:\n  - value: MÜNCHEN.example\n    comment: |\n      - value: no\n    owner: x\n",
   });
-  folder.commit("elsewhere", {
+  repository.commit("elsewhere", {
     "a.yaml":
       "version: 1\ndeny:\n  - other.example\n  - value: München.example\n    comment: |\n      - value: no\n    owner: x\n",
   });
-  folder.commit("owner", { "a.yaml": "version: 1\ndeny: [{ value: xn--mnchen-3ya.example, owner: y }]\n" });
-  folder.commit("move", {
+  repository.commit("owner", { "a.yaml": "version: 1\ndeny: [{ value: xn--mnchen-3ya.example, owner: y }]\n" });
+  repository.commit("move", {
     "a.yaml": "version: 1\n",
     "b.yaml": 'version: 1\nallow:\n- value: "m\\u00fcnchen.example"\n  owner: y\n',
   });
-  folder.git("mv", "b.yaml", "c.yaml");
-  folder.commit("rename", {});
-  folder.commit("go", { "c.yaml": "version: 1\n" });
+  repository.git("mv", "b.yaml", "c.yaml");
+  repository.commit("rename", {});
+  repository.commit("go", { "c.yaml": "version: 1\n" });
   const { events, missing, isFromOtherFiles } = await readValueHistory(["c.yaml"], "xn--mnchen-3ya.example");
-  expect(events.map(told)).toEqual([
+  expect(events.map(formatEvent)).toEqual([
     'go: allow c.yaml {"owner":"y"} → ',
     'rename: allow b.yaml {"owner":"y"} → allow c.yaml {"owner":"y"}',
     'move: deny a.yaml {"owner":"y"} → allow b.yaml {"owner":"y"}',
@@ -56,9 +56,9 @@ it("follows a value through reformatting, moves, renames and removal", async () 
 
 it("warns that an unreadable version may explain a removal", async () => {
   const good = "version: 1\nallow:\n  - value: evil.example\n    ticket: T1\n";
-  folder.commit("add", { "a.yaml": good });
-  folder.commit("slip", { "a.yaml": good.replace("T1", "[T1") });
-  folder.commit("mend", { "a.yaml": good });
+  repository.commit("add", { "a.yaml": good });
+  repository.commit("slip", { "a.yaml": good.replace("T1", "[T1") });
+  repository.commit("mend", { "a.yaml": good });
   const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events.map(({ commit }) => commit?.subject)).toEqual(["mend", "slip", "add"]);
   expect(missing).toEqual([
@@ -68,17 +68,20 @@ it("warns that an unreadable version may explain a removal", async () => {
 });
 
 it("reports the merge and pull request behind a commit", async () => {
-  folder.git("remote", "add", "origin", "https://user:hunter2@github.com/acme/mail.git");
-  folder.commit("begin", { "a.yaml": "version: 1\n" });
-  folder.git("checkout", "--quiet", "-b", "topic");
-  const id = folder.commit("deny", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
-  folder.git("checkout", "--quiet", "main");
-  folder.commit("beside", { "b.yaml": "version: 1\n" });
-  folder.git("merge", "--quiet", "--no-ff", "-m", "Merge pull request #12 from acme/topic", "topic");
-  const merge = folder.git("rev-parse", "HEAD").trim();
+  repository.git("remote", "add", "origin", "https://user:hunter2@github.com/acme/mail.git");
+  repository.commit("begin", { "a.yaml": "version: 1\n" });
+  repository.git("checkout", "--quiet", "-b", "topic");
+  const id = repository.commit("deny", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  repository.git("checkout", "--quiet", "main");
+  repository.commit("beside", { "b.yaml": "version: 1\n" });
+  repository.git("merge", "--quiet", "--no-ff", "-m", "Merge pull request #12 from acme/topic", "topic");
+  const merge = repository.git("rev-parse", "HEAD").trim();
   writeFileSync("a.yaml", "version: 1\nallow: [evil.example]\n");
   const { events } = await readValueHistory(["a.yaml"], "evil.example");
-  expect(events.map(told)).toEqual(["(not committed): deny a.yaml {} → allow a.yaml {}", "deny:  → deny a.yaml {}"]);
+  expect(events.map(formatEvent)).toEqual([
+    "(not committed): deny a.yaml {} → allow a.yaml {}",
+    "deny:  → deny a.yaml {}",
+  ]);
   expect(events[1]).toMatchObject({
     commit: { id },
     merges: [{ id: merge }],
@@ -87,44 +90,44 @@ it("reports the merge and pull request behind a commit", async () => {
 });
 
 it("reports where a shallow clone's history ends", async () => {
-  folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
-  folder.commit("next", { "b.yaml": "version: 1\n" });
-  using other = settingsFolder({});
-  folder.git("clone", "--quiet", "--depth=1", `file://${folder.path}`, other.at("clone"));
+  repository.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  repository.commit("next", { "b.yaml": "version: 1\n" });
+  using other = createSettingsDirectory({});
+  repository.git("clone", "--quiet", "--depth=1", `file://${repository.path}`, other.at("clone"));
   process.chdir(other.at("clone"));
   const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events).toMatchObject([{ commit: { subject: "next" }, isCutHere: true }]);
   expect(missing).toEqual([expect.stringContaining("`git fetch --unshallow`")]);
-  process.chdir(folder.path);
+  process.chdir(repository.path);
 });
 
 it("reports versions skipped in a long history, or missing git", async () => {
-  folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
-  folder.commit("one", { "a.yaml": "version: 1\ndeny: [evil.example, b.example]\n" });
-  folder.commit("two", { "a.yaml": "version: 1\ndeny: [evil.example, c.example]\n" });
+  repository.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  repository.commit("one", { "a.yaml": "version: 1\ndeny: [evil.example, b.example]\n" });
+  repository.commit("two", { "a.yaml": "version: 1\ndeny: [evil.example, c.example]\n" });
   const { missing } = await readValueHistory(["a.yaml"], "evil.example", { mostBytes: 1 });
   expect(missing).toEqual([expect.stringMatching(/^The history is long: \d older versions/)]);
-  vi.stubEnv("PATH", folder.path);
+  vi.stubEnv("PATH", repository.path);
   expect((await readValueHistory(["a.yaml"], "evil.example")).missing).toEqual([
     expect.stringContaining("Git is not installed"),
   ]);
 });
 
 it("finds a value's history in other files and says so", async () => {
-  folder.commit("add", {
+  repository.commit("add", {
     "a.yaml": "version: 1\n",
     "old.yaml": "version: 1\nremove:\n  deny:\n    - EVIL.example\n",
   });
   const { events, isFromOtherFiles } = await readValueHistory(["a.yaml"], "evil.example");
-  expect(events.map(told)).toEqual(["add:  → remove deny old.yaml {}"]);
+  expect(events.map(formatEvent)).toEqual(["add:  → remove deny old.yaml {}"]);
   expect(isFromOtherFiles).toBe(true);
 });
 
 it("runs no program that the repository configures", async () => {
-  const ran = folder.at("ran");
-  const program = folder.at("program");
+  const ran = repository.at("ran");
+  const program = repository.at("program");
   writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\ncat\n`, { mode: 0o755 });
-  folder.commit("add", {
+  repository.commit("add", {
     ".gitattributes": "*.yaml diff=hostile\n",
     "a.yaml": "version: 1\ndeny: [evil.example]\n",
   });
@@ -137,7 +140,7 @@ it("runs no program that the repository configures", async () => {
     ["gpg.program", program],
     ["log.showSignature", "true"],
   ] as const)
-    folder.git("config", name, value);
+    repository.git("config", name, value);
   const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events).toHaveLength(1);
   expect(missing).toEqual([]);
@@ -145,16 +148,16 @@ it("runs no program that the repository configures", async () => {
 });
 
 it("reports changes made by adding or removing an include", async () => {
-  folder.commit("allow", { "lists/base.yaml": "version: 1\nallow: [{ value: evil.example, owner: x }]\n" });
-  folder.commit("over another", { "lists/mid.yaml": "version: 1\ninclude:\n  - base.yaml\n" });
-  folder.commit("begin", { "a.yaml": "version: 1\ninclude: [other.yaml]\n", "other.yaml": "version: 1\n" });
-  folder.commit("include", { "a.yaml": "version: 1\ninclude: [other.yaml, lists/mid.yaml]\n" });
-  folder.commit("quoted", { "a.yaml": '{"version": 1, "include": ["other.yaml", "lists/mid.yaml"]}\n' });
-  folder.commit("drop", { "a.yaml": "version: 1\n# include: [lists/mid.yaml]\ninclude: [other.yaml]\n" });
-  folder.commit("later", { "lists/base.yaml": "version: 1\n" });
+  repository.commit("allow", { "lists/base.yaml": "version: 1\nallow: [{ value: evil.example, owner: x }]\n" });
+  repository.commit("over another", { "lists/mid.yaml": "version: 1\ninclude:\n  - base.yaml\n" });
+  repository.commit("begin", { "a.yaml": "version: 1\ninclude: [other.yaml]\n", "other.yaml": "version: 1\n" });
+  repository.commit("include", { "a.yaml": "version: 1\ninclude: [other.yaml, lists/mid.yaml]\n" });
+  repository.commit("quoted", { "a.yaml": '{"version": 1, "include": ["other.yaml", "lists/mid.yaml"]}\n' });
+  repository.commit("drop", { "a.yaml": "version: 1\n# include: [lists/mid.yaml]\ninclude: [other.yaml]\n" });
+  repository.commit("later", { "lists/base.yaml": "version: 1\n" });
   const { events, isFromOtherFiles } = await readValueHistory(["a.yaml", "other.yaml"], "evil.example");
   const file = "lists/mid.yaml";
-  expect(events.map((event) => [told(event), event.include])).toEqual([
+  expect(events.map((event) => [formatEvent(event), event.include])).toEqual([
     ['drop: allow lists/base.yaml {"owner":"x"} → ', { by: "a.yaml", file }],
     ['include:  → allow lists/base.yaml {"owner":"x"}', { by: "a.yaml", file }],
     ['allow:  → allow lists/base.yaml {"owner":"x"}', undefined],
@@ -163,16 +166,16 @@ it("reports changes made by adding or removing an include", async () => {
 });
 
 it("attributes an uncommitted removal to its include", async () => {
-  folder.commit("begin", {
+  repository.commit("begin", {
     "a.yaml": "version: 1\ninclude: [base.yaml]\n",
     "base.yaml": "version: 1\ndeny: [evil.example]\n",
   });
-  folder.commit("own", { "a.yaml": "version: 1\ndeny: [evil.example]\n", "base.yaml": "version: 1\n" });
-  expect((await readValueHistory(["a.yaml"], "evil.example")).events.map(told)).toEqual([
+  repository.commit("own", { "a.yaml": "version: 1\ndeny: [evil.example]\n", "base.yaml": "version: 1\n" });
+  expect((await readValueHistory(["a.yaml"], "evil.example")).events.map(formatEvent)).toEqual([
     "own: deny base.yaml {} → deny a.yaml {}",
     "begin:  → deny base.yaml {}",
   ]);
-  folder.commit("back", {
+  repository.commit("back", {
     "a.yaml": "version: 1\ninclude: [base.yaml]\n",
     "base.yaml": "version: 1\ndeny: [evil.example]\n",
   });
@@ -186,16 +189,16 @@ it("attributes an uncommitted removal to its include", async () => {
 });
 
 it("ignores a removed include while another path includes the file", async () => {
-  folder.commit("begin", {
+  repository.commit("begin", {
     "a.yaml": "version: 1\ninclude: [base.yaml, mid.yaml]\n",
     "mid.yaml": "version: 1\ninclude: [base.yaml]\n",
     "base.yaml": "version: 1\ndeny: [evil.example]\n",
   });
-  folder.commit("by mid alone", { "a.yaml": "version: 1\ninclude: [mid.yaml]\n" });
-  folder.commit("no more", { "mid.yaml": "version: 1\n" });
+  repository.commit("by mid alone", { "a.yaml": "version: 1\ninclude: [mid.yaml]\n" });
+  repository.commit("no more", { "mid.yaml": "version: 1\n" });
   writeFileSync("a.yaml", "version: 1\ninclude: [mid.yaml, base.yaml]\n");
   const { events } = await readValueHistory(["a.yaml", "mid.yaml", "base.yaml"], "evil.example");
-  expect(events.map((event) => [told(event), event.include?.by])).toEqual([
+  expect(events.map((event) => [formatEvent(event), event.include?.by])).toEqual([
     ["(not committed):  → deny base.yaml {}", "a.yaml"],
     ["no more: deny base.yaml {} → ", "mid.yaml"],
     ["begin:  → deny base.yaml {}", undefined],
@@ -204,21 +207,21 @@ it("ignores a removed include while another path includes the file", async () =>
 
 it("reports only the merge that discarded a branch's change", async () => {
   const deny = "version: 1\ndeny: [evil.example]\n";
-  folder.commit("begin", { "a.yaml": "version: 1\n" });
+  repository.commit("begin", { "a.yaml": "version: 1\n" });
   for (const [branch, how] of [
     ["kept", []],
     ["lost", ["--strategy=ours"]],
   ] as const) {
-    folder.git("checkout", "--quiet", "-b", branch);
-    folder.commit(`deny on ${branch}`, { "a.yaml": deny });
-    folder.git("checkout", "--quiet", "main");
-    folder.commit(`beside ${branch}`, { "b.yaml": `version: 1\nallow: [${branch}.example]\n` });
-    folder.git("merge", "--quiet", "--no-ff", "-m", `merge ${branch}`, ...how, branch);
-    if (branch === "kept") folder.commit("out again", { "a.yaml": "version: 1\n" });
+    repository.git("checkout", "--quiet", "-b", branch);
+    repository.commit(`deny on ${branch}`, { "a.yaml": deny });
+    repository.git("checkout", "--quiet", "main");
+    repository.commit(`beside ${branch}`, { "b.yaml": `version: 1\nallow: [${branch}.example]\n` });
+    repository.git("merge", "--quiet", "--no-ff", "-m", `merge ${branch}`, ...how, branch);
+    if (branch === "kept") repository.commit("out again", { "a.yaml": "version: 1\n" });
   }
-  folder.commit("after", { "b.yaml": "version: 1\n" });
+  repository.commit("after", { "b.yaml": "version: 1\n" });
   const { events } = await readValueHistory(["a.yaml"], "evil.example");
-  expect(events.map((event) => [told(event), event.isUndoneByMerge])).toEqual([
+  expect(events.map((event) => [formatEvent(event), event.isUndoneByMerge])).toEqual([
     ["merge lost: deny a.yaml {} → ", true],
     ["deny on lost:  → deny a.yaml {}", undefined],
     ["out again: deny a.yaml {} → ", undefined],

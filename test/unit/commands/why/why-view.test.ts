@@ -87,11 +87,11 @@ const standing = story({
 
 it("groups each list, scope and VIP under its own heading", () => {
   const { sections } = buildWhyView(standing);
-  const told = sections.map(({ title, lines }) => [
+  const rows = sections.map(({ title, lines }) => [
     plain(title),
     lines.map(({ source, text, details }) => [source, plain(text), ...details.map(plain)].join(" | ").slice(0, 130)),
   ]);
-  const titles = told.map(([title]) => title);
+  const titles = rows.map(([title]) => title);
   expect(titles).toEqual([
     "As deny, now",
     "As deny, history, newest first",
@@ -101,7 +101,7 @@ it("groups each list, scope and VIP under its own heading", () => {
     "As allow (scope graymail), history, newest first",
     "Other history, newest first",
   ]);
-  const lines = (at: number): string => JSON.stringify(told[at]?.[1]);
+  const lines = (at: number): string => JSON.stringify(rows[at]?.[1]);
   expect(lines(0)).toMatch(/"file \| deny at a\.yaml:3\..*"tenant \| holds deny"/);
   expect(lines(1)).toMatch(/list allow → deny.*r2/);
   expect(lines(2)).toContain("excluded, and automatic detection");
@@ -110,7 +110,7 @@ it("groups each list, scope and VIP under its own heading", () => {
   expect(lines(5)).toContain("taken out of allow (scope graymail)");
   expect(lines(6)).toContain("added to allow in a.yaml");
   // Nothing is told twice but the move, and nothing is lost.
-  const all = told.flatMap(([, some]) => some as string[]);
+  const all = rows.flatMap(([, some]) => some as string[]);
   expect(all.filter((line) => line.startsWith("git"))).toHaveLength(4);
   expect(all.filter((line) => line.startsWith("journal"))).toHaveLength(2);
 });
@@ -129,7 +129,7 @@ it("says that a VIP stays when its settings keep it", () => {
 });
 
 it("sanitizes hostile text in every output format", () => {
-  const said = {
+  const metadata = {
     comment: HOSTILE,
     ticket: HOSTILE,
     owner: HOSTILE,
@@ -147,7 +147,7 @@ it("sanitizes hostile text in every output format", () => {
         list: "deny",
         verdictScope: HOSTILE,
         ...chain,
-        ...said,
+        ...metadata,
       },
       {
         state: "declared",
@@ -156,7 +156,7 @@ it("sanitizes hostile text in every output format", () => {
         place: { ...place, file: HOSTILE },
         chain: [HOSTILE, HOSTILE],
         overrides: [],
-        ...said,
+        ...metadata,
       },
     ],
     above: [{ list: HOSTILE, value: HOSTILE, verdictScope: HOSTILE }],

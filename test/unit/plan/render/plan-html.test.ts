@@ -41,7 +41,7 @@ describe("plan as HTML", () => {
       "No risks found 5",
       "What this rests on",
       dangerousPlan.digest,
-    ].map((told) => page.indexOf(told));
+    ].map((fragment) => page.indexOf(fragment));
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });

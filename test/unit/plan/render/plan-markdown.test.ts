@@ -39,7 +39,7 @@ describe("plan as Markdown", () => {
       "### No risks found (5)\n",
       "<details><summary>Left alone: at the tenant, and nobody declares it (2)</summary>",
       "<details><summary>What this rests on</summary>",
-    ].map((told) => text.indexOf(told));
+    ].map((fragment) => text.indexOf(fragment));
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });

@@ -38,7 +38,7 @@ describe("plan as text", () => {
 
   test("shows the previous state, requester and source line of changes", () => {
     const text = read(renderPlanText(realisticPlan));
-    for (const told of [
+    for (const fragment of [
       "~ change deny → allow news.example.com (domain, scope graymail)",
       "comment Too many → Marketing reads it",
       "asked for ticket CHG-2210, owner Marcus Bell, approved by Samuel Okoro, until 2027-03-31",
@@ -54,7 +54,7 @@ describe("plan as text", () => {
       "412 threats and 38 reports of users, of the 30 days until 2026-11-21 09:30 UTC.",
       `Digest ${realisticPlan.digest}`,
     ]) {
-      expect(text).toContain(told);
+      expect(text).toContain(fragment);
     }
   });
 

@@ -24,22 +24,22 @@ import { JOURNAL_VERSION } from "../../../../provider/rollout/database/tables";
 import { RUN_SOURCES } from "../../../integration/hostile/client-process";
 import { turn } from "../../../support/virtual-time";
 
-let folder: string;
+let directory: string;
 let file: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-journal-"));
-  file = join(folder, "made", "here", "journal.db");
+  directory = mkdtempSync(join(tmpdir(), "email-security-journal-"));
+  file = join(directory, "made", "here", "journal.db");
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe("a SQLite file", () => {
   it("is created with its directory and private permissions", async () => {
     const database = await openSqlite(file);
     await database.query("CREATE TABLE a (x INTEGER)");
     for (const one of [file, `${file}-wal`, `${file}-shm`]) expect(statSync(one).mode & 0o777).toBe(0o600);
-    expect(statSync(join(folder, "made")).mode & 0o777).toBe(0o700);
+    expect(statSync(join(directory, "made")).mode & 0o777).toBe(0o700);
     expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
     await database.close();
   });
@@ -171,8 +171,8 @@ describe("a named lock", () => {
         },
       },
     );
-    const said = await new Promise((resolve) => child.stdout.once("data", (text) => resolve(String(text))));
-    expect(said).toBe("true\n");
+    const output = await new Promise((resolve) => child.stdout.once("data", (text) => resolve(String(text))));
+    expect(output).toBe("true\n");
     const database = await openSqlite(file);
     expect(await database.lock("rollout", never)).toBeUndefined();
     expect(await database.lock("another", never)).toBeDefined();
@@ -185,7 +185,7 @@ describe("a named lock", () => {
 
 describe("an unusable database file", () => {
   it("is reported and left unchanged when it isn't a database", async () => {
-    const path = join(folder, "notes.txt");
+    const path = join(directory, "notes.txt");
     const text = "not a database, but somebody's notes\n".repeat(100);
     writeFileSync(path, text);
     await expect(openSqlite(path)).rejects.toMatchObject({
@@ -196,12 +196,14 @@ describe("an unusable database file", () => {
   });
 
   it("is reported when it is a directory or below a file", async () => {
-    mkdirSync(join(folder, "folder"));
-    writeFileSync(join(folder, "plain"), "");
-    await expect(openSqlite(join(folder, "folder"))).rejects.toThrow(
+    mkdirSync(join(directory, "folder"));
+    writeFileSync(join(directory, "plain"), "");
+    await expect(openSqlite(join(directory, "folder"))).rejects.toThrow(
       /folder" can't be used .*See whether it is a file/,
     );
-    await expect(openSqlite(join(folder, "plain", "journal.db"))).rejects.toThrow(/isn't a directory\. Give another/);
+    await expect(openSqlite(join(directory, "plain", "journal.db"))).rejects.toThrow(
+      /isn't a directory\. Give another/,
+    );
   });
 
   it("is reported on a full disk, keeping committed rows", async () => {
@@ -259,27 +261,27 @@ describe("a file that isn't a journal", () => {
     });
 
   it("is rejected and left unchanged when empty", async () => {
-    const path = join(folder, "empty.db");
+    const path = join(directory, "empty.db");
     writeFileSync(path, "");
     writeFileSync(`${path}-wal`, "the last of it");
     await refused(
       path,
       /empty\.db" can't be used .*it is empty.*gates.*Restore a copy.*-wal" next to it.*remove the empty/,
     );
-    expect(readdirSync(folder).sort()).toEqual(["empty.db", "empty.db-wal"]);
+    expect(readdirSync(directory).sort()).toEqual(["empty.db", "empty.db-wal"]);
     expect(readFileSync(`${path}-wal`, "utf8")).toBe("the last of it");
   });
 
   it("is rejected when it is another database or a dangling link", async () => {
-    const path = join(folder, "other.db");
+    const path = join(directory, "other.db");
     const other = new DatabaseSync(path);
     other.exec("CREATE TABLE theirs (x)");
     await refused(path, /other\.db" can't be used .*has no journal in it; it was left as it is/);
     expect(other.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "theirs" }]);
     other.close();
-    symlinkSync(join(folder, "elsewhere", "rollouts.db"), join(folder, "link.db"));
+    symlinkSync(join(directory, "elsewhere", "rollouts.db"), join(directory, "link.db"));
     await refused(
-      join(folder, "link.db"),
+      join(directory, "link.db"),
       /a link to ".*elsewhere.rollouts\.db", which is not there.*mounting its disk/,
     );
   });
@@ -295,7 +297,7 @@ describe("a new journal file", () => {
       "",
     );
     expect(killed).toMatchObject({ signal: "SIGKILL" });
-    const made = join(folder, "made", "here");
+    const made = join(directory, "made", "here");
     expect(readdirSync(made).sort()).toEqual(["journal.db.new", "journal.db.new.lock", "journal.db.new.lock-journal"]);
     const database = await openSqlite(file);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);
@@ -316,7 +318,7 @@ describe("a new journal file", () => {
 describe("an open journal file that is lost or replaced", () => {
   const CHANGES: Readonly<Record<string, [() => void, RegExp]>> = {
     "it is deleted": [() => rmSync(file), /journal\.db" is gone: it, or its directory, was deleted or moved/],
-    "its folder is deleted": [() => rmSync(join(folder, "made"), { recursive: true }), /journal\.db" is gone/],
+    "its folder is deleted": [() => rmSync(join(directory, "made"), { recursive: true }), /journal\.db" is gone/],
     "it is moved": [() => renameSync(file, `${file}.old`), /journal\.db" is gone/],
     "the file next to it is deleted": [() => rmSync(`${file}-wal`), /journal\.db-wal" is gone/],
     "it is emptied": [() => truncateSync(file), /journal\.db" is empty: it was emptied while it was open/],

@@ -4,7 +4,7 @@ import { UNLIMITED_PERMITS } from "../../../../provider/client/permits";
 import { checkHealth, type HealthContext } from "../../../../provider/rollout/execution/health";
 import type { Wave } from "../../../../provider/rollout/model/wave";
 import { AddressHealth } from "../../../../provider/rollout/probing/address-health";
-import { LintedFolder } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-folder";
 
 const wave: Wave = {
   name: "canary",
@@ -56,12 +56,12 @@ it("kills a hanging command with its children and reports unhealthy", async () =
 });
 
 it("doesn't run a command that isn't allowed and reports unhealthy", async () => {
-  using folder = new LintedFolder({});
-  const command = ["touch", folder.path("was-run")];
+  using directory = new LintedDirectory({});
+  const command = ["touch", directory.path("was-run")];
   const health = { command, timeoutMs: 10_000 };
-  const { isWell, message } = await checkHealth({ ...wave, health }, [], allowing(["touch", "elsewhere"]));
-  expect(isWell).toBe(false);
+  const { isWell: isHealthy, message } = await checkHealth({ ...wave, health }, [], allowing(["touch", "elsewhere"]));
+  expect(isHealthy).toBe(false);
   expect(message).toContain("The command can't be run: This run does not allow what");
   expect(message).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
-  expect(existsSync(folder.path("was-run"))).toBe(false);
+  expect(existsSync(directory.path("was-run"))).toBe(false);
 });

@@ -28,8 +28,8 @@ const spec: RolloutSpec = {
 };
 
 it("doesn't conflict with same-named stacks of other projects or backends", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "email-security-"));
-  const journal = await Journal.open(await openJournalDatabase(join(folder, "rollouts.db")));
+  const directory = mkdtempSync(join(tmpdir(), "email-security-"));
+  const journal = await Journal.open(await openJournalDatabase(join(directory, "rollouts.db")));
   try {
     const first = await journal.create(spec, [target]);
     await journal.start(first, { retry: false });
@@ -40,6 +40,6 @@ it("doesn't conflict with same-named stacks of other projects or backends", asyn
     expect(await rivals({ backend: "another" })).toEqual([]);
   } finally {
     await journal.close();
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 });

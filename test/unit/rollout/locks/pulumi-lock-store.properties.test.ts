@@ -59,20 +59,20 @@ const deed: fc.Arbitrary<Deed> = fc.record({
   killAfter: fc.option(fc.integer({ min: 0, max: 2 }), { nil: undefined, freq: 3 }),
 });
 
-let folder = "";
+let directory = "";
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 it("never passes an unapproved gate, whichever clone or journal runs", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 14 }), async (deeds) => {
-      folder = mkdtempSync(join(tmpdir(), "email-security-marks-"));
-      const story = new Story(folder);
+      directory = mkdtempSync(join(tmpdir(), "email-security-marks-"));
+      const story = new Story(directory);
       try {
         for (const one of deeds) await story.do(one);
       } finally {
         await story.close();
-        rmSync(folder, { recursive: true, force: true });
+        rmSync(directory, { recursive: true, force: true });
       }
     }),
     { numRuns: 20 },
@@ -80,8 +80,8 @@ it("never passes an unapproved gate, whichever clone or journal runs", async () 
 }, 120_000);
 
 it("allows a new rollout after a foreign one is abandoned", async () => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-marks-"));
-  const story = new Story(folder);
+  directory = mkdtempSync(join(tmpdir(), "email-security-marks-"));
+  const story = new Story(directory);
   const at = (kind: Deed["kind"], clone: 0 | 1 = 0): Deed => ({
     kind,
     clone,
@@ -107,10 +107,10 @@ class Story {
   /** Those of gated waves whose change nobody has let through. */
   readonly #closed = new Set<string>();
   readonly #journals: (Journal | undefined)[] = [undefined, undefined];
-  readonly #folder: string;
+  readonly #directory: string;
 
   constructor(at: string) {
-    this.#folder = at;
+    this.#directory = at;
   }
 
   async do({ kind, clone, version, killAfter }: Deed): Promise<void> {
@@ -165,7 +165,7 @@ class Story {
   }
 
   #file(clone: number, copy = ""): string {
-    return join(this.#folder, `${clone}${copy}.db`);
+    return join(this.#directory, `${clone}${copy}.db`);
   }
 
   async #withFiles(kind: string, clone: number): Promise<void> {

@@ -10,8 +10,8 @@ import { SETTLED_STATES, type TenantState, type Wave } from "../../../../provide
 import { type VirtualPlan, VirtualRollout, type VirtualTenant } from "../../../bench/virtual-rollout";
 
 const NOW = 1_000;
-const WELL = { isWell: true, message: "well" };
-const UNWELL = { isWell: false, message: "the command ended with 1" };
+const HEALTHY = { isWell: true, message: "well" };
+const UNHEALTHY = { isWell: false, message: "the command ended with 1" };
 
 describe("chooseNextStep", () => {
   it("begins the first unfinished wave", () => {
@@ -108,12 +108,12 @@ describe("chooseNextStep", () => {
     expect(stepAt({ state: "soaking", soakUntilMs: NOW + 1 })).toEqual({ kind: "wait", untilMs: NOW + 1 });
     expect(stepAt({ state: "soaking", soakUntilMs: NOW })).toEqual({ kind: "check", wave: 0 });
     expect(stepAt({ state: "checking" })).toEqual({ kind: "check", wave: 0 });
-    expect(stepAt({ state: "checking", health: UNWELL })).toEqual({
+    expect(stepAt({ state: "checking", health: UNHEALTHY })).toEqual({
       kind: "stop",
       reason: "The wave canary is not well: the command ended with 1",
     });
-    expect(stepAt({ state: "checking", health: WELL })).toMatchObject({ kind: "hand-over", isGate: true });
-    expect(stepAt({ state: "gated", health: WELL, isApproved: true })).toEqual({ kind: "settle", wave: 0 });
+    expect(stepAt({ state: "checking", health: HEALTHY })).toMatchObject({ kind: "hand-over", isGate: true });
+    expect(stepAt({ state: "gated", health: HEALTHY, isApproved: true })).toEqual({ kind: "settle", wave: 0 });
   });
 
   it("waits after the wave named by --until, even without a gate", () => {
@@ -304,7 +304,7 @@ class Witness {
   readonly #failures = new Map<string, number>();
   /** By wave: when its last tenant was through, in milliseconds and as a count of what happened. */
   readonly #lastThrough = new Map<number, { readonly atMs: number; readonly moment: number }>();
-  readonly #foundWell = new Map<string, number>();
+  readonly #healthyMoments = new Map<string, number>();
   readonly #approved = new Map<number, number>();
   #moment = 0;
   #until: string | undefined;
@@ -400,7 +400,7 @@ class Witness {
     }
   }
 
-  #change(tenant: VirtualTenant, attempt: number, through: (isWell: boolean) => void): void {
+  #change(tenant: VirtualTenant, attempt: number, through: (isSuccessful: boolean) => void): void {
     this.#moment += 1;
     expect(this.#underWay.has(tenant.name), `${tenant.name} is begun twice`).toBe(false);
     this.#underWay.set(tenant.name, tenant);
@@ -411,16 +411,16 @@ class Witness {
     clock.at(clock.nowMs + lastsMs, () => {
       this.#moment += 1;
       const failedBefore = this.#failures.get(tenant.name) ?? 0;
-      const isWell = failedBefore >= failures;
+      const isSuccessful = failedBefore >= failures;
       const isStillOurs = this.#underWay.get(tenant.name) === tenant && tenant.attempt === attempt;
       if (isStillOurs) {
         this.#underWay.delete(tenant.name);
         this.#lastThrough.set(tenant.wave, { atMs: clock.nowMs, moment: this.#moment });
-        if (!isWell) this.#fail(tenant, failedBefore + 1);
+        if (!isSuccessful) this.#fail(tenant, failedBefore + 1);
       }
-      through(isWell);
+      through(isSuccessful);
       // The journal takes the results that count, and no others.
-      if (isStillOurs) expect(tenant.state).toBe(isWell ? "done" : "failed");
+      if (isStillOurs) expect(tenant.state).toBe(isSuccessful ? "done" : "failed");
     });
   }
 
@@ -455,7 +455,7 @@ class Witness {
       const last = this.#lastThrough.get(index);
       if (last === undefined) continue;
       expect(clock.nowMs).toBeGreaterThanOrEqual(last.atMs + earlier.soakMs);
-      if (earlier.health !== undefined) expect(this.#foundWell.get(earlier.name)).toBeGreaterThan(last.moment);
+      if (earlier.health !== undefined) expect(this.#healthyMoments.get(earlier.name)).toBeGreaterThan(last.moment);
       if (earlier.gate) expect(this.#approved.get(index)).toBeGreaterThan(last.moment);
     }
     const until = waves.findIndex(({ name }) => name === this.#until);
@@ -467,9 +467,9 @@ class Witness {
     for (const name of wave.tenants) {
       expect(SETTLED_STATES).toContain(this.rollout.journal.tenants.get(name)?.state);
     }
-    if (this.#looks.shift() === false) return UNWELL;
-    this.#foundWell.set(wave.name, this.#moment);
-    return WELL;
+    if (this.#looks.shift() === false) return UNHEALTHY;
+    this.#healthyMoments.set(wave.name, this.#moment);
+    return HEALTHY;
   }
 
   #busyAt(address: string): number {

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import { afterEach, expect, it } from "vitest";
 import { getOperatorName, readOrigin } from "../../../../provider/rollout/model/origin";
-import { settingsFolder } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-folder";
 import { settingsHistory } from "../../../support/settings-history";
 
 const here = process.cwd();
@@ -31,7 +31,7 @@ it("records the commit and uncommitted changes, ignoring generated files", async
   expect(await origin()).toEqual({ ...who, revision: next });
   history.write("README.md", "theirs");
   expect(await origin()).toEqual({ ...who, revision: next, isChanged: true });
-  using bare = settingsFolder({});
+  using bare = createSettingsDirectory({});
   process.chdir(bare.path);
   expect(await origin()).toEqual(who);
 });

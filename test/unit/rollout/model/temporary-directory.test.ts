@@ -5,16 +5,16 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { extractBundle } from "../../../../provider/rollout/planning/file-bundle";
 
 const given = process.env["TMPDIR"];
-let folder: string;
+let directory: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-temporary-"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-temporary-"));
 });
 
 afterEach(() => {
   if (given === undefined) delete process.env["TMPDIR"];
   else process.env["TMPDIR"] = given;
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
 });
 
 it.each([
@@ -29,8 +29,8 @@ it.each([
     /file", can't be used: a part of its path isn't a directory\. .*TMPDIR names another\./,
   ],
 ])("reports a temporary directory %s with a remedy", (_, name, why) => {
-  writeFileSync(join(folder, "file"), "");
-  process.env["TMPDIR"] = join(folder, name);
+  writeFileSync(join(directory, "file"), "");
+  process.env["TMPDIR"] = join(directory, name);
   expect(() => extractBundle({ bundle: new Map(), folder: "." }, "project", undefined)).toThrow(
     expect.objectContaining({ code: "ERR_TEMPORARY_DIRECTORY", message: expect.stringMatching(why) }),
   );

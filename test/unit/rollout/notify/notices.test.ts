@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 /** What each receiver is told of a rollout's events. */
-async function told(
+async function sendNotices(
   events: readonly RolloutEvent[],
   notify?: ConstructorParameters<typeof RolloutNotifier>[0],
   { text = "", secret }: { readonly text?: string; readonly secret?: string } = {},
@@ -60,8 +60,8 @@ describe("rollout notices", () => {
   it("go to every receiver for important events only, by default", async () => {
     const { events } = playRollout({ tenants: 6 });
     const bystanders = events.filter(({ kind }) => !/waiting|stopped|finished|interrupted/.test(kind));
-    expect(await told(bystanders)).toEqual([]);
-    const sent = await told([WAITING, STOPPED]);
+    expect(await sendNotices(bystanders)).toEqual([]);
+    const sent = await sendNotices([WAITING, STOPPED]);
     expect(sent.map(({ to }) => to).toSorted()).toEqual(
       ["mail", "slack", "teams", "webhook"].flatMap((name) => [name, name]),
     );
@@ -75,7 +75,7 @@ describe("rollout notices", () => {
   });
 
   it("contain changes only for receivers that ask, up to 20", async () => {
-    const sent = await told([FINISHED], { webhook: { changes: true } });
+    const sent = await sendNotices([FINISHED], { webhook: { changes: true } });
     const holding = sent.filter(({ body }) => /"value"|\.example/.test(JSON.stringify(body)));
     expect(holding.map(({ to }) => to)).toEqual(["webhook"]);
     expect(noticeSchema.parse(holding[0]?.body).changes).toHaveLength(20);
@@ -102,25 +102,25 @@ describe("rollout notices", () => {
   });
 
   it("go to the receivers configured for their events", async () => {
-    const unwell = event(8, { kind: "wave-health", wave: "canary", isWell: false, message: "no mail" });
+    const unhealthyEvent = event(8, { kind: "wave-health", wave: "canary", isWell: false, message: "no mail" });
     const of = {
       slack: { events: ["stopped"] },
       teams: { events: ["done"] },
       mail: { events: ["unhealthy"] },
     } as const;
-    const sent = await told([WAITING, unwell, STOPPED], { ...of, webhook: { events: ["waiting"] } });
+    const sent = await sendNotices([WAITING, unhealthyEvent, STOPPED], { ...of, webhook: { events: ["waiting"] } });
     expect(sent.map(({ to }) => to).toSorted()).toEqual(["mail", "slack", "webhook"]);
     expect(JSON.stringify(sent)).toContain("a wave is unhealthy");
   });
 
   it("aren't sent for a rollout without changes", async () => {
-    expect(await told([event(3, { kind: "finished", done: 0, unchanged: 6, failed: 0 })])).toEqual([]);
+    expect(await sendNotices([event(3, { kind: "finished", done: 0, unchanged: 6, failed: 0 })])).toEqual([]);
   });
 
   it("contain hostile text only as plain text", async () => {
     const text = Object.values(HOSTILE).join(" ");
     const reason = `${text} <!channel> *b* [l](http://evil.example)`.slice(-900);
-    const all = await told([event(9, { kind: "stopped", reason })], { webhook: { changes: true } }, { text });
+    const all = await sendNotices([event(9, { kind: "stopped", reason })], { webhook: { changes: true } }, { text });
     expect(all).toHaveLength(4);
     const texts = all.map(({ body }) => textsIn(body).join("\n"));
     expect(texts.flatMap(commandsIn)).toEqual([]);

@@ -11,7 +11,7 @@ import { dangerousPlan, emptyPlan, hugePlan, markupText, planOf } from "../../..
 import { denies, shownOf } from "../../../support/whole-plans";
 
 /** How many tenants the fold of all tenants tells, by its lines. */
-function tenantsToldIn(markdown: string): number {
+function countListedTenants(markdown: string): number {
   const [, fold = ""] = /<summary>Each tenant \([\d,]+\)<\/summary>\n\n(.*?)\n<\/details>/s.exec(markdown) ?? [];
   return fold
     .split("\n")
@@ -164,14 +164,14 @@ describe("the combined plan as Markdown", () => {
       const shown = shownOf(plans);
       const text = renderCombinedPlanMarkdown(shown);
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
-      expect(tenantsToldIn(text)).toBe(plans.length);
+      expect(countListedTenants(text)).toBe(plans.length);
       expect(text.match(/<details/g)?.length).toBe(text.match(/<\/details>/g)?.length);
       const { dangers, accepted, warnings, others } = shown.combinedPlan;
-      const told = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
+      const changeLines = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
       const rest = [...text.matchAll(/^… and ([\d,]+) more in the artifact: /gm)].map(([, count]) =>
         Number(count?.replace(",", "")),
       );
-      expect(told.length + rest.reduce((sum, count) => sum + count, 0)).toBe(
+      expect(changeLines.length + rest.reduce((sum, count) => sum + count, 0)).toBe(
         dangers.length + accepted.length + warnings.length + others.length,
       );
       expect(breakoutsIn(text)).toEqual([]);
@@ -209,12 +209,12 @@ describe("the combined plan as Markdown", () => {
             plannedRollout: { ...plannedRollout, reappliedChanges: Array(SEVERAL).fill(again) },
             combinedPlan,
           };
-          const told = renderCombinedPlanMarkdown(shown, { limit });
-          expect(Buffer.byteLength(told)).toBeLessThanOrEqual(limit);
-          expect(breakoutsIn(told)).toEqual([]);
-          expect(commandsIn(told)).toEqual([]);
-          expect(told).toMatch(/\nDigest: .*\n$/);
-          expect(tenantsToldIn(told)).toBe(tenants);
+          const markdown = renderCombinedPlanMarkdown(shown, { limit });
+          expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(limit);
+          expect(breakoutsIn(markdown)).toEqual([]);
+          expect(commandsIn(markdown)).toEqual([]);
+          expect(markdown).toMatch(/\nDigest: .*\n$/);
+          expect(countListedTenants(markdown)).toBe(tenants);
         },
       ),
       {

@@ -89,9 +89,9 @@ test("accounts for every change, listed or omitted", () => {
       for (const [line, value, count = "1"] of lines) {
         expect(all.filter((values) => values.includes(Number(value))).length, line).toBe(Number(count));
       }
-      const told = lines.reduce((sum, [, , count = "1"]) => sum + Number(count), 0);
+      const listedTotal = lines.reduce((sum, [, , count = "1"]) => sum + Number(count), 0);
       const more = Number(/… and ([\d,]+) more change/.exec(text)?.[1]?.replace(",", "") ?? 0);
-      expect(told + more).toBe(all.flat().length);
+      expect(listedTotal + more).toBe(all.flat().length);
     }),
   );
 });
@@ -129,7 +129,7 @@ test("shows which address receives which keys, grouping similar ones", () => {
 
 test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
   const { tenants, ...report } = rollouts.middle.before;
-  const told = tenants.map((tenant, index) =>
+  const driftTenants = tenants.map((tenant, index) =>
     index < 8
       ? {
           ...tenant,
@@ -139,7 +139,7 @@ test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
       : tenant,
   );
   const text = renderPlanOverviewText(
-    { ...report, tenants: told, task: "revert-drift" },
+    { ...report, tenants: driftTenants, task: "revert-drift" },
     NO_PLAN,
     new RolloutCommands(),
     { width: 200 },

@@ -98,6 +98,6 @@ it.each<[string, Parameters<typeof why>[0], string]>([
     { entries: {}, vips: {}, isThere: false },
     "no run has brought its settings yet; `rollout` first",
   ],
-])("explains the blocker: %s", (_what, known, told) => {
-  expect(why(known)).toBe(told);
+])("explains the blocker: %s", (_what, known, expectedReason) => {
+  expect(why(known)).toBe(expectedReason);
 });

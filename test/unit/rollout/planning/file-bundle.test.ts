@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { extractBundle } from "../../../../provider/rollout/planning/file-bundle";
 
-const folder = mkdtempSync(join(tmpdir(), "email-security-bundle-"));
-const target = join(folder, "written");
+const directory = mkdtempSync(join(tmpdir(), "email-security-bundle-"));
+const target = join(directory, "written");
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const bundleOf = (path: string) => new Map([[path, Buffer.from("x")]]);
 
@@ -21,8 +21,8 @@ it.each([
   [".git/hooks/pre-commit", "."],
   ["a\\..\\..\\x", "."],
   ["C:/x", "."],
-  ["settings/a.yaml", `${"../".repeat(20)}${folder.slice(1)}`],
-  ["settings/a.yaml", folder],
+  ["settings/a.yaml", `${"../".repeat(20)}${directory.slice(1)}`],
+  ["settings/a.yaml", directory],
 ])("extracts no file at %j in %j", (path, working) => {
   expect(() => extractBundle({ bundle: bundleOf(path), folder: working }, "fleet", undefined)).toThrow(
     expect.objectContaining({ code: "ERR_ROLLOUT_NOT_ALLOWED" }),

@@ -8,7 +8,7 @@ import { denies } from "../../../support/whole-plans";
 const STRANGER = { code: "other-tenant", message: "It is another's." };
 
 /** Asks the mail of tenants with these plans, which say this when they are made once more. */
-async function asked(plans: Readonly<Record<string, Plan>>, again: (tenant: string) => Plan) {
+async function searchMail(plans: Readonly<Record<string, Plan>>, again: (tenant: string) => Plan) {
   const journal: Pick<Journal, "listTenants" | "readPlan"> = {
     listTenants: async () => Object.entries(plans).map(([name, { digest }]) => ({ name, digest }) as never),
     readPlan: async (_, name) => JSON.stringify(plans[name]),
@@ -29,13 +29,13 @@ async function asked(plans: Readonly<Record<string, Plan>>, again: (tenant: stri
 
 test("doesn't query tenants with another tenant's key or without changes", async () => {
   const plans = { a: denies("x.example"), b: { ...denies("x.example"), guards: [STRANGER] }, c: emptyPlan };
-  const { read, candidateCount, evidenceByTenant, unavailable } = await asked(plans, () => plans.a);
+  const { read, candidateCount, evidenceByTenant, unavailable } = await searchMail(plans, () => plans.a);
   expect([read, candidateCount, [...evidenceByTenant.keys()], unavailable]).toEqual([["a"], 1, ["a"], []]);
 });
 
 test("blocks a tenant that only its mail identifies as another", async () => {
   const plan = denies("x.example");
-  const { evidenceByTenant, unavailable, blockers } = await asked({ a: plan, b: plan }, (tenant) =>
+  const { evidenceByTenant, unavailable, blockers } = await searchMail({ a: plan, b: plan }, (tenant) =>
     tenant === "b" ? { ...plan, guards: [STRANGER] } : plan,
   );
   expect([...evidenceByTenant.keys()]).toEqual(["a"]);
@@ -45,7 +45,7 @@ test("blocks a tenant that only its mail identifies as another", async () => {
 
 test("reports no mail for a stale plan or an unreachable tenant", async () => {
   const plan = denies("x.example");
-  const { evidenceByTenant, unavailable } = await asked({ a: plan, b: plan }, (tenant) => {
+  const { evidenceByTenant, unavailable } = await searchMail({ a: plan, b: plan }, (tenant) => {
     if (tenant === "a") return { ...plan, digest: "another" };
     throw new Error("down");
   });
@@ -58,7 +58,7 @@ test("reports no mail for a stale plan or an unreachable tenant", async () => {
 
 test("keeps a plan's mail evidence and alarms", async () => {
   const plan = { ...dangerousPlan, guards: [] };
-  const { evidenceByTenant, days } = await asked({ a: plan }, () => plan);
+  const { evidenceByTenant, days } = await searchMail({ a: plan }, () => plan);
   const { alarms, changes } = evidenceByTenant.get("a") ?? {};
   expect([days, alarms]).toEqual([30, { danger: 1, accepted: 0, warning: 1 }]);
   const facts = [...(changes?.values() ?? [])].flatMap((change) => change.facts);

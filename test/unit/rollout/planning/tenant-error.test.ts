@@ -65,7 +65,7 @@ it.each([...codes])("starts with the cause of %s and ends with a command", (code
 
 it("never suggests a command that needs a Pulumi program", () => {
   const provider = sources.filter((file) => /provider\/(client|tenant|settings|resources)\//.test(file));
-  const told = provider
+  const matches = provider
     .filter((file) => file !== IN_PROGRAM)
     .flatMap((file) =>
       readFileSync(file, "utf8")
@@ -73,13 +73,13 @@ it("never suggests a command that needs a Pulumi program", () => {
         .filter((line) => !/^\s*(\*|\/\/|\/\*)/.test(line) && /`|"/.test(line) && PROGRAM.test(line))
         .map((line) => `${file}: ${line.trim()}`),
     );
-  expect(told).toEqual([]);
+  expect(matches).toEqual([]);
 });
 
 it("puts the cause of a list failure before its summary", () => {
-  const told =
+  const summary =
     "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_ATTEMPTED]\nupdate failed";
-  const error = new EmailSecurityError("ERR_PULUMI", told);
+  const error = new EmailSecurityError("ERR_PULUMI", summary);
   expect(buildTenantError(error, "apply", [], NEXT)).toEqual({
     code: "ERR_SERVER",
     message:
@@ -197,9 +197,9 @@ describe("a failed Pulumi run", () => {
   ];
 
   it.each(CASES)("is reported by its cause: %s", (_what, message, lead, act) => {
-    const told = buildTenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
-    expect(told.message.split("\n")[0]).toBe(lead);
-    expect(told.advice.startsWith(act)).toBe(true);
-    expect(told.advice).toMatch(/; then go on: `email-security rollout resume 20261121-a`\.$/);
+    const tenantError = buildTenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
+    expect(tenantError.message.split("\n")[0]).toBe(lead);
+    expect(tenantError.advice.startsWith(act)).toBe(true);
+    expect(tenantError.advice).toMatch(/; then go on: `email-security rollout resume 20261121-a`\.$/);
   });
 });

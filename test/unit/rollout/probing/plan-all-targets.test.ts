@@ -28,7 +28,7 @@ const ANSWER_MS = 50;
 const LISTS = 3;
 /** How many others are looked at when one is in trouble. */
 const WITNESSES = 3;
-const TRIES = 4;
+const ATTEMPTS = 4;
 
 /** How a service, or one tenant's part of it, is. A number: silent until then, in milliseconds, and again as long after it. */
 type Mood = "well" | "silent" | "failing" | "refusing" | number;
@@ -45,7 +45,7 @@ interface Fleet {
 
 interface Planned {
   /** What became of each tenant, and when: nothing where the planning ended before. */
-  readonly outcomes: ReadonlyMap<string, { readonly code: string; readonly isAsked: boolean; atMs: number }>;
+  readonly outcomes: ReadonlyMap<string, { readonly code: string; readonly isQueried: boolean; atMs: number }>;
   /** By address. */
   readonly requests: ReadonlyMap<string, number>;
   readonly over: boolean;
@@ -84,15 +84,15 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
     if (own === "key") throw new AuthenticationError("ERR_AUTH", "no", { request, status: 401 });
   };
   /** As the client has it: what fails quickly is tried again however patient one is. */
-  const read = async (one: Target, patience: RequestPolicy["retryMode"]): Promise<void> => {
-    for (let tries = 1; ; tries += 1) {
+  const read = async (one: Target, retryMode: RequestPolicy["retryMode"]): Promise<void> => {
+    for (let attempt = 1; ; attempt += 1) {
       const beganAt = time.now();
       try {
         return await once(one, LISTS);
       } catch (error) {
         const isSlow = time.now() - beganAt >= TIMEOUT_MS;
         const mayRepeat = error instanceof EmailSecurityError && error.code !== "ERR_AUTH";
-        if (!mayRepeat || tries === TRIES || (isSlow && patience === "short")) throw error;
+        if (!mayRepeat || attempt === ATTEMPTS || (isSlow && retryMode === "short")) throw error;
       }
     }
   };
@@ -101,23 +101,23 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
   const wave = { name: "all", maxConcurrent: 1, tolerated, soakMs: 0, gate: false, tenants: names };
   const tally = new FailureTally({ waves: [wave] });
   const health = new AddressHealth({ probe: (one) => once(one, 1), targets, now: time.now });
-  const outcomes = new Map<string, { code: string; isAsked: boolean; atMs: number }>();
+  const outcomes = new Map<string, { code: string; isQueried: boolean; atMs: number }>();
   const done = planAllTargets<string>(targets, {
     addresses: health,
     concurrency,
     tally,
     signal: over.signal,
     onToleranceExceeded: () => over.abort(new Error("over")),
-    planTarget: async (one: Target, asking: RequestPolicy, atPlace: RunInSlot) => {
+    planTarget: async (one: Target, policy: RequestPolicy, atPlace: RunInSlot) => {
       if (owns.get(one.name)?.own === "files") throw new EmailSecurityError("ERR_SETTINGS_FILE", "no");
       await atPlace(async () => await time.sleep(EXPORT_MS));
-      await Promise.race([read(one, asking.retryMode), ended(over.signal)]);
+      await Promise.race([read(one, policy.retryMode), ended(over.signal)]);
       return "planned";
     },
     onSettled: async ({ name }, { error }) => {
       expect(outcomes.has(name), `${name} is told of once`).toBe(false);
       const code = error instanceof EmailSecurityError ? error.code : error === undefined ? "planned" : "?";
-      outcomes.set(name, { code, isAsked: !(error instanceof AddressDownError), atMs: time.now() });
+      outcomes.set(name, { code, isQueried: !(error instanceof AddressDownError), atMs: time.now() });
     },
   });
   await time.until(done);
@@ -141,13 +141,13 @@ describe("planning tenants of one address", () => {
     expect(requests.get(addressOf(0))).toBe(LISTS + WITNESSES);
     expect(tookMs).toBe(EXPORT_MS + 2 * TIMEOUT_MS);
     expect([...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT")).toHaveLength(300);
-    expect([...outcomes.values()].filter(({ isAsked }) => isAsked)).toHaveLength(1);
+    expect([...outcomes.values()].filter(({ isQueried }) => isQueried)).toHaveLength(1);
   });
 
   it.each(["failing", "refusing"] as const)("costs a few requests in total when the address is %s", async (mood) => {
     const addresses = [{ mood, own: all("nothing", 300) }];
     const { outcomes, requests } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
-    expect(requests.get(addressOf(0))).toBe(LISTS * TRIES + WITNESSES);
+    expect(requests.get(addressOf(0))).toBe(LISTS * ATTEMPTS + WITNESSES);
     expect(outcomes.size).toBe(300);
   });
 
@@ -216,7 +216,7 @@ it(
             }
           }
           if (how === "silent" || how === "failing" || how === "refusing") {
-            expect(requests.get(addressOf(index)) ?? 0).toBeLessThanOrEqual(LISTS * TRIES + WITNESSES);
+            expect(requests.get(addressOf(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + WITNESSES);
             for (const { outcome } of of) expect(outcome?.code).not.toBe("planned");
           }
         }
@@ -246,9 +246,9 @@ it(
             own: all("nothing", 20),
           }));
           const alone = await planned({ addresses: [living], concurrency, tolerated: EVERYONE });
-          const beside = await planned({ addresses: [...silent, living], concurrency, tolerated: EVERYONE });
+          const mixedRun = await planned({ addresses: [...silent, living], concurrency, tolerated: EVERYONE });
           const last = Math.max(
-            ...[...beside.outcomes].filter(([name]) => name.startsWith(`t${dead}-`)).map(([, { atMs }]) => atMs),
+            ...[...mixedRun.outcomes].filter(([name]) => name.startsWith(`t${dead}-`)).map(([, { atMs }]) => atMs),
           );
           // Each address's first tenant takes a place for the state of its stack, and none while it waits.
           expect(last).toBeLessThanOrEqual(alone.tookMs + dead * EXPORT_MS);

@@ -36,11 +36,11 @@ describe("the progress model", () => {
   });
 
   test("is the same from events and from the report", () => {
-    const told = modelOf(rollouts.tolerated);
+    const eventModel = modelOf(rollouts.tolerated);
     const read = new ProgressModel(rollouts.tolerated.after);
-    expect(read.counts).toEqual(told.counts);
-    expect(read.durations).toEqual(told.durations);
-    expect(read.waves.map(({ counts }) => counts)).toEqual(told.waves.map(({ counts }) => counts));
+    expect(read.counts).toEqual(eventModel.counts);
+    expect(read.durations).toEqual(eventModel.durations);
+    expect(read.waves.map(({ counts }) => counts)).toEqual(eventModel.waves.map(({ counts }) => counts));
   });
 
   test("counts every tenant once at any time, even with repeated events", () => {

@@ -53,7 +53,7 @@ interface Estimate {
 
 /** Runs a rollout in virtual time, and asks in its last wave, after each tenant, how long it will take. */
 function estimates(given: Circumstances): {
-  readonly told: readonly Estimate[];
+  readonly predictions: readonly Estimate[];
   readonly endMs: number;
   readonly slowestMs: number;
 } {
@@ -82,7 +82,7 @@ function estimates(given: Circumstances): {
     seq += 1;
     model.handleEvent({ seq, at: new Date(clock.nowMs).toISOString(), rollout: "r", ...happening });
   };
-  const told: Estimate[] = [];
+  const predictions: Estimate[] = [];
   let slowestMs = 0;
   const rollout = new VirtualRollout(
     chooseNextStep,
@@ -107,7 +107,7 @@ function estimates(given: Circumstances): {
           // A moment later, when others have been begun in its place.
           clock.at(clock.nowMs + 1, () => {
             const left = estimateRemainingTime(model, clock.nowMs);
-            if (own === "rest" && left !== undefined) told.push({ atMs: clock.nowMs, leftMs: left.ms });
+            if (own === "rest" && left !== undefined) predictions.push({ atMs: clock.nowMs, leftMs: left.ms });
           });
         });
       },
@@ -126,7 +126,7 @@ function estimates(given: Circumstances): {
   }
   happen({ kind: "started", resumed: false });
   expect(rollout.run({ retry: false })).toBe("done");
-  return { told, endMs: clock.nowMs, slowestMs };
+  return { predictions, endMs: clock.nowMs, slowestMs };
 }
 
 function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): RolloutReport {
@@ -184,11 +184,11 @@ const USUAL: Circumstances = {
 
 /** Where an estimate is further off than by a factor of 2, once some tenants of the wave are through. */
 function wrongIn(given: Circumstances): unknown[] {
-  const { told, endMs, slowestMs } = estimates(given);
-  const some = Math.min(told.length, Math.max(5, Math.min(given.maxConcurrent, given.capacity)));
+  const { predictions, endMs, slowestMs } = estimates(given);
+  const some = Math.min(predictions.length, Math.max(5, Math.min(given.maxConcurrent, given.capacity)));
   // Of others it is known a while after they have come.
   const knownMs = given.others === undefined ? 0 : (given.others[0] + 8 * given.secondsEach) * 1_000;
-  return told.slice(some).filter(({ atMs, leftMs }) => {
+  return predictions.slice(some).filter(({ atMs, leftMs }) => {
     if (atMs < knownMs) return false;
     const really = endMs - atMs;
     // Within a tenant of the end, it is told about as well as that one is.
@@ -205,7 +205,7 @@ test.each<[string, Partial<Circumstances>]>([
   ["other rollouts, that come later,", { places: [8], others: [30, 6] }],
   ["the machine's cores, after a canary", { capacity: 2, isCapacityKnown: true, canaries: 3 }],
 ])("estimates the remaining time within a factor of 2, limited by %s", (_, some) => {
-  expect(estimates({ ...USUAL, ...some }).told.length).toBeGreaterThan(50);
+  expect(estimates({ ...USUAL, ...some }).predictions.length).toBeGreaterThan(50);
   expect(wrongIn({ ...USUAL, ...some })).toEqual([]);
 });
 

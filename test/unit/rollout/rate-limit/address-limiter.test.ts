@@ -14,13 +14,13 @@ import { turn } from "../../../support/virtual-time";
 const ADDRESS = "https://mail-security.example/eu";
 const START = 1_763_769_600_000;
 
-let folder: string;
+let directory: string;
 const open: Database[] = [];
 /** The statements that were made, of all connections. */
 let statements: string[];
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-permits-"));
   statements = [];
   const database = await connection();
   await database.query(ADDRESSES_TABLE);
@@ -29,14 +29,14 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const database of open.splice(0)) await database.close();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 type Connection = Pick<Database, "dialect" | "query">;
 
 /** One process's own, to the one file. */
 async function connection(): Promise<Connection> {
-  const database = await openSqlite(join(folder, "journal.db"));
+  const database = await openSqlite(join(directory, "journal.db"));
   open.push(database);
   const query: Database["query"] = async (sql, parameters) => {
     statements.push(sql.trim().split(/\s/, 1)[0] ?? "");
@@ -56,9 +56,9 @@ async function limiter(
 }
 
 /** Takes so many permits at once; answers when they came, in milliseconds from the start. */
-async function takeAll(time: ScheduledTime, permits: Permits, count: number): Promise<number[]> {
+async function takeAll(time: ScheduledTime, tokens: Permits, count: number): Promise<number[]> {
   const cameAt: number[] = [];
-  const take = () => permits.take().then(() => void cameAt.push(time.atMs - START));
+  const take = () => tokens.take().then(() => void cameAt.push(time.atMs - START));
   const all = Promise.all(Array.from({ length: count }, take));
   await time.until(all);
   await all;
@@ -68,16 +68,16 @@ async function takeAll(time: ScheduledTime, permits: Permits, count: number): Pr
 describe("a rate limit", () => {
   it("spaces tokens evenly without saving them up", async () => {
     const time = new ScheduledTime(START);
-    const permits = (await limiter(time, 10)).getTokens(ADDRESS);
-    expect(await takeAll(time, permits, 4)).toEqual([0, 100, 200, 300]);
+    const tokens = (await limiter(time, 10)).getTokens(ADDRESS);
+    expect(await takeAll(time, tokens, 4)).toEqual([0, 100, 200, 300]);
     time.atMs = START + 60_000;
-    expect(await takeAll(time, permits, 3)).toEqual([60_000, 60_100, 60_200]);
+    expect(await takeAll(time, tokens, 3)).toEqual([60_000, 60_100, 60_200]);
   });
 
   it("may be below one per second", async () => {
     const time = new ScheduledTime(START);
-    const permits = (await limiter(time, 0.5)).getTokens(ADDRESS);
-    expect(await takeAll(time, permits, 3)).toEqual([0, 2_000, 4_000]);
+    const tokens = (await limiter(time, 0.5)).getTokens(ADDRESS);
+    expect(await takeAll(time, tokens, 3)).toEqual([0, 2_000, 4_000]);
   });
 
   it("applies to one address in any spelling", async () => {
@@ -104,9 +104,9 @@ describe("a rate limit", () => {
 
   it("reserves tokens ahead for frequent sequential requests", async () => {
     const time = new ScheduledTime(START);
-    const permits = (await limiter(time, 100)).getTokens(ADDRESS);
+    const tokens = (await limiter(time, 100)).getTokens(ADDRESS);
     const cameAt: number[] = [];
-    for (let n = 0; n < 100; n += 1) cameAt.push(...(await takeAll(time, permits, 1)));
+    for (let n = 0; n < 100; n += 1) cameAt.push(...(await takeAll(time, tokens, 1)));
     expect(cameAt.at(-1)).toBe(990);
     expect(statements.filter((one) => one === "INSERT").length).toBeLessThan(30);
   });
@@ -137,17 +137,17 @@ describe("a rate limit", () => {
         await open[0]?.query("DELETE FROM rollout_addresses");
         const time = new ScheduledTime(START, () => lateness.next().value ?? 0);
         const cameAt: number[] = [];
-        const asked = processes.map(async (asks, index) => {
-          const permits = (await limiter(time, perSecond, connections[index])).getTokens(ADDRESS);
+        const requests = processes.map(async (asks, index) => {
+          const tokens = (await limiter(time, perSecond, connections[index])).getTokens(ADDRESS);
           const takers = asks.map(async ([at, count]) => {
             await time.sleep(at);
-            const take = () => permits.take().then(() => void cameAt.push(time.atMs));
+            const take = () => tokens.take().then(() => void cameAt.push(time.atMs));
             await Promise.all(Array.from({ length: count }, take));
           });
           await Promise.all(takers);
         });
-        await time.until(Promise.all(asked));
-        await Promise.all(asked);
+        await time.until(Promise.all(requests));
+        await Promise.all(requests);
         expect(cameAt).toHaveLength(processes.flat().reduce((sum, [, count]) => sum + count, 0));
         expect(worst(cameAt, perSecond)).toBeLessThanOrEqual(1 + 1e-6);
       }),
@@ -195,13 +195,13 @@ describe("a rate-limit response", () => {
   it("is shared without a rate and without a statement per request", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time), await limiter(time)];
-    const permits = other.getTokens(ADDRESS);
-    for (let n = 0; n < 1_000; n += 1) await takeAll(time, permits, 1);
+    const tokens = other.getTokens(ADDRESS);
+    for (let n = 0; n < 1_000; n += 1) await takeAll(time, tokens, 1);
     expect(statements).toEqual(["SELECT"]);
     one.getTokens(ADDRESS).refused(2_000);
     await turn();
     time.atMs += 250;
-    expect(await takeAll(time, permits, 3)).toEqual([2_000, 2_000, 2_000]);
+    expect(await takeAll(time, tokens, 3)).toEqual([2_000, 2_000, 2_000]);
   });
 
   it("fails requests when the pause is longer than a run waits", async () => {

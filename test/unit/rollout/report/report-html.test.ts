@@ -67,7 +67,7 @@ describe("a rollout report as HTML", () => {
       "Workerbuild-",
       "Tenants",
       "canary 6",
-    ].map((told) => page.indexOf(told));
+    ].map((fragment) => page.indexOf(fragment));
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });

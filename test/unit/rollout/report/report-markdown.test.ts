@@ -20,7 +20,7 @@ describe("a rollout report as Markdown", () => {
       "<details><summary>297 tenants that did not fail</summary>",
       "| ✓ `acme-000` changed | `canary` | `+` `deny` `phish-0.example`<br>",
       "Digest: `sha256:5d3c0f6a`\n",
-    ].map((told) => text.indexOf(told));
+    ].map((fragment) => text.indexOf(fragment));
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
     expect(breakoutsIn(text)).toEqual([]);
@@ -36,10 +36,12 @@ describe("a rollout report as Markdown", () => {
     const text = renderReportMarkdown(after);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
     expect(Buffer.byteLength(text)).toBeGreaterThan(40_000);
-    const told = (pattern: RegExp) =>
+    const countMatches = (pattern: RegExp) =>
       [...text.matchAll(pattern)].reduce((sum, [, count]) => sum + Number(count?.replace(",", "") ?? 1), 0);
-    expect(told(/^(?:#### |- )✗ /gm) + told(/^… and ([\d,]+) more that failed\.$/gm)).toBe(after.counts.failed);
-    expect(told(/^\| [✓=–·] `[a-z-]*-\d{3,}`/gm) + told(/^… and ([\d,]+) more\.$/gm)).toBe(
+    expect(countMatches(/^(?:#### |- )✗ /gm) + countMatches(/^… and ([\d,]+) more that failed\.$/gm)).toBe(
+      after.counts.failed,
+    );
+    expect(countMatches(/^\| [✓=–·] `[a-z-]*-\d{3,}`/gm) + countMatches(/^… and ([\d,]+) more\.$/gm)).toBe(
       tenants - after.counts.failed,
     );
   });

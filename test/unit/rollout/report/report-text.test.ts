@@ -24,7 +24,7 @@ describe("a rollout report as text", () => {
       "What to do next",
       "    email-security rollout resume r-20261121-7f3a\n",
       "Digest sha256:5d3c0f6a",
-    ].map((told) => text.indexOf(told));
+    ].map((fragment) => text.indexOf(fragment));
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });
@@ -80,10 +80,10 @@ describe("a rollout report as text", () => {
     ["running", true, "RUNNING  60 of 300 tenants hold what is declared, 0 failed, 240 left."],
     ["running", false, "INTERRUPTED  60 of 300"],
     ["waiting", false, "WAITING  Wave canary is through. 60 of 300"],
-  ] as const)("shows the state of a rollout that is %s, held: %s", (state, isHeld, told) => {
+  ] as const)("shows the state of a rollout that is %s, held: %s", (state, isHeld, expectedText) => {
     const reason = state === "waiting" ? { reason: "Wave canary is through." } : {};
     const text = renderReportText({ ...rollouts.stopped.before, state, isHeld, ...reason }, { width: 200 });
-    expect(text).toContain(told);
+    expect(text).toContain(expectedText);
   });
 
   test("contains hostile text only as plain text", () => {
@@ -109,6 +109,6 @@ test.each([
   [7_500_000, "2 h 5 min"],
   [86_399_000, "1 d"],
   [273_600_000, "3 d 4 h"],
-])("formats %d ms as %s", (ms, told) => {
-  expect(formatDuration(ms)).toBe(told);
+])("formats %d ms as %s", (ms, expectedText) => {
+  expect(formatDuration(ms)).toBe(expectedText);
 });

@@ -42,15 +42,15 @@ describe.each(all)("a rollout report as %s", (format) => {
       loosened: [what(name), ...(index === 3 ? ["base.yaml:2: something else"] : [])],
     }));
     const text = shown(report);
-    const told = words(text);
+    const plainText = words(text);
     const [first, second] = before.tenants;
-    expect(told).toContain("Looser here than what is included");
-    expect(told).toContain(
+    expect(plainText).toContain("Looser here than what is included");
+    expect(plainText).toContain(
       `settings/${first?.name}.yaml:4: policy.requireTicket is [] here; the same in ${second?.name}, `,
     );
-    expect(told).toContain(", and 294 more");
-    expect(told.match(/policy\.requireTicket/g)).toHaveLength(1);
-    expect(told).toContain("base.yaml:2: something else");
+    expect(plainText).toContain(", and 294 more");
+    expect(plainText.match(/policy\.requireTicket/g)).toHaveLength(1);
+    expect(plainText).toContain("base.yaml:2: something else");
     expect(shown(before)).not.toContain("Looser");
   });
 

@@ -74,9 +74,9 @@ it("lists skipped tenants left out of the plan in every format", () => {
 
 it("names skipped tenants in the combined plan's headline", () => {
   const { report, ...shown } = shownOf([denies("evil.example"), denies("evil.example")]);
-  const told = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
+  const view = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
   const headline = "2 of 2 tenants would change, by 1 different change.";
-  expect(renderCombinedPlanMarkdown(told)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
+  expect(renderCombinedPlanMarkdown(view)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
   expect(renderCombinedPlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
 });
 

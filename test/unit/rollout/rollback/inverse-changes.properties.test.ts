@@ -183,11 +183,11 @@ describe("invertChanges", () => {
       entries: new Map([["partner.example", domain("allow", "partner.example")]]),
     };
     const rollout = planOf(fileOf(wanted), known(NOTHING), held);
-    const mended: Tenant = {
+    const actual: Tenant = {
       ...NOTHING,
       entries: new Map([["partner.example", domain("deny", "partner.example")]]),
     };
-    const { declared, unreverted } = invertChanges(rollout, known(wanted), observed(mended), "why");
+    const { declared, unreverted } = invertChanges(rollout, known(wanted), observed(actual), "why");
     expect(unreverted.map(({ key }) => key)).toEqual(["partner.example"]);
     expect(declared.entries).toEqual({ "partner.example": "deny" });
   });

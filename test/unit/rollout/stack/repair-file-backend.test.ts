@@ -10,18 +10,18 @@ import {
   type StackFiles,
 } from "../../../../provider/rollout/stack/repair-file-backend";
 
-let folder: string;
+let directory: string;
 let stacks: string;
 let files: StackFiles;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-torn it's-"));
-  stacks = join(folder, ".pulumi/stacks/p");
+  directory = mkdtempSync(join(tmpdir(), "email-security-torn it's-"));
+  stacks = join(directory, ".pulumi/stacks/p");
   mkdirSync(stacks, { recursive: true });
-  files = { backend: `file://${folder}?no_tmp_dir=true`, project: "p", stack: "t0" };
+  files = { backend: `file://${directory}?no_tmp_dir=true`, project: "p", stack: "t0" };
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const lay = (name: string, text: string): void => writeFileSync(join(stacks, name), text);
 
@@ -30,7 +30,7 @@ it("removes only truncated attribute files of its own stack", () => {
   const others = ["t0.json", "t0.json.bak.attrs", "t0.json.zst.attrs", "t0.json.18ab.tmp", "t01.json.attrs"];
   for (const [at, name] of torn.entries()) lay(name, '{"md5":"x'.slice(0, at * 3));
   for (const name of others) lay(name, name.endsWith("zst.attrs") ? '{"md5":"x"}' : "");
-  writeFileSync(join(folder, ".pulumi/meta.yaml.attrs"), "");
+  writeFileSync(join(directory, ".pulumi/meta.yaml.attrs"), "");
   expect(removeTruncatedAttributes(files)).toHaveLength(4);
   expect(readdirSync(stacks).sort()).toEqual(others.sort());
   expect(removeTruncatedAttributes(files)).toEqual([]);
@@ -38,7 +38,7 @@ it("removes only truncated attribute files of its own stack", () => {
 
 /** Leaves a lock of a stack, whose owner is on another machine. */
 function lock(stack: string): void {
-  const locks = join(folder, ".pulumi/locks/organization/p", stack);
+  const locks = join(directory, ".pulumi/locks/organization/p", stack);
   mkdirSync(locks, { recursive: true });
   const owner = { pid: 1, username: "ci", hostname: "runner-7", timestamp: "2026-01-01T00:00:00Z" };
   writeFileSync(join(locks, "a.json"), JSON.stringify(owner));
@@ -68,7 +68,7 @@ it("removes temporary state files except of stacks locked elsewhere", async () =
 
 it("removes only empty or truncated locks", async () => {
   lock("t0");
-  const locks = join(folder, ".pulumi/locks/organization/p/t0");
+  const locks = join(directory, ".pulumi/locks/organization/p/t0");
   writeFileSync(join(locks, "b.json"), "");
   writeFileSync(join(locks, "c.json"), '{"pid":1,"user');
   lay("t0.json", "");

@@ -9,7 +9,7 @@ import {
 
 const SINCE = "2026-11-21T09:30:00Z";
 const sinceMs = Date.parse(SINCE);
-const told = (...owners: string[]): string =>
+const buildLockError = (...owners: string[]): string =>
   [
     `error: the stack is currently locked by ${owners.length} lock(s). Either wait for the other process(es) to end or delete the lock file with \`pulumi cancel\`.`,
     ...owners.map(
@@ -19,13 +19,13 @@ const told = (...owners: string[]): string =>
   ].join("\n");
 
 it("parses all lock owners, or none when the list is truncated", () => {
-  const two = parseStackLocks(told("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)"));
+  const two = parseStackLocks(buildLockError("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)"));
   expect(two.owners).toEqual([
     { host: "runner-7", pid: 4711, sinceMs, description: `ci@runner-7 (pid 4711), since ${SINCE}` },
     { host: "laptop", pid: 12, sinceMs, description: `ana@laptop (pid 12), since ${SINCE}` },
   ]);
   expect(two.description).toBe(`ci@runner-7 (pid 4711), since ${SINCE} and ana@laptop (pid 12), since ${SINCE}`);
-  const cutOff = told("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)").split("\n").slice(0, 2).join("\n");
+  const cutOff = buildLockError("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)").split("\n").slice(0, 2).join("\n");
   expect(parseStackLocks(cutOff).owners).toBeUndefined();
   expect(parseStackLocks("error: [409] Conflict: Another update is currently in progress.")).toEqual({
     description: "another run",

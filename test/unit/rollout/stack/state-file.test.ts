@@ -10,24 +10,24 @@ const DEPLOYMENT = {
 };
 const STATE = { version: 3, checkpoint: { stack: "organization/p/t0", latest: DEPLOYMENT } };
 
-let folder: string;
+let directory: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "email-security-state-"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-state-"));
   lay("meta.yaml", "version: 1\n");
   lay("stacks/p/t0.json", JSON.stringify(STATE));
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 function lay(path: string, text: string): void {
-  const file = join(folder, ".pulumi", path);
+  const file = join(directory, ".pulumi", path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
 }
 
 const read = (more: object = {}): unknown =>
-  readStateFile({ backend: `file://${folder}`, project: "p", stack: "t0", ...more });
+  readStateFile({ backend: `file://${directory}`, project: "p", stack: "t0", ...more });
 /** The state with something else in it. */
 const having = (more: object): string => JSON.stringify({ ...STATE, ...more });
 const holding = (more: object): string =>
@@ -35,7 +35,7 @@ const holding = (more: object): string =>
 
 it("reads the same state as the CLI would print", () => {
   expect(read()).toEqual({ version: 3, deployment: DEPLOYMENT });
-  expect(read({ backend: `file://${folder}/` })).toEqual({ version: 3, deployment: DEPLOYMENT });
+  expect(read({ backend: `file://${directory}/` })).toEqual({ version: 3, deployment: DEPLOYMENT });
   lay("stacks/p/t0.json", holding({ resources: null }));
   expect(read()).toEqual({ version: 3, deployment: { ...DEPLOYMENT, resources: null } });
 });
@@ -46,11 +46,11 @@ it("leaves missing stacks and other backends to the CLI", () => {
   const addresses = [
     undefined,
     "s3://states",
-    `${folder}`,
-    `file://${folder}?prefix=x`,
-    `file://${folder}#x`,
+    `${directory}`,
+    `file://${directory}?prefix=x`,
+    `file://${directory}#x`,
     "file://~",
-    `file://${folder}%20`,
+    `file://${directory}%20`,
   ];
   for (const backend of addresses) expect(read({ backend })).toBeUndefined();
 });

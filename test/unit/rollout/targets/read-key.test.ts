@@ -3,7 +3,7 @@ import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { KeySource } from "../../../../provider/rollout/model/target";
 import { readKey } from "../../../../provider/rollout/targets/read-key";
-import { LintedFolder } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-folder";
 import { target } from "../../../support/rollout-target";
 import { runEnvironment } from "../../../support/run-environment";
 
@@ -68,27 +68,27 @@ describe("a key from the environment", () => {
 
 describe("a key from a file", () => {
   it.each(["abc-123", "abc-123\n", "abc-123\r\n"])("is read from %j without the line ending", async (content) => {
-    using folder = new LintedFolder({ key: content });
-    expect(await read({ from: "file", path: folder.path("key") })).toBe("abc-123");
+    using directory = new LintedDirectory({ key: content });
+    expect(await read({ from: "file", path: directory.path("key") })).toBe("abc-123");
   });
 
   it("is rejected with its path when missing or unreadable", async () => {
-    using folder = new LintedFolder({ "folder/key": "abc", large: "x".repeat(64 * 1024 + 1) });
-    const told = async (name: string) => await refused({ from: "file", path: folder.path(name) });
-    expect(await told("none")).toBe(
-      `… the file "${folder.path("none")}" does not exist. Put the tenant's API key there, where this user can read it, or name another source under \`key\`.`,
+    using directory = new LintedDirectory({ "folder/key": "abc", large: "x".repeat(64 * 1024 + 1) });
+    const getErrorMessage = async (name: string) => await refused({ from: "file", path: directory.path(name) });
+    expect(await getErrorMessage("none")).toBe(
+      `… the file "${directory.path("none")}" does not exist. Put the tenant's API key there, where this user can read it, or name another source under \`key\`.`,
     );
-    expect(await told("folder")).toContain("isn't a regular file");
-    expect(await told("large")).toContain("has more than 65536 bytes");
-    expect(await told("large/key")).toContain("can't be read (ENOTDIR)");
+    expect(await getErrorMessage("folder")).toContain("isn't a regular file");
+    expect(await getErrorMessage("large")).toContain("has more than 65536 bytes");
+    expect(await getErrorMessage("large/key")).toContain("can't be read (ENOTDIR)");
   });
 
   it("is rejected without opening a pipe or device", async () => {
-    using folder = new LintedFolder({});
-    execFileSync("mkfifo", [folder.path("pipe")]);
-    symlinkSync("/dev/zero", folder.path("endless"));
+    using directory = new LintedDirectory({});
+    execFileSync("mkfifo", [directory.path("pipe")]);
+    symlinkSync("/dev/zero", directory.path("endless"));
     for (const name of ["pipe", "endless"]) {
-      expect(await refused({ from: "file", path: folder.path(name) })).toContain("isn't a regular file");
+      expect(await refused({ from: "file", path: directory.path(name) })).toContain("isn't a regular file");
     }
   });
 });
@@ -165,7 +165,7 @@ it.each([
     AWS_SECRET_ACCESS_KEY: "secret",
     EMAIL_SECURITY_SERVICES: "https://mail-security.example",
   };
-  const asked = readKey(target("acme", {}, { key, place: PLACE }), { environment });
-  await expect(asked).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
-  await expect(asked).rejects.toThrow(setting);
+  const keyPromise = readKey(target("acme", {}, { key, place: PLACE }), { environment });
+  await expect(keyPromise).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
+  await expect(keyPromise).rejects.toThrow(setting);
 });

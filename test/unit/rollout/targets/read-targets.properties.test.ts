@@ -4,15 +4,15 @@ import { stringify } from "yaml";
 import type { Target, Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import type { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
-import { LintedFolder } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-folder";
 
-function read(folder: LintedFolder, text: string): Targets {
-  return readTargets(folder.write("tenants.yaml", text));
+function read(directory: LintedDirectory, text: string): Targets {
+  return readTargets(directory.write("tenants.yaml", text));
 }
 
-function refusal(folder: LintedFolder, text: string): TargetsFileError | undefined {
+function refusal(directory: LintedDirectory, text: string): TargetsFileError | undefined {
   try {
-    read(folder, text);
+    read(directory, text);
     return undefined;
   } catch (error) {
     expect(error).toMatchObject({ code: "ERR_ROLLOUT_TARGETS" });
@@ -104,10 +104,10 @@ describe("a valid tenants file", () => {
     ["in blocks", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE" })],
     ["as JSON", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE", collectionStyle: "flow" })],
   ])("reads back unchanged when written %s", (_how, text) => {
-    using folder = new LintedFolder();
+    using directory = new LintedDirectory();
     fc.assert(
       fc.property(file, (content) => {
-        const { targets, waves } = read(folder, text(written(content)));
+        const { targets, waves } = read(directory, text(written(content)));
         expect(targets.map(({ place: _, ...one }) => one)).toEqual(
           content.tenants.map(([tenantName, one]): Omit<Target, "place"> => {
             const capitals = tenantName.toUpperCase().replace(/[^A-Z0-9]/g, "_");
@@ -121,7 +121,7 @@ describe("a valid tenants file", () => {
               labels: { ...content.defaultLabels, ...one.labels },
               baseUrl: one.baseUrl ?? "https://all.example",
               key: { from: "command", command: ["get", tenantName] },
-              settings: folder.path(settings[one.settings ?? ""] ?? `settings/${tenantName}.yaml`),
+              settings: directory.path(settings[one.settings ?? ""] ?? `settings/${tenantName}.yaml`),
               stack: tenantName,
               ...(one.resource === undefined ? {} : { resource: one.resource }),
               allowInsecureHttp: false,
@@ -162,8 +162,8 @@ describe("a YAML trap", () => {
   ];
 
   it("is absent from a plain file", () => {
-    using folder = new LintedFolder();
-    expect(refusal(folder, LINES.join("\n"))).toBeUndefined();
+    using directory = new LintedDirectory();
+    expect(refusal(directory, LINES.join("\n"))).toBeUndefined();
   });
 
   it.each([
@@ -190,14 +190,14 @@ describe("a YAML trap", () => {
     ["  a: ]", "yaml-syntax"],
     ["  a: { stack: \u202eb }", "yaml-hidden"],
   ])("is found at its line: %j", (trap, code) => {
-    using folder = new LintedFolder();
+    using directory = new LintedDirectory();
     fc.assert(
       fc.property(fc.integer({ min: 6, max: LINES.length }), (at) => {
         // What is there twice is told where it is the second time.
         const text = LINES.toSpliced(at, 0, ...trap.split("\n")).filter(
           (line) => !trap.includes("t1") || !line.startsWith("  t1: { "),
         );
-        const found = refusal(folder, text.join("\n"))?.findings ?? [];
+        const found = refusal(directory, text.join("\n"))?.findings ?? [];
         const last = trap.split("\n").at(-1) ?? "";
         expect(found.map((one) => `${one.place?.line} ${one.code}`)).toContain(`${text.lastIndexOf(last) + 1} ${code}`);
       }),
@@ -239,13 +239,13 @@ describe("a plaintext key", () => {
   ];
 
   it("appears in no error message", () => {
-    using folder = new LintedFolder();
+    using directory = new LintedDirectory();
     const before = "version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ";
     fc.assert(
       fc.property(secret, fc.constantFrom(...SPOTS), (one, spot) => {
-        const error = refusal(folder, `${before}${spot(one)}\n`);
-        const told = `${error?.message}`.replaceAll(folder.folder, "");
-        for (let at = 0; at + 6 <= one.length; at += 1) expect(told).not.toContain(one.slice(at, at + 6));
+        const error = refusal(directory, `${before}${spot(one)}\n`);
+        const message = `${error?.message}`.replaceAll(directory.root, "");
+        for (let at = 0; at + 6 <= one.length; at += 1) expect(message).not.toContain(one.slice(at, at + 6));
       }),
       { numRuns: 500 },
     );
@@ -254,9 +254,9 @@ describe("a plaintext key", () => {
   it.each(["key: abcdef123", "key: { value: abcdef123 }", "apiKey: abcdef123", "key: 123456", "key: [abcdef123]"])(
     "is rejected with the correct syntax: %s",
     (line) => {
-      using folder = new LintedFolder();
+      using directory = new LintedDirectory();
       const text = `version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ${line}\n`;
-      const [finding] = refusal(folder, text)?.findings ?? [];
+      const [finding] = refusal(directory, text)?.findings ?? [];
       expect(finding).toMatchObject({ code: "key-in-the-clear", place: { line: 6 } });
       expect(finding?.message).toMatch(/^key must say where the key comes from, .*\{ environment: ACME_API_KEY \}/);
     },

@@ -3,25 +3,28 @@ import { describe, expect, it } from "vitest";
 import type { Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
-import { LintedFolder } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-folder";
 
 /** What is read of files of which `tenants.yaml` is asked for, with paths as in their folder. */
-function read(files: Readonly<Record<string, string>>, prepare?: (folder: LintedFolder) => void): Targets {
-  using folder = new LintedFolder(files);
-  prepare?.(folder);
-  const targets = readTargets(folder.path("tenants.yaml"));
+function read(files: Readonly<Record<string, string>>, prepare?: (directory: LintedDirectory) => void): Targets {
+  using directory = new LintedDirectory(files);
+  prepare?.(directory);
+  const targets = readTargets(directory.path("tenants.yaml"));
   const parts = [...Object.entries(targets)].map(([name, value]) =>
-    value instanceof Map ? [name, value] : [name, withoutFolder(value, folder)],
+    value instanceof Map ? [name, value] : [name, stripDirectory(value, directory)],
   );
   return Object.fromEntries(parts);
 }
 
 /** The mistakes, `tenants.yaml:3:5 message`. */
-function told(files: string | Readonly<Record<string, string>>, prepare?: (folder: LintedFolder) => void): string[] {
-  using folder = new LintedFolder(typeof files === "string" ? { "tenants.yaml": files } : files);
-  prepare?.(folder);
+function listMistakes(
+  files: string | Readonly<Record<string, string>>,
+  prepare?: (directory: LintedDirectory) => void,
+): string[] {
+  using directory = new LintedDirectory(typeof files === "string" ? { "tenants.yaml": files } : files);
+  prepare?.(directory);
   try {
-    readTargets(folder.path("tenants.yaml"));
+    readTargets(directory.path("tenants.yaml"));
     return [];
   } catch (error) {
     expect(error).toBeInstanceOf(TargetsFileError);
@@ -30,13 +33,13 @@ function told(files: string | Readonly<Record<string, string>>, prepare?: (folde
     for (const one of findings.slice(0, 100)) expect(message).toContain(one.message);
     return findings.map(
       (one) =>
-        `${one.place?.file.replace(`${folder.folder}/`, "")}:${one.place?.line}:${one.place?.column} ${one.message.replaceAll(`${folder.folder}/`, "")}`,
+        `${one.place?.file.replace(`${directory.root}/`, "")}:${one.place?.line}:${one.place?.column} ${one.message.replaceAll(`${directory.root}/`, "")}`,
     );
   }
 }
 
-function withoutFolder<Value>(value: Value, folder: LintedFolder): Value {
-  return value === undefined ? value : JSON.parse(JSON.stringify(value).replaceAll(`${folder.folder}/`, ""));
+function stripDirectory<Value>(value: Value, directory: LintedDirectory): Value {
+  return value === undefined ? value : JSON.parse(JSON.stringify(value).replaceAll(`${directory.root}/`, ""));
 }
 
 const DEFAULTS = `version: 1
@@ -197,7 +200,7 @@ describe("omitted or unmatched settings", () => {
     const tenants = { "tenants.yaml": below("tenants: { acme: }\n") };
     expect(read(tenants).project).toBe("email-security");
     expect(read({ ...tenants, "Pulumi.yaml": "name: mail # ours\nruntime: nodejs\n" }).project).toBe("mail");
-    expect(told({ ...tenants, "Pulumi.yaml": "runtime: nodejs\n" })).toEqual([
+    expect(listMistakes({ ...tenants, "Pulumi.yaml": "runtime: nodejs\n" })).toEqual([
       'Pulumi.yaml:1:1 has no name that a Pulumi project can have, and is asked for it as "tenants.yaml" has no `project`; write it in one of the two',
     ]);
   });
@@ -221,13 +224,13 @@ waves:
   - { name: first, match: ${rule}, ${asks} }
   - { name: rest }
 `);
-    const [message = "", ...others] = told(file);
+    const [message = "", ...others] = listMistakes(file);
     expect(others).toEqual([]);
     expect(message).toMatch(/^tenants\.yaml:10:\d+ no tenant matches the wave "first" /);
     expect(message).toContain(`, so it would be left out, and with it ${lost}; fix its`);
     expect(message.endsWith(`: ${why}`), message).toBe(true);
     // What waits for nothing loses nothing.
-    expect(told(file.replace(`, ${asks}`, ""))).toEqual([]);
+    expect(listMistakes(file.replace(`, ${asks}`, ""))).toEqual([]);
   });
 
   it("cause a warning for a service without tenants", () => {
@@ -364,14 +367,14 @@ describe("a mistake in one place", () => {
       '8:16 "matches" isn\'t a valid key here; did you mean match?',
     ],
   ])("is reported: %j", (text, ...mistakes) => {
-    expect(told(below(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
+    expect(listMistakes(below(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
   });
 
   it("is reported for a missing version or tenant field", () => {
-    expect(told("tenants: { acme: }\n")).toEqual([
+    expect(listMistakes("tenants: { acme: }\n")).toEqual([
       "tenants.yaml:1:1 version is missing; write `version: 1` as the first line",
     ]);
-    expect(told("version: 1\ntenants:\n  acme: { settings: a.yaml }\n")).toEqual([
+    expect(listMistakes("version: 1\ntenants:\n  acme: { settings: a.yaml }\n")).toEqual([
       'tenants.yaml:3:3 "acme" has no baseUrl; write it here, or for all tenants under `defaults`',
       'tenants.yaml:3:3 "acme" has no key; write it here, or for all tenants under `defaults`',
     ]);
@@ -380,15 +383,15 @@ describe("a mistake in one place", () => {
   it("is reported once for all tenants when in the defaults", () => {
     const text =
       "version: 1\ndefaults: { baseUrl: mail, key: { file: a }, settings: '{x}.yaml' }\ntenants: { a: , b: , c: }\n";
-    expect(told(text)).toEqual([
+    expect(listMistakes(text)).toEqual([
       "tenants.yaml:2:22 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
       'tenants.yaml:2:56 settings holds "{x}"; there are {name} and {NAME}',
     ]);
   });
 
   it("is reported for a missing file", () => {
-    using folder = new LintedFolder();
-    expect(() => readTargets(folder.path("tenants.yaml"))).toThrow(
+    using directory = new LintedDirectory();
+    expect(() => readTargets(directory.path("tenants.yaml"))).toThrow(
       /tenants\.yaml" can.t be read: there is no such file\. It says which tenants there are\./,
     );
   });
@@ -396,7 +399,7 @@ describe("a mistake in one place", () => {
 
 describe("a duplicate", () => {
   it("is reported at both places, even across files", () => {
-    const mistakes = told({
+    const mistakes = listMistakes({
       "tenants.yaml": below(`include: [more.yaml]
 tenants:
   acme: {}
@@ -425,7 +428,7 @@ tenants:
   });
 
   it("is reported with both lines of one file", () => {
-    expect(told(below("tenants:\n  acme:\n  acme:\n"))).toEqual([
+    expect(listMistakes(below("tenants:\n  acme:\n  acme:\n"))).toEqual([
       'tenants.yaml:8:3 "acme" is written twice here, first in line 7, and only one could count; keep one',
     ]);
   });
@@ -441,11 +444,11 @@ describe("included files", () => {
     ["https://mail.example/a.yaml", /^tenants\.yaml:6:11 "https:.*" isn't a file/],
     ["/etc/a.yaml", /^tenants\.yaml:6:11 "\/etc\/a\.yaml" is an absolute path/],
   ])("are rejected for the path %s", (path, mistake) => {
-    expect(told(including(path))).toEqual([expect.stringMatching(mistake)]);
+    expect(listMistakes(including(path))).toEqual([expect.stringMatching(mistake)]);
   });
 
   it("may hold only tenants and their defaults", () => {
-    expect(told({ "tenants.yaml": including("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
+    expect(listMistakes({ "tenants.yaml": including("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
       'a.yaml:2:1 "waves" isn\'t a valid key here; there are version, defaults, tenants',
     ]);
   });
@@ -453,39 +456,39 @@ describe("included files", () => {
   it("must lie within the repository, even through links", () => {
     const tenants = (include: string, settings: string): string =>
       `version: 1\ninclude: ${include}\ndefaults: { baseUrl: https://mail.example, key: { file: ../key } }\ntenants: { acme: { settings: ${settings} } }\n`;
-    const outside = (folder: LintedFolder): void => {
-      mkdirSync(folder.path("repository/.git"));
-      symlinkSync(folder.path("outside"), folder.path("repository/link"));
+    const outside = (directory: LintedDirectory): void => {
+      mkdirSync(directory.path("repository/.git"));
+      symlinkSync(directory.path("outside"), directory.path("repository/link"));
     };
-    const toldOf = (include: string, settings: string): string[] => {
+    const listPathErrors = (include: string, settings: string): string[] => {
       const files = {
         "tenants.yaml": "",
         "repository/deep/tenants.yaml": tenants(include, settings),
         "outside/a.yaml": "version: 1\nsecret: here\n",
       };
-      using folder = new LintedFolder(files);
-      outside(folder);
+      using directory = new LintedDirectory(files);
+      outside(directory);
       try {
-        readTargets(folder.path("repository/deep/tenants.yaml"));
+        readTargets(directory.path("repository/deep/tenants.yaml"));
         return [];
       } catch (error) {
         expect(String(error)).not.toContain("secret");
         return (error as TargetsFileError).findings.map(({ place, message }) => `${place?.line} ${message.slice(-60)}`);
       }
     };
-    expect(toldOf("[]", "../acme.yaml")).toEqual([]);
-    expect(toldOf("[]", "..acme.yaml")).toEqual([]);
+    expect(listPathErrors("[]", "../acme.yaml")).toEqual([]);
+    expect(listPathErrors("[]", "..acme.yaml")).toEqual([]);
     const settings = "4 s outside the repository of this file, where nobody reviews it";
-    expect(toldOf("[]", "../../outside/acme.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
-    expect(toldOf("[]", "../link/none.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
+    expect(listPathErrors("[]", "../../outside/acme.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
+    expect(listPathErrors("[]", "../link/none.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
     const include = "it lies outside the repository of the file that includes it";
-    expect(toldOf("[../../outside/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
-    expect(toldOf("[../link/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
+    expect(listPathErrors("[../../outside/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
+    expect(listPathErrors("[../link/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
   });
 });
 
 it("reports mistakes in 10,000 tenants quickly", () => {
   const lines = Array.from({ length: 10_000 }, (_, index) => `  t${index}: { settings: /abs/${index}.yaml }`);
-  const mistakes = told(below(`tenants:\n${lines.join("\n")}\n`));
+  const mistakes = listMistakes(below(`tenants:\n${lines.join("\n")}\n`));
   expect(mistakes).toHaveLength(10_000);
 });

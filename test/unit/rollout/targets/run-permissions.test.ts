@@ -5,7 +5,7 @@ import type { KeySource, Target } from "../../../../provider/rollout/model/targe
 import { assertAllowed } from "../../../../provider/rollout/targets/assert-allowed";
 import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
 import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
-import { LintedFolder } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-folder";
 import { target } from "../../../support/rollout-target";
 
 const SERVICE = "https://mail-security.example";
@@ -90,15 +90,15 @@ describe("allowed variables", () => {
 });
 
 it("allows only files that really lie in an allowed directory", () => {
-  using folder = new LintedFolder({ "keys/..data/acme": "k", "keys/plain": "k", other: "secret" });
-  symlinkSync("..data/acme", folder.path("keys/acme"));
-  symlinkSync("../other", folder.path("keys/outside"));
-  mkdirSync(folder.path("keys-2"));
-  const allowing = { EMAIL_SECURITY_SERVICES: SERVICE, EMAIL_SECURITY_KEY_FILES: folder.path("keys") };
-  const told = (path: string): string[] => refusedBy(allowing, file(folder.path(path)));
-  for (const path of ["keys/acme", "keys/plain", "keys/not-there"]) expect(told(path), path).toEqual([]);
+  using directory = new LintedDirectory({ "keys/..data/acme": "k", "keys/plain": "k", other: "secret" });
+  symlinkSync("..data/acme", directory.path("keys/acme"));
+  symlinkSync("../other", directory.path("keys/outside"));
+  mkdirSync(directory.path("keys-2"));
+  const allowing = { EMAIL_SECURITY_SERVICES: SERVICE, EMAIL_SECURITY_KEY_FILES: directory.path("keys") };
+  const listRejections = (path: string): string[] => refusedBy(allowing, file(directory.path(path)));
+  for (const path of ["keys/acme", "keys/plain", "keys/not-there"]) expect(listRejections(path), path).toEqual([]);
   for (const path of ["other", "keys/outside", "keys/../other", "keys-2/acme"]) {
-    expect(told(path), path).toEqual(["file"]);
+    expect(listRejections(path), path).toEqual(["file"]);
   }
 });
 
@@ -134,7 +134,7 @@ describe("allowed commands", () => {
 });
 
 describe("the permission error", () => {
-  const told = (targets: readonly Target[], environment: Record<string, string> = {}): string => {
+  const describeRejection = (targets: readonly Target[], environment: Record<string, string> = {}): string => {
     try {
       assertAllowed("tenants.yaml", targets, [], environment);
     } catch (error) {
@@ -174,12 +174,12 @@ A change of that file must not decide this. If all of this is intended, set it w
     const many = Array.from({ length: 300 }, (_, index) =>
       target(`t${index}`, {}, { key: command("vault", `secret/t${index}`) }),
     );
-    const message = told(many);
+    const message = describeRejection(many);
     expect(message.split("\n")).toHaveLength(6);
     expect(message).toContain("297 more");
     expect(message).toContain(`EMAIL_SECURITY_COMMANDS='["vault","secret/{name}"]'`);
     const odd = Array.from({ length: 300 }, (_, index) => target(`t${index}`, {}, { key: variable(`V${index}`) }));
-    expect(told(odd).split("\n").length).toBeLessThan(30);
+    expect(describeRejection(odd).split("\n").length).toBeLessThan(30);
   });
 
   it("disappears once its suggested settings are set", () => {
@@ -196,15 +196,15 @@ A change of that file must not decide this. If all of this is intended, set it w
         .map((words) => command(...words)),
     );
     const address = fc.constantFrom(SERVICE, "https://two.example/mail", "http://127.0.0.1:9");
-    const asked = fc.uniqueArray(fc.record({ name, key, address }), {
+    const targetSpecs = fc.uniqueArray(fc.record({ name, key, address }), {
       selector: (one) => one.name,
       maxLength: 6,
     });
     fc.assert(
-      fc.property(asked, (all) => {
+      fc.property(targetSpecs, (all) => {
         const targets = all.map((one) => target(one.name, {}, { key: one.key, baseUrl: one.address }));
-        const set = assignments(told(targets));
-        expect(told(targets, set)).toBe("");
+        const set = assignments(describeRejection(targets));
+        expect(describeRejection(targets, set)).toBe("");
         // And nothing more than that: an address that is not asked for stays refused.
         const other = target("other", {}, { baseUrl: "https://evil.example", key: variable("_NOT_ASKED_FOR_") });
         expect(new RunPermissions(set).validateTarget(other).map(({ kind }) => kind)).toEqual([

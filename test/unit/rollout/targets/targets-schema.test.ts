@@ -4,14 +4,14 @@ import { buildPublishedSchemas } from "../../../../provider/commands/json-schema
 import { readYaml } from "../../../../provider/files/yaml-source";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { buildTenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";
-import { LintedFolder } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-folder";
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(buildTenantsJsonSchema());
 
 function isRead(text: string): boolean {
-  using folder = new LintedFolder({ "tenants.yaml": text });
+  using directory = new LintedDirectory({ "tenants.yaml": text });
   try {
-    readTargets(folder.path("tenants.yaml"));
+    readTargets(directory.path("tenants.yaml"));
     return true;
   } catch {
     return false;

@@ -144,7 +144,7 @@ describe("validateTenantIdentities with earlier rollouts", () => {
       ],
     });
     expect(await validateTenantIdentities(reading({ a: A, b: B }), swappedOnce)).toEqual([]);
-    const mended = history({
+    const readFixedRecords = history({
       a: [
         [1, A],
         [2, B],
@@ -156,7 +156,7 @@ describe("validateTenantIdentities with earlier rollouts", () => {
         [3, B],
       ],
     });
-    const again = await validateTenantIdentities(reading({ a: B, b: A }), mended);
+    const again = await validateTenantIdentities(reading({ a: B, b: A }), readFixedRecords);
     expect(again.map(({ targets }) => namesOf(targets))).toEqual([["a"], ["b"]]);
   });
 
