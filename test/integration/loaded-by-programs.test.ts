@@ -10,7 +10,7 @@ function node(...args: readonly string[]): string[][] {
   return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as string[][];
 }
 
-/** Of the package and its dependencies: its own files, and the names of the others. */
+/** Splits loaded files into the package's own files and the names of its dependencies. */
 function sorted(files: readonly string[]): { readonly own: readonly string[]; readonly others: string[] } {
   const own = files.filter((file) => file.startsWith(dist + sep));
   const others = files.flatMap((file) => /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? []);
@@ -29,7 +29,7 @@ it("loads only the modules of the package that a program uses", () => {
     });
     console.log(JSON.stringify(loaded));`;
   const [entry, list] = node("--eval", program).map(sorted);
-  // Errors know by the table of responses whom a failure concerns.
+  // The error classes use the response classification to tell whom a failure concerns.
   const isOfOtherUse = (file: string): boolean =>
     /^(client\/(?!errors|response-classification|retry-after)|files|gitops|plan|tenant)/.test(file);
 
@@ -37,7 +37,7 @@ it("loads only the modules of the package that a program uses", () => {
   expect(entry?.own).not.toContain("settings/arguments.js");
   expect(list?.own).toContain("settings/list-arguments.js");
   expect(list?.own.filter(isOfOtherUse)).toEqual([]);
-  // Of Pulumi's SDK, its package.json says which version it is.
+  // The package reads the version of Pulumi's SDK from its package.json.
   expect(entry?.others).toEqual(["@pulumi/pulumi", "leven"]);
   expect(list?.others).toEqual(["@pulumi/pulumi", "ipaddr.js", "leven", "tldts", "zod"]);
 });
@@ -54,7 +54,7 @@ it("offers every export of the package to ES modules by name", () => {
   const exported = Object.keys(load("pulumi-email-security"));
   expect(all).toEqual(expect.arrayContaining(exported));
   expect(some).toEqual(["AllowDenyList", "AuthenticationError", "getThreats", "SettingsClient"]);
-  // The package's entry names them one by one.
+  // The package's entry point lists them by name.
   const functions = Object.keys(load(join(dist, "resources", "functions", "index.js")));
   expect(exported).toEqual(expect.arrayContaining(functions));
 });

@@ -25,7 +25,7 @@ it("resumes a stopped run without repeating passed cases", async () => {
       journal: new ShardJournal(file),
       atOnce: 1,
       log: (line) => lines.push(line.replace(/^ *[\d.]+ min {2}|, in .*(?=:)/g, "")),
-      // The next shard is begun in this very turn.
+      // The next shard starts in this same turn of the event loop.
       onKept: () => void (++kept === stopAfter && setImmediate(() => stopping.abort())),
       signal: stopping.signal,
     });
@@ -46,6 +46,6 @@ it("resumes a stopped run without repeating passed cases", async () => {
     "plan-each-living:4+2 has passed: 6 of 6",
   ]);
   expect((await go(0)).said.at(-1)).toBe("Nothing is left.");
-  // Neither leaves anything behind.
+  // Neither run leaves anything behind.
   expect(readdirSync(directory)).toEqual(["long"]);
 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 const OLD = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
 
-/** Runs a piece of CommonJS as if by an older Node.js. */
+/** Runs CommonJS code as if under an older Node.js. */
 function onNode20(code: string): string {
   try {
     return execFileSync(process.execPath, ["-e", `${OLD} ${code}`], { encoding: "utf8", stdio: "pipe" });

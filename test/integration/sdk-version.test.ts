@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import manifest from "../../provider/package.json";
 import { getSdkVersionProblem, SDK_RANGE } from "../../provider/settings/sdk-requirement";
 
-/** What a program is told that finds another version of the SDK than there is, on standard error. */
+/** Returns the standard error of a program that finds a different SDK version. */
 function loadWithSdkVersion(version: string, name: string): string {
   const found = `require("@pulumi/pulumi/package.json").version = "${version}";`;
   return spawnSync(process.execPath, ["-e", `${found} require("${name}")`], { encoding: "utf8" }).stderr;

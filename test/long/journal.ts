@@ -2,36 +2,36 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { nameOf, type Shard } from "#long/shards";
 
-/** What did not do what it must, and how it is run again. */
+/** A failed test or shard, and the command to rerun it. */
 export interface ShardFailure {
-  /** What runs it again, as `npm run test:long` takes it: one case where it is known which. */
+  /** The argument of `npm run test:long` that reruns it: a single case if known. */
   readonly again: string;
   readonly name: string;
-  /** The first lines of what was said. */
+  /** The first lines of the failure message. */
   readonly message: string;
 }
 
-/** How the last run of a shard ended. */
+/** The result of a shard's last run. */
 export interface ShardResult extends Shard {
   readonly seed: number;
-  /** How many cases the part had. */
+  /** The number of cases in the part. */
   readonly of: number;
-  /** What was tested: a digest of all files that it is made of. */
+  /** A digest of all the files under test. */
   readonly sources: string;
-  /** The commit that was there, with a `+` where files beside it were tested. */
+  /** The commit, with a `+` if uncommitted files were tested. */
   readonly commit: string;
   readonly date: string;
   readonly seconds: number;
-  /** How many cases have passed. */
+  /** The number of cases that passed. */
   readonly done: number;
-  /** The tests that have passed, by their names. */
+  /** The names of the tests that passed. */
   readonly passed: readonly string[];
   readonly failures: readonly ShardFailure[];
 }
 
 /**
- * What was run so far, in a file. It is written whole after each shard, and read again before that: who runs another part at
- * the same time takes nothing away.
+ * The results so far, in a file. The file is rewritten after each shard and reread just before, so that a concurrent
+ * run of another part loses nothing.
  */
 export class ShardJournal {
   readonly #file: string;
@@ -51,7 +51,7 @@ export class ShardJournal {
     }
   }
 
-  /** Keeps how a shard ended, in the place of its run before. */
+  /** Stores a shard's result in place of its previous one. */
   keep(entry: ShardResult): void {
     const others = this.entries().filter((one) => keyOf(one) !== keyOf(entry));
     mkdirSync(dirname(this.#file), { recursive: true });
@@ -61,7 +61,7 @@ export class ShardJournal {
   }
 }
 
-/** The last run of a shard. */
+/** Returns the last run of a shard. */
 export function entryOf(
   shard: Shard,
   { entries, seed, of }: { readonly entries: readonly ShardResult[]; readonly seed: number; readonly of: number },
@@ -70,7 +70,7 @@ export function entryOf(
   return entries.find((entry) => keyOf(entry) === key);
 }
 
-/** Other cases come into another order: they are told apart by how many there are. */
+/** A different number of cases means a different order, so the number is part of the key. */
 function keyOf(one: Shard & Pick<ShardResult, "seed" | "of">): string {
   return `${nameOf(one)} of ${one.of}, seed ${one.seed}`;
 }

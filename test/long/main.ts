@@ -1,10 +1,10 @@
 /**
- * `npm run test:long`: the long matrices whole, in shards, as many at once as there are cores. What has passed is in a journal, so
- * that it goes on where it was stopped; results.md tells how far it is.
+ * `npm run test:long`: runs the long matrices in full, in shards, one shard per core at a time. A journal stores what
+ * has passed, so a stopped run continues where it left off; results.md shows the progress.
  *
- *   npm run test:long                      all parts, for hours: the parts that were run least first
+ *   npm run test:long                      all parts, for hours: those with the least progress first
  *   npm run test:long -- kills faults      some parts
- *   npm run test:long -- kills:40          one case, or a shard (kills:40+10), shown as `npm test` does and not kept
+ *   npm run test:long -- kills:40          one case, or a shard (kills:40+10), shown as by `npm test` and not stored
  *   EMAIL_SECURITY_TEST_SEED=2 npm run …   with other stories, and cases in another order
  */
 import { writeFileSync } from "node:fs";

@@ -2,7 +2,7 @@ import type { ShardFailure, ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
 import { nameOf, type Shard } from "#long/shards";
 
-/** What is read of a report of vitest (`--reporter=json`). */
+/** The fields read from a vitest report (`--reporter=json`). */
 export interface VitestReport {
   readonly testResults: readonly {
     readonly message?: string;
@@ -14,25 +14,25 @@ export interface VitestReport {
   }[];
 }
 
-/** How a run of vitest ended. */
+/** The result of a vitest run. */
 export interface Ended {
   readonly code: number | null;
-  /** Undefined where there is none. */
+  /** Undefined if there is no report. */
   readonly report: VitestReport | undefined;
-  /** What it printed. */
+  /** Standard output and error. */
   readonly output: string;
 }
 
 export type ShardOutcome = Pick<ShardResult, "done" | "passed" | "failures">;
 
-/** How many lines of a failure are kept. */
+/** The number of lines kept of a failure. */
 const LINES = 12;
 
 /**
- * What a run says of a shard: nothing has passed that was not run. A run that ended well although it ran fewer tests, or others,
- * than the shard has is a failure of the whole shard.
+ * Returns the outcome of a shard's run. Only tests that ran count as passed. If a run succeeds but ran fewer or other
+ * tests than the shard has, the whole shard fails.
  *
- * @param places folders of this machine, which nobody else has: what stands for each in what is kept.
+ * @param places directories specific to this machine, and the placeholders that replace them in stored text.
  */
 export function outcomeOf(
   shard: Shard,
@@ -65,12 +65,12 @@ export function outcomeOf(
     failures.push(whole(`all ${tests} tests have passed, and vitest ended with ${code}`, aboutIn(output)));
   }
   if (failures.length === 0) return { done: shard.count, passed, failures };
-  // Where not every case is a test, those after one that has failed were not run.
+  // If not every case is a test, the cases after a failed one did not run.
   const isEachCaseKnown = isCaseATest && failures.every(({ again }) => again !== nameOf(shard));
   return { done: isEachCaseKnown ? passed.length : 0, passed, failures };
 }
 
-/** The number of the story that has failed, as fast-check's path begins with it. */
+/** Returns the number of the failed story, with which fast-check's path starts. */
 function storyIn(message: string): number | undefined {
   const [, number] = /\bpath:? "?(\d+)/.exec(message) ?? [];
   return number === undefined ? undefined : Number(number);
@@ -83,7 +83,7 @@ function firstLines(text: string, places: Readonly<Record<string, string>>): str
   return plain.split("\n").slice(0, LINES).join("\n");
 }
 
-/** What was printed of what went wrong outside of all tests, or the last of it. */
+/** Returns the output about errors outside all tests, or else the end of the output. */
 function aboutIn(output: string): string {
   const lines = output.trim().split("\n");
   const at = lines.findIndex((line) => /\b(FAIL|Unhandled|\w*Error:)/.test(line));

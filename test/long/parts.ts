@@ -1,17 +1,17 @@
-/** One of the long matrices: what `npm run test:long` runs whole, in shards, and `npm test` a sample of. */
+/** One of the long matrices. `npm run test:long` runs it in full, in shards; `npm test` runs a sample. */
 export interface Part {
-  /** The project of vitest that runs it. */
+  /** The vitest project that runs it. */
   readonly project: "unit" | "integration" | "native" | "dynamic" | "engine";
-  /** The file of its tests, without `.test.ts`. */
+  /** Its test file, without `.test.ts`. */
   readonly file: string;
-  /** By what its tests are told from others of the file, as vitest's `-t` takes it. Default: all are its own. */
+  /** Selects its tests in the file, as the value of vitest's `-t`. Default: all tests. */
   readonly only?: string;
   readonly aCase: string;
-  /** How many cases there are in all. */
+  /** The total number of cases. */
   readonly cases: number;
-  /** How many are run at once: some minutes of a core, so that little is lost where it is stopped. */
+  /** The number of cases in a shard: a few minutes on one core, so that stopping loses little. */
   readonly shard: number;
-  /** How many tests a shard has, where not every case is one. */
+  /** The number of tests in a shard, if it differs from the number of cases. */
   readonly tests?: number;
 }
 
@@ -46,8 +46,8 @@ const HOSTILE_TEXT = {
 } as const;
 
 /**
- * All parts by the names that a person types. What is run over both fronts is a part for each: `-native` is the one over the
- * plugin, of the same tests.
+ * All parts by the names used on the command line. Tests that run over both providers are two parts; the `-native` one
+ * uses the plugin.
  */
 const parts = {
   "native-import": {

@@ -11,7 +11,7 @@ that passed with other sources than the current ones. \`npm test\` runs a sample
 the commit of their last run; a \`+\` means a work tree with changes on top of that commit. The seed determines the order of the cases, so an
 incomplete part has cases from the whole matrix. Times are for one core, with two runs at once on two cores.`;
 
-/** The results as Markdown: a row a part and seed, by the last run of each of its shards. */
+/** Formats the results as Markdown: one row for each part and seed, by the last run of each shard. */
 export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readonly ShardResult[]): string {
   const rows: string[][] = [];
   const failures: string[] = [];
@@ -43,7 +43,7 @@ export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readon
   return `${[HEAD, table(head, rows, head.length), ...failureSection].join("\n\n")}\n`;
 }
 
-/** The commits, each with how many cases were run there where there are several. */
+/** Formats the commits, each with its number of cases if there are several. */
 function commitsOf(run: readonly ShardResult[]): string {
   const byCommit = [...Map.groupBy(run, ({ commit }) => commit)];
   return byCommit
@@ -51,7 +51,7 @@ function commitsOf(run: readonly ShardResult[]): string {
     .join(", ");
 }
 
-/** `35 s`, `1.7 min`, `12 min`, `3.4 h` */
+/** Formats a duration: `35 s`, `1.7 min`, `12 min`, `3.4 h` */
 export function duration(seconds: number): string {
   if (seconds === 0) return "";
   if (seconds < 90) return `${Math.round(seconds)} s`;
@@ -60,7 +60,7 @@ export function duration(seconds: number): string {
   return `${(minutes / 60).toFixed(1)} h`;
 }
 
-/** As it is, whatever Markdown would make of it. */
+/** Quotes the message so that Markdown doesn't interpret it. */
 function quoted(message: string): string {
   return message.replace(/^/gm, "    ");
 }

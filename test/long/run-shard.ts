@@ -11,23 +11,23 @@ import type { Shard } from "#long/shards";
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 
-/** A shard takes minutes. One that takes so long hangs, which is a failure. */
+/** A shard takes minutes; one that takes longer than this hangs, which is a failure. */
 const MOST_MS = 2 * 3_600_000;
 
 export interface ShardOptions {
   readonly seed: number;
-  /** Ends it, with all that it has started. */
+  /** Ends the shard and everything it has started. */
   readonly signal: AbortSignal;
 }
 
-/** Runs a shard to its end. Undefined where it was stopped: of what it did nothing is known. */
+/** Runs a shard to its end. Returns undefined if it was stopped, since its partial results are unknown. */
 export async function runShard(
   shard: Shard,
   part: Part,
   { seed, signal }: ShardOptions,
 ): Promise<ShardOutcome | undefined> {
   if (signal.aborted) return undefined;
-  // A folder of its own for all that it leaves, be it killed.
+  // The shard gets its own directory, so that its files are cleaned up even if it is killed.
   const directory = mkdtempSync(join(tmpdir(), "email-security-long-"));
   const file = join(directory, "report.json");
   try {
@@ -52,7 +52,7 @@ export async function runShard(
     const code = await ended(child);
     clearTimeout(limit);
     signal.removeEventListener("abort", stop);
-    // What a test has killed may have left somebody.
+    // A killed test may have left processes behind.
     await killAll(directory, child.pid);
     if (signal.aborted) return undefined;
     if (isHung) output += `\nIt had not ended after ${MOST_MS / 3_600_000} hours, and was killed.`;
@@ -64,7 +64,7 @@ export async function runShard(
   }
 }
 
-/** Runs a shard as `npm test` would, before the eyes of who has asked for it; answers its exit code. */
+/** Runs a shard as `npm test` would, with its output shown. Returns its exit code. */
 export async function showShard(shard: Shard, part: Part, seed: number): Promise<number> {
   return (await ended(start(shard, part, seed, { isSeen: true }))) ?? 1;
 }
@@ -92,12 +92,13 @@ function start(
       EMAIL_SECURITY_TEST_SEED: String(seed),
     },
     stdio: isSeen ? "inherit" : ["ignore", "pipe", "pipe"],
-    // Ctrl-C in a terminal is told to a whole group: in one of its own, it is ended by who runs it, with all that it has started.
+    // A terminal sends Ctrl-C to a whole process group. In a group of its own, the shard is ended by its runner, with
+    // everything it has started.
     detached: !isSeen && process.platform !== "win32",
   });
 }
 
-/** How it has ended, when all that it printed is there. */
+/** Returns the exit code once all output has been read. */
 async function ended(child: ChildProcess): Promise<number | null> {
   return await new Promise((resolve, reject) => {
     child.once("error", reject);
@@ -106,12 +107,12 @@ async function ended(child: ChildProcess): Promise<number | null> {
 }
 
 /**
- * Ends a process with its group, and on Linux all that was started with a folder for its temporary files: also what is in a group
- * of its own, and what has lost who started it.
+ * Kills a process and its group, and on Linux also every process started with this directory for temporary files. That
+ * includes processes in groups of their own and orphans.
  */
 async function killAll(directory: string, pid = 0): Promise<void> {
   if (pid !== 0) kill(process.platform === "win32" ? pid : -pid);
-  // Again, until nobody is left who could have started one meanwhile.
+  // Repeats until none is left that could have started another in the meantime.
   for (let left = startedWith(directory); left.length > 0; left = startedWith(directory)) {
     for (const id of left) kill(id);
     await sleep(20);
@@ -122,11 +123,14 @@ function kill(id: number): void {
   try {
     process.kill(id, "SIGKILL");
   } catch {
-    // It has ended meanwhile.
+    // It has already ended.
   }
 }
 
-/** The processes that have a folder for their temporary files. One that has ended, and is not looked after yet, has none. */
+/**
+ * Returns the processes that use a directory for temporary files. A process that has ended and wasn't reaped yet has no
+ * environment.
+ */
 function startedWith(directory: string): number[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc")

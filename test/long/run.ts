@@ -9,24 +9,24 @@ import { Sources } from "#long/sources";
 export interface ShardRunOptions {
   readonly seed: number;
   readonly journal: ShardJournal;
-  /** How many shards are run at once. */
+  /** The number of shards that run at once. */
   readonly atOnce: number;
   readonly log: (line: string) => void;
-  /** Called when the journal has a shard more. */
+  /** Called when the journal has stored another shard. */
   readonly onKept: () => void;
-  /** Ends what runs, of which nothing is kept. */
+  /** Ends the running shards, whose results are discarded. */
   readonly signal: AbortSignal;
 }
 
-/** How all of it ended. */
+/** The totals of a run. */
 export interface Sum {
   readonly passed: number;
   readonly failed: number;
-  /** What was not begun, or stopped. */
+  /** The number of shards not started or stopped. */
   readonly left: number;
 }
 
-/** Runs all that is not done yet of some parts. */
+/** Runs everything in the given parts that isn't done yet. */
 export async function run(parts: Readonly<Record<string, Part>>, options: ShardRunOptions): Promise<Sum> {
   const { seed, journal, atOnce, log } = options;
   const stopping = new AbortController();
@@ -49,7 +49,7 @@ export async function run(parts: Readonly<Record<string, Part>>, options: ShardR
     const begunAt = performance.now();
     const outcome = await runShard(shard, part, { seed, signal });
     if (outcome === undefined) return;
-    // Some of it may have been run by these, some by those.
+    // Part of the shard may have run with the old sources, part with the new ones.
     if (sources.areChangedFor(part)) {
       log(`${clock()}  The sources have changed: ${nameOf(shard)} does not count, and what runs is stopped.`);
       return stopping.abort();

@@ -2,29 +2,32 @@ import { entryOf, type ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
 import { type Shard, shardsOf } from "#long/shards";
 
-/** How far a part is. */
+/** A part's progress. */
 export interface PartProgress {
   readonly name: string;
   readonly part: Part;
-  /** How many cases have passed with the sources as they are. */
+  /** The number of cases that have passed with the current sources. */
   readonly done: number;
-  /** What is left to be run, those with a failure among it. */
+  /** The shards still to run, including failed ones. */
   readonly undone: readonly Shard[];
-  /** About how long that takes a core, in seconds, by what was measured. */
+  /** The estimated time for them on one core, in seconds, from measured runs. */
   readonly secondsLeft: number;
 }
 
 export interface Known {
   readonly entries: readonly ShardResult[];
   readonly seed: number;
-  /** The digest of what a part tests. */
+  /** Returns the digest of the files that a part tests. */
   readonly sourcesOf: (part: Part) => string;
 }
 
-/** A shard of a part that was never run is taken for so long. */
+/** The assumed duration of a shard, in seconds, if its part was never run. */
 const UNKNOWN_SECONDS = 150;
 
-/** A shard is done when it has passed, and nothing of what it tests has changed since. One that failed is run again. */
+/**
+ * Computes a part's progress. A shard is done if it has passed and nothing it tests has changed since. A failed shard
+ * runs again.
+ */
 export function progressOf(name: string, part: Part, { entries, seed, sourcesOf }: Known): PartProgress {
   const sources = sourcesOf(part);
   const isDone = (shard: Shard): boolean => {
@@ -42,7 +45,10 @@ export function progressOf(name: string, part: Part, { entries, seed, sourcesOf 
   return { name, part, done: part.cases - left, undone, secondsLeft: left * secondsACase };
 }
 
-/** All that is left, the parts that were run least first: one that is stopped has seen something of each. */
+/**
+ * Returns the remaining shards, those of the parts with the least progress first, so that a stopped run has covered
+ * some of each.
+ */
 export function schedule(parts: readonly PartProgress[]): readonly Shard[] {
   const ranked = parts.flatMap(({ part, done, undone }) =>
     undone.map((shard, at) => ({

@@ -1,13 +1,13 @@
 import { PARTS, type Part, type PartName } from "#long/parts";
 
-/** Some cases of a part, which are run together. */
+/** Some cases of a part that run together. */
 export interface Shard {
   readonly part: string;
   readonly from: number;
   readonly count: number;
 }
 
-/** All shards that a part is run in. */
+/** Returns all shards of a part. */
 export function shardsOf(part: string, { cases, shard }: Pick<Part, "cases" | "shard">): readonly Shard[] {
   return Array.from({ length: Math.ceil(cases / shard) }, (_, at) => {
     const from = at * shard;
@@ -15,21 +15,21 @@ export function shardsOf(part: string, { cases, shard }: Pick<Part, "cases" | "s
   });
 }
 
-/** As a person types it: `kills:40+10`, and `kills:40` for one case. */
+/** Formats a shard as typed on the command line: `kills:40+10`, or `kills:40` for one case. */
 export function nameOf({ part, from, count }: Shard): string {
   return `${part}:${from}${count === 1 ? "" : `+${count}`}`;
 }
 
-/** What a person wants to be run: some parts or all of them, or just some cases. */
+/** The parts or cases to run, as named on the command line. */
 export interface Wish {
   readonly parts: readonly PartName[];
   readonly shards: readonly Shard[];
 }
 
 /**
- * Reads what a person has typed.
+ * Parses the command line.
  *
- * @throws {Error} when it names no part, or no case of one.
+ * @throws {Error} if it names an unknown part or case.
  */
 export function wishOf(typed: readonly string[]): Wish {
   const names = Object.keys(PARTS) as PartName[];

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Part } from "#long/parts";
 
-/** What can change how a test ends: the package and what its tests share. What is written for people can't. */
+/** The files that can change a test's result: the package and the shared test code. Documents can't. */
 const TESTED = [
   "provider",
   "sdk",
@@ -19,11 +19,11 @@ const TESTED = [
 ];
 
 /**
- * The sources as they are, committed or not: what passed counts as long as these are the same. A digest holds for a commit that
- * was rebased too, and for a work tree with changes.
+ * The current sources, committed or not: a passed result counts as long as they stay the same. The digest also survives
+ * a rebase, and covers uncommitted changes.
  */
 export class Sources {
-  /** The commit that is there, with a `+` where the files differ from it. */
+  /** The current commit, with a `+` if files differ from it. */
   readonly commit: string;
   readonly #root: string;
   readonly #digests: ReadonlyMap<string, string>;
@@ -46,13 +46,13 @@ export class Sources {
     return new Sources(root, commit, new Map(digests));
   }
 
-  /** Of all that a part tests: of the files of tests, its own alone. */
+  /** Returns the digest of everything a part tests; of the test files, only its own. */
   of({ file }: Pick<Part, "file">): string {
     const own = [...this.#digests].filter(([name]) => !/\.test\.ts$/.test(name) || name.startsWith(`${file}.`));
     return digestOf(own.map(([name, digest]) => `${name} ${digest}\n`).join(""));
   }
 
-  /** Whether what a part tests was changed since. */
+  /** Returns whether the files that a part tests have changed since. */
   areChangedFor(part: Pick<Part, "file">): boolean {
     return Sources.read(this.#root).of(part) !== this.of(part);
   }

@@ -7,8 +7,9 @@ import { EmptyDirectory } from "./packed-package";
 const run = promisify(execFile);
 
 /**
- * What actionlint says of the workflows of a repository, a line each; empty when nothing. The folder need not be a
- * repository: a copy of it is made one, since only there the repository's own actions are looked at.
+ * Returns actionlint's findings for a repository's workflows, one per line; empty if there are none. The directory
+ * doesn't have to be a repository: actionlint runs on a copy that is made one, since it checks the repository's own
+ * actions only in a repository.
  */
 export async function actionlint(directory: string): Promise<string[]> {
   const command = await goTool("github.com/rhysd/actionlint", "actionlint");
@@ -18,7 +19,7 @@ export async function actionlint(directory: string): Promise<string[]> {
     filter: (path) => !path.includes("node_modules"),
   });
   await run("git", ["init", "--quiet"], { cwd: copy.path });
-  // What else is on this machine, such as shellcheck, decides nothing.
+  // The results must not depend on other programs of this machine, such as shellcheck.
   const args = ["-no-color", "-oneline", "-shellcheck=", "-pyflakes="];
   const { stdout } = await run(command, args, { cwd: copy.path }).catch((error: { code?: unknown; stdout: string }) => {
     if (error.code === 1) return error;

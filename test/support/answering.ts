@@ -1,9 +1,12 @@
 import type { SandboxOptions } from "../../provider/sandbox";
 
-/** A row of a list, as it goes over the wire. */
+/** A list row as sent over the wire. */
 export type WireRow = Readonly<Record<string, unknown>>;
 
-/** A service whose lists answer with these rows, page by page, and that takes writes as ever. A function is asked each time. */
+/**
+ * Creates hooks for a service whose lists return these rows, page by page, and that handles writes as usual. If `rows`
+ * is a function, it is called for each request.
+ */
 export function answering(
   entries: readonly WireRow[] | (() => readonly WireRow[]),
   vips: readonly WireRow[] | (() => readonly WireRow[]),
@@ -12,7 +15,7 @@ export function answering(
     intercept: ({ method, path, query }) => {
       if (method !== "GET") return undefined;
       const isOfList = (row: WireRow): boolean => {
-        // The unknown lists come with the deny list.
+        // Rows with an unknown list are returned with the deny list.
         const list = row["list"] === "allow" ? "allow" : "deny";
         return query["list"] === undefined || list === query["list"];
       };

@@ -3,8 +3,8 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../../provider/client";
 import { hostileText } from "./hostile-text";
 
 /*
- * The rows of tenants that hold all that a service may hold: what its reference tells, what it does not, and what does
- * something where it is printed.
+ * Arbitrary tenant rows: values that the service's reference documents, values that it doesn't, and text that is
+ * interpreted where it is printed.
  */
 
 const value = fc.oneof(
@@ -74,7 +74,7 @@ const entryRow: fc.Arbitrary<Omit<AllowDenyEntryRow, "id">> = fc.record({
   created_by: text,
 });
 
-/** An entry without an id: its type is mostly what the value is; sometimes another one, or one that nobody knows. */
+/** An entry without an id. Its type usually matches its value; sometimes it is another type, or an unknown one. */
 export const anyEntry: fc.Arbitrary<Omit<AllowDenyEntryRow, "id">> = fc
   .tuple(entryRow, fc.constantFrom("right", "right", "right", "domain", "ip", "url", "\u0007"))
   .map(([row, type]) => {

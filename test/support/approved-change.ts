@@ -5,10 +5,11 @@ import { lintFiles } from "../../provider/files/lint-files";
 import { type SettingsHistory, settingsHistory } from "./settings-history";
 
 /*
- * Changes of real repositories, beside an answer as GitHub gives it. Dana writes all commits, unless a test says otherwise.
+ * Changes in real repositories, together with a response in GitHub's format. Dana is the author of all commits, unless
+ * a test says otherwise.
  */
 
-/** The day by which ends are judged. */
+/** The date against which expiry is judged. */
 export const TODAY = "2026-11-23";
 
 const POLICY =
@@ -17,18 +18,18 @@ const POLICY =
 /** The baseline before a change. */
 export const BASELINE = `version: 1\n${POLICY}`;
 
-/** An allow entry of a tenant, in YAML. */
+/** Formats a tenant's allow entry as YAML. */
 export const entry = (fields: Record<string, string>, value = "partner.example"): string =>
   `  - ${JSON.stringify({ value, comment: "Contract", acceptRisk: "all of it", ...fields })}\n`;
 
-/** A tenant's file, which includes the baseline. */
+/** Formats a tenant's file that includes the baseline. */
 export const tenant = (...entries: string[]): string =>
   `version: 1\ninclude: [baseline.yaml]\n${entries.length === 0 ? "" : `allow:\n${entries.join("")}`}`;
 
-/** An entry that stood there before. */
+/** An entry from before the change. */
 export const old = entry({ approvedBy: "Somebody Gone" }, "old.example");
 
-/** A repository whose branch `change` adds to what main has. */
+/** Creates a repository whose branch `change` adds these files to those of main. */
 export function change(files: Readonly<Record<string, string | undefined>>): Disposable & {
   readonly history: SettingsHistory;
   readonly head: string;
@@ -47,7 +48,7 @@ export interface Given {
   readonly state?: string;
 }
 
-/** What is told of a change beside an answer as GitHub gives it. */
+/** Returns the findings for a change, given a response in GitHub's format. */
 export async function check(
   history: SettingsHistory,
   given: readonly Given[],

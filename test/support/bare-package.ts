@@ -6,8 +6,8 @@ import { built } from "./built";
 import { PACKAGE } from "./packed-package";
 
 /**
- * Lays the package, as it is built, into a folder in which it finds what it can't do without, and no optional peer: as a package
- * manager would, in a second.
+ * Lays out the built package in a directory with its required dependencies and no optional peers, as a package manager
+ * would, but within a second.
  *
  * @returns the `email-security` command.
  */
@@ -21,7 +21,9 @@ export async function barePackage(directory: string): Promise<string> {
   return join(home, "dist/commands/main.js");
 }
 
-/** Puts a package of this repository into another folder of packages; what that one needs, it finds where it really is. */
+/**
+ * Links a package of this repository into another `node_modules`; its own dependencies resolve from its real location.
+ */
 export async function link(name: string, modules: string): Promise<void> {
   const own = resolve("provider/node_modules", name);
   const target = existsSync(own) ? own : resolve("node_modules", name);

@@ -6,7 +6,7 @@ import { targetOf } from "./journal-story";
 
 const QUEUE = { enqueue: async () => {}, start: () => {} } as unknown as JobQueue;
 
-/** Writes a journal in which one rollout brought an entry to acme and failed at globex. */
+/** Writes a journal with one rollout that added an entry at acme and failed at globex. */
 export async function journalAt(place: string): Promise<string> {
   const database = await openJournalDatabase(place);
   const journal = await Journal.open(database, () => Date.UTC(2026, 10, 2, 9));

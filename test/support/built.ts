@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 
 /**
- * What was built, which tests run in processes of their own.
+ * Returns the path of a build output that tests run in subprocesses.
  *
- * @param _sources what it is built of. It is never called: `vitest --changed` follows imports, and so it finds which tests a
- * change concerns.
+ * @param _sources imports its sources. Never called: `vitest --changed` follows the imports to find the tests that a
+ * change affects.
  */
 export function built(path: string, _sources: () => unknown): string {
   return resolve(__dirname, "../../provider/dist", path);

@@ -2,26 +2,26 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { constants, inflateRawSync } from "node:zlib";
 
-/** Where a part of the key was found, and how it was written there. */
+/** A place where part of the key was found, and its encoding there. */
 export interface CanaryFinding {
   readonly place: string;
-  /** The ways of writing that were undone, outermost first: "as it is", "base64, JSON". */
+  /** The encodings that were undone, outermost first: "as it is", "base64, JSON". */
   readonly written: string;
 }
 
-/** So many characters of the key in a row are a part of it. */
+/** The minimum number of consecutive characters that counts as part of the key. */
 export const PART = 8;
 
-/** How many ways of writing may lie in each other, as JSON in base64 in a compressed file. */
+/** The maximum depth of nested encodings, such as JSON in base64 in a compressed file. */
 const DEPTH = 3;
 
 /**
- * A key that is looked for, whole or in parts of 8 characters or more, in any case, forwards and backwards, as it is and
- * in all the ways of writing that software has for a text: base64, hex, percent-encoding, escapes of JSON and HTML,
- * UTF-16, lists of bytes, compressed, and these in each other.
+ * A key to search for, whole or in parts of 8 characters or more, in any case, forwards and backwards, verbatim and in
+ * every encoding that software commonly uses for text: base64, hex, percent-encoding, escapes of JSON and HTML, UTF-16,
+ * byte lists, compressed, and nested combinations.
  */
 export class Canary {
-  /** Has what JSON, HTML and addresses must escape; any header can carry it. */
+  /** Contains characters that JSON, HTML and URLs must escape, and that any header can carry. */
   readonly key: string;
   readonly #parts: readonly string[];
 
@@ -31,7 +31,7 @@ export class Canary {
     this.#parts = [...forwards, ...forwards.map((part) => [...part].reverse().join(""))];
   }
 
-  /** Every way in which the content shows a part of the key; none when it doesn't. */
+  /** Returns every occurrence of a part of the key in the content, with its encoding; empty if there is none. */
   find(place: string, content: string | Buffer): CanaryFinding[] {
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
     return [...this.#written(bytes.toString("latin1"), DEPTH, new Set())].map((written) => ({
@@ -40,7 +40,7 @@ export class Canary {
     }));
   }
 
-  /** The same for every file of a folder, however deep, and for the names of the files. */
+  /** Searches every file in a directory, recursively, and the file names. */
   async findInDirectory(directory: string): Promise<CanaryFinding[]> {
     const files = await readdir(directory, { recursive: true, withFileTypes: true });
     const findings = files.map(async (file) => {
@@ -52,7 +52,7 @@ export class Canary {
   }
 
   *#written(text: string, depth: number, seen: Set<string>): Iterable<string> {
-    // What is written in two ways at once, as lower-case letters are, would be undone again and again.
+    // Text that is valid in two encodings, such as lower-case letters, would be decoded again and again.
     if (text.length < PART || seen.has(text)) return;
     seen.add(text);
     const lower = text.toLowerCase();
@@ -75,7 +75,7 @@ function partsOf(text: string): string[] {
   return Array.from({ length: text.length - PART + 1 }, (_, at) => text.slice(at, at + PART));
 }
 
-/** What each way of writing hides. Text here is bytes, a character a byte. */
+/** The decoders by encoding. Text here is bytes, one character per byte. */
 const WAYS_OF_WRITING: Readonly<Record<string, (text: string) => Iterable<string>>> = {
   JSON: (text) =>
     changed(
@@ -105,7 +105,7 @@ const WAYS_OF_WRITING: Readonly<Record<string, (text: string) => Iterable<string
   hex: (text) =>
     runs(text, /(?:[\da-f]{2}[ :,-]?){8,}/gi, (run) => {
       const digits = run.replace(/[ :,-]/g, "");
-      // Where a run begins with another digit, the pairs are the other ones.
+      // If a run starts with another digit, the pairs shift by one.
       return [fromBytes(digits, "hex"), fromBytes(digits.slice(1), "hex")];
     }),
   "0x…": (text) =>
@@ -117,7 +117,7 @@ const WAYS_OF_WRITING: Readonly<Record<string, (text: string) => Iterable<string
         .map((code) => byte(code, 10))
         .join(""),
     ]),
-  // A part of the key begins in any of the four places of a group of characters.
+  // A part of the key may start at any of the four positions in a base64 group.
   base64: (text) =>
     runs(text, /[\w+/-]{10,}/g, (run) => [0, 1, 2, 3].map((skipped) => fromBytes(run.slice(skipped), "base64"))),
   compressed: (text) => {
@@ -126,7 +126,7 @@ const WAYS_OF_WRITING: Readonly<Record<string, (text: string) => Iterable<string
   },
 };
 
-/** How a gzip file, a zlib stream in its four strengths, and a file in a zip archive begin. */
+/** The magic bytes of a gzip file, of a zlib stream at its four compression levels, and of a file in a zip archive. */
 const BEGINNINGS = ["\x1f\x8b\x08", "x\x01", "x\\^", "x\x9c", "x\xda", "PK\x03\x04"];
 const COMPRESSED = new RegExp(BEGINNINGS.join("|"), "g");
 
@@ -148,19 +148,19 @@ function runs(text: string, pattern: RegExp, undo: (run: string) => string[]): s
   return [...text.matchAll(pattern)].flatMap(([run]) => undo(run));
 }
 
-/** What a compressed stream holds; as far as it goes, where it is cut short. */
+/** Returns the contents of a compressed stream; as much as can be read if it is truncated. */
 function decompressed(bytes: Buffer): string[] {
   try {
     return [inflateRawSync(bytes.subarray(startOfData(bytes)), CUT_SHORT).toString("latin1")];
   } catch {
-    // It only looked like one.
+    // It only looked compressed.
     return [];
   }
 }
 
 const CUT_SHORT = { finishFlush: constants.Z_SYNC_FLUSH };
 
-/** How long the header is: of zlib (RFC 1950), of gzip (RFC 1952), of a file in a zip archive. */
+/** Returns the length of the header: of zlib (RFC 1950), of gzip (RFC 1952), or of a file in a zip archive. */
 function startOfData(bytes: Buffer): number {
   if (bytes[0] === 0x78) return 2;
   if (bytes[0] !== 0x1f) return 30 + bytes.readUInt16LE(26) + bytes.readUInt16LE(28);

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { built } from "./built";
 
-/** The `email-security` command as it is built. */
+/** The built `email-security` command. */
 export const COMMAND = built("commands/main.js", () => import("../../provider/commands/main.ts"));
 
-/** What a run of the command gave. */
+/** The result of a command. */
 export interface CommandRun {
   readonly code: number;
   readonly stdout: string;
@@ -13,7 +13,7 @@ export interface CommandRun {
   readonly output: string;
 }
 
-/** Runs the `email-security` command as it is built. */
+/** Runs the built `email-security` command. */
 export type CommandLine = (...args: string[]) => Promise<CommandRun>;
 
 /**

@@ -3,7 +3,7 @@ import { COMMAND } from "./command-line";
 import { runEnvironment } from "./run-environment";
 import { onDisk, type UnwritableDisk } from "./unwritable-disk";
 
-/** What a command wrote, and how it ended. */
+/** A command's output and exit code. */
 export interface CommandOutcome {
   readonly code: number | null;
   readonly stdout: string;
@@ -11,9 +11,9 @@ export interface CommandOutcome {
 }
 
 /**
- * Runs `email-security` with these arguments in a folder, until it ends; its environment holds nothing of ours.
+ * Runs `email-security` with these arguments in a directory, until it ends, without any of our environment variables.
  *
- * @param disk what the folder's disk is to this run alone.
+ * @param disk the state of the directory's disk, for this run only.
  */
 export function emailSecurity(
   directory: string,

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** Where a connection is cut: on the way of a `commit` to the server, or on that of its answer. */
+/** Where the connection is cut: on a `commit`'s way to the server, or on the way of its answer. */
 export type Cut = "commit" | "answer";
 
-/** A way to a PostgreSQL server on which connections break at the commit of a transaction. */
+/** A proxy to a PostgreSQL server that breaks connections at the commit of a transaction. */
 export interface CommitCutter extends AsyncDisposable {
   readonly url: string;
-  /** What happens at the next commits, one after the other; then nothing more. */
+  /** The cuts at the next commits, in order; later commits pass. */
   readonly cuts: Cut[];
 }
 

@@ -10,10 +10,13 @@ import { clickedEntry } from "./scenario-tenant";
 import { clockBehind } from "./two-clones";
 import { chiefOf } from "./two-tenants";
 
-/** What `tenants.yaml` says of a tenant: the tenant of the service whose key it has, and what its own settings file allows. */
+/**
+ * A tenant's declaration in `tenants.yaml`: the service's tenant whose key it uses, and the allows in its own settings
+ * file.
+ */
 export interface TenantDeclaration {
   readonly service: string;
-  /** Whether it has the second key of that tenant. Default: false. */
+  /** Whether it uses that tenant's second key. Default: false. */
   readonly isSecondKey?: boolean;
   readonly allow: string;
 }
@@ -29,7 +32,7 @@ interface TenantsFile {
 interface Clone {
   readonly directory: string;
   readonly run: CommandLine;
-  /** The same commands, two days later. */
+  /** Runs the same command, two days later. */
   readonly later: CommandLine;
   tenants: NamedTenants;
 }
@@ -37,29 +40,30 @@ interface Clone {
 const PRUNE = ["rollout", "prune", "--older-than", "1d", "--yes"];
 const TWO_DAYS_MS = 2 * 86_400_000;
 
-/** The tenants of the service, each with people of its own. */
+/** The service's tenants, each with its own people. */
 export const SERVICES: readonly string[] = ["t0", "t1", "t2", "t3"];
 
 const WAVES = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
 const OVERVIEW = "deny: [evil.example]\n";
 
 /**
- * Two clones of a repository, each with a journal of its own, over one state backend; and what stays true whatever happens to the set of
- * tenants:
+ * Two clones of a repository, each with its own journal, over one state backend. These invariants hold whatever happens
+ * to the set of tenants:
  *
- * - A tenant of the service is written to only in the name of a tenant that the clone's file names, and that has its key.
- * - In one name, only one tenant of the service is ever written to.
- * - After a rollout that ends well, each of its tenants holds what its files declare, and nothing else that a rollout has brought, but for
- *   what a tenant held when it left all files.
- * - A tenant that is said to be in step was read, and holds what its files declare.
- * - Pruning a journal asks the service for nothing, and changes none of this.
+ * - A service tenant is only written to under the name of a tenant that the clone's file declares, with that tenant's
+ *   key.
+ * - Under one name, only one service tenant is ever written to.
+ * - After a successful rollout, each of its tenants holds what its files declare, and nothing else that a rollout has
+ *   added, except what a tenant held when it left all files.
+ * - A tenant reported as in sync was read, and holds what its files declare.
+ * - Pruning a journal sends no request to the service and doesn't change the above.
  */
 export class CompanyFleet implements AsyncDisposable {
   readonly #fleet: Fleet;
   readonly #clones: readonly Clone[];
-  /** Which tenant of the service was written to first in each name. */
+  /** The service tenant that was first written to under each name. */
   readonly #first = new Map<string, string>();
-  /** What each tenant of the service held when it left all files. */
+  /** The contents of each service tenant when it left all files. */
   readonly #left = new Map<string, readonly string[]>();
   readonly #log: string[] = [];
 
@@ -68,7 +72,10 @@ export class CompanyFleet implements AsyncDisposable {
     this.#clones = clones;
   }
 
-  /** @param hasPeople whether the tenants have VIPs. Without them, the clones share a journal, which alone knows a tenant again. */
+  /**
+   * @param hasPeople whether the tenants have VIPs. Without them, the clones share a journal, which alone can recognize
+   * a tenant.
+   */
   static async start(hasPeople = true): Promise<CompanyFleet> {
     const scenario = (name: string) =>
       hasPeople
@@ -99,7 +106,7 @@ export class CompanyFleet implements AsyncDisposable {
     return company;
   }
 
-  /** What happened so far. */
+  /** The steps so far. */
   get story(): string {
     return this.#log.join("\n");
   }
@@ -108,7 +115,7 @@ export class CompanyFleet implements AsyncDisposable {
     return this.#clone(at).tenants;
   }
 
-  /** Edits the files of a clone by hand; of both, where the other one pulls. */
+  /** Edits a clone's files by hand; the other clone's too if it pulls. */
   async edit(at: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
     const named = [...tenants].map(
       ([name, { service, isSecondKey, allow }]) => `${name}: ${keyOf(service, isSecondKey)}, ${allow}`,
@@ -118,19 +125,18 @@ export class CompanyFleet implements AsyncDisposable {
     this.#noteLeft();
   }
 
-  /** Sets the files of the clones back to what they were. */
+  /** Restores the clones' files to an earlier state. */
   async revert(before: readonly NamedTenants[]): Promise<void> {
     this.#log.push("both clones: the files as they were");
     for (const [at, tenants] of before.entries()) await this.#write(this.#clone(at), tenants);
     this.#noteLeft();
   }
 
-  /** Runs a command in a clone. */
   async run(at: number, ...args: string[]): Promise<CommandRun> {
     return await this.#run(at, this.#clone(at).run, args);
   }
 
-  /** Prunes all that may go, with a clock by which every rollout is old. */
+  /** Prunes everything that may be pruned, with a clock that makes every rollout old. */
   async prune(at: number): Promise<void> {
     const { code } = await this.#run(at, this.#clone(at).later, PRUNE);
     const { length } = this.#fleet.sandbox.requests;
@@ -220,7 +226,7 @@ export class CompanyFleet implements AsyncDisposable {
       await writeFile(join(clone.directory, `settings/${name}.yaml`), `version: 1\nallow: [${allow}]\n${OVERVIEW}`);
   }
 
-  /** Reads the files after a command that edits them. */
+  /** Rereads the files after a command that edits them. */
   async #read(clone: Clone): Promise<void> {
     const file = parse(await readFile(join(clone.directory, "tenants.yaml"), "utf8")) as TenantsFile;
     const named = Object.entries(file.tenants).map(async ([name, { key, settings }]) => {
@@ -249,7 +255,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 }
 
-/** The variable that holds a key of a tenant of the service. */
+/** Returns the name of the variable that holds a service tenant's key. */
 function keyOf(service: string, isSecond = false): string {
   return `${service.toUpperCase()}${isSecond ? "_SECOND" : ""}_KEY`;
 }

@@ -4,14 +4,14 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What the hosts of the engine load, and what they load of ours. */
+/** The modules that the engine's hosts load, including ours. */
 const LOADED = ["@pulumi/pulumi/cmd/dynamic-provider", "pulumi-email-security", "pulumi-email-security/runtime"];
 
 /**
- * Before all tests: compiles once what their hundreds of processes load, so that each starts in two thirds of the time.
- * Processes that are killed, as most are, keep nothing of what they compile.
+ * Runs before all tests. Compiles once the modules that their hundreds of processes load, so that each starts a third
+ * faster. Most processes are killed, and a killed process doesn't save what it compiled.
  *
- * Also gives Pulumi a home of this run: it takes the account's home directory from the system, whatever HOME is.
+ * Also gives Pulumi a home for this run: it reads the account's home directory from the system and ignores HOME.
  */
 export default function compileOnce(): () => Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "email-security-compiled-"));
@@ -19,11 +19,11 @@ export default function compileOnce(): () => Promise<void> {
   process.env["PULUMI_HOME"] = join(directory, "pulumi");
   const program = `process.argv.push("", "127.0.0.1:1"); ${LOADED.map((name) => `require("${name}");`).join(" ")} process.exit();`;
   execFileSync(process.execPath, ["-e", program], { stdio: "ignore" });
-  // Asynchronously, since that tries again where processes that end at this moment still write into it.
+  // The asynchronous `rm` retries if a process that is just ending still writes into the directory.
   return async () => await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
-/** What a process that is given an environment of its own needs of it to find what was compiled. */
+/** Returns the variables that a process with its own environment needs to find the compile cache. */
 export function compiled(): Record<string, string> {
   const directory = process.env["NODE_COMPILE_CACHE"];
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory };

@@ -1,9 +1,13 @@
-/** What the service answers to a request that it has done. */
+/** The service's response to a successful request. */
 interface Answer {
   readonly results: Record<string, unknown>;
 }
 
-/** A colleague's request in the console of a tenant, by its path below `/api/v1/settings`; fails where it is not done. */
+/**
+ * Sends a colleague's request in a tenant's console, by its path below `/api/v1/settings`.
+ *
+ * @throws if the request doesn't succeed.
+ */
 export async function click(
   { url }: { readonly url: string },
   method: string,

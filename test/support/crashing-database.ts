@@ -1,9 +1,9 @@
 import type { Database, Queryable, Row, SqlValue } from "../../provider/rollout/database/database";
 
-/** A database in which something happens at any moment: before each statement, and after what was written is there. */
+/** A database that can be interrupted at any moment: before each statement, and after a write took effect. */
 export abstract class InterruptedDatabase implements Database {
   readonly dialect: Database["dialect"];
-  /** How many statements were run, with those that begin and end transactions. */
+  /** The number of statements run, including those that begin and end transactions. */
   statements = 0;
   readonly #inner: Database;
 
@@ -12,7 +12,7 @@ export abstract class InterruptedDatabase implements Database {
     this.dialect = inner.dialect;
   }
 
-  /** @param hasWritten whether what was being written is there. */
+  /** @param hasWritten whether the current write took effect. */
   protected abstract moment(hasWritten: boolean): void;
 
   async query(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]> {
@@ -55,18 +55,18 @@ export abstract class InterruptedDatabase implements Database {
   }
 }
 
-/** What a process that ends in the middle of something says to nobody. */
+/** Thrown in place of a process that ends in the middle of an operation. */
 export class Crash extends Error {}
 
 /**
- * A database whose process ends at a chosen moment: before any statement, within a transaction too, or after what was
- * written is there and before anybody was told. After it nothing is possible any more, as with a process that is gone.
+ * A database whose process ends at a chosen moment: before any statement, also within a transaction, or after a write
+ * took effect and before it was acknowledged. After that every call fails, as if the process were gone.
  */
 export class CrashingDatabase extends InterruptedDatabase {
-  /** How many moments are left until it ends; undefined: it does not. */
+  /** The number of moments left until it ends; undefined for never. */
   momentsLeft: number | undefined;
   isCrashed = false;
-  /** Whether what was being written when it ended is there. */
+  /** Whether the write in progress took effect before the crash. */
   hasWritten = false;
 
   protected override moment(hasWritten: boolean): void {

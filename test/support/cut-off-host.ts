@@ -4,19 +4,19 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** As good as another host: a network namespace of its own, whose one link can be cut. */
+/** Simulates another host: a network namespace with a single link that can be cut. */
 export interface CutOffHost extends AsyncDisposable {
-  /** The address by which it reaches this side. */
+  /** The address by which the namespace reaches this host. */
   readonly address: string;
-  /** The command before a program that is to run there. */
+  /** The command prefix that runs a program in the namespace. */
   readonly inside: readonly string[];
-  /** Cuts the link: nothing that is sent arrives, and nobody is told so. */
+  /** Cuts the link: packets are dropped silently. */
   cut(): Promise<void>;
 }
 
 let made = 0;
 
-/** Makes one; where that is not possible, answers why, as for who is not root. */
+/** Creates a namespace; if that isn't possible (for example without root), returns the reason. */
 export async function makeCutOffHost(): Promise<CutOffHost | string> {
   if (process.platform !== "linux") return "network namespaces are Linux's";
   if (process.getuid?.() !== 0) return "only root may make network namespaces";
@@ -24,7 +24,7 @@ export async function makeCutOffHost(): Promise<CutOffHost | string> {
   if (ip === undefined) return "there is no `ip`: install iproute2";
   const number = process.pid % 16_000;
   const name = `es-${number}-${++made}`;
-  // Two addresses of 198.18.0.0/15, which is kept for tests of networks.
+  // Two addresses in 198.18.0.0/15, which is reserved for network tests.
   const base = [198, 18 + (made % 2), number >> 6, (number & 63) << 2];
   const [here, there] = [1, 2].map((last) => [...base.slice(0, 3), (base[3] ?? 0) + last].join("."));
   const remove = async () => {

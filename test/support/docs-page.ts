@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 
-/** A page of the docs, as a test holds it up to the code. */
+/** A page of the docs, to compare with the code. */
 export class DocsPage {
   readonly text: string;
 
-  /** @param path below `docs/`. */
+  /** @param path relative to `docs/`. */
   constructor(path: string) {
     this.text = readFileSync(`docs/${path}`, "utf8");
   }
 
-  /** The rows of the tables below a heading, up to the next heading of whatever depth, each a text a column. */
+  /** Returns the table rows under a heading, up to the next heading of any level, one string per column. */
   rows(heading: string): string[][] {
     const lines = this.text.split("\n");
     const start = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, "") === heading);
@@ -22,18 +22,18 @@ export class DocsPage {
     });
   }
 
-  /** What stands as code in a column of that table, row by row in one list. */
+  /** Returns all code spans in a column of that table, row by row in one list. */
   codes(heading: string, column = 0): string[] {
     return this.rows(heading).flatMap((cells) => codesIn(cells[column] ?? ""));
   }
 
-  /** All headings, as they are written. */
+  /** All headings, verbatim. */
   get headings(): string[] {
     return [...this.text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading);
   }
 }
 
-/** Each text between backticks. */
+/** Returns the texts between backticks. */
 export function codesIn(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }

@@ -6,20 +6,20 @@ import { requireEngine } from "../../provider/engine";
 import { built } from "./built";
 import { linkPackages } from "./program-packages";
 
-/** What one run of the CLI gave. */
+/** The result of a run of the CLI. */
 export interface CliRun {
   readonly code: number;
-  /** Standard output and error, in the order in which they came. */
+  /** Standard output and error, in order of arrival. */
   readonly output: string;
 }
 
-/** A run of the CLI that goes on. */
+/** A run of the CLI in progress. */
 export interface RunUnderWay {
-  /** The number of the engine's process. */
+  /** The engine's process id. */
   readonly id: number;
   /** Kills the engine (SIGKILL). */
   readonly kill: () => void;
-  /** What it has printed until now. */
+  /** Returns the output so far. */
   readonly readOutput: () => string;
   readonly ended: Promise<CliRun>;
 }
@@ -37,28 +37,28 @@ export interface StackResource {
 }
 
 export interface EngineProjectOptions {
-  /** The program: the text of its `index.ts`. */
+  /** The text of the program's `index.ts`. */
   readonly program: string;
   readonly environment?: Record<string, string>;
-  /** Files beside the program, by their path. */
+  /** Additional files next to the program, by path. */
   readonly files?: Record<string, string>;
-  /** Whether the project tells the engine where the native plugin is. Default: false. */
+  /** Whether the project configures the path of the native plugin. Default: false. */
   readonly plugin?: boolean;
   /** Default: `dev`. */
   readonly stack?: string;
-  /** Where the program finds its packages. Default: those of this repository. */
+  /** The `node_modules` directory for the program. Default: this repository's packages. */
   readonly nodeModules?: string;
   /**
-   * Whether Pulumi checks the types of the program, as it does for users. Default: false, since that is half of what a
-   * run costs.
+   * Whether Pulumi type-checks the program, as it does for users. Default: false, since type checking takes half of a
+   * run's time.
    */
   readonly checksTypes?: boolean;
 }
 
-// What programs import, and the engine runs.
+// The modules that programs import and the engine runs.
 built("index.js", () => [import("../../provider/index.ts"), import("../../provider/plugin/main.ts")]);
 
-/** By which the engine finds the native plugin. */
+/** Configures the engine's path of the native plugin. */
 export const PLUGIN_LINES = `plugins:
   providers:
     - name: email-security
@@ -66,12 +66,12 @@ export const PLUGIN_LINES = `plugins:
 `;
 
 /**
- * A Pulumi project in a folder of its own outside the repository, with a file backend of its own, driven through the
- * real CLI. It has one stack.
+ * A Pulumi project in its own directory outside the repository, with its own file backend and one stack, driven through
+ * the real CLI.
  */
 export class EngineProject implements AsyncDisposable {
   readonly directory: string;
-  /** Where its state and the CLI's own files are; removed at the end. */
+  /** Holds its state and the CLI's own files; removed at the end. */
   readonly #scratch: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #command: string;
@@ -102,7 +102,7 @@ export class EngineProject implements AsyncDisposable {
     return project;
   }
 
-  /** A project that is there already; its folder stays. It has no stack yet. */
+  /** Uses an existing project; its directory is kept. It has no stack yet. */
   static async at(directory: string, environment: Record<string, string>): Promise<EngineProject> {
     return await EngineProject.#open(directory, await mkdtemp(join(tmpdir(), "email-security-")), environment);
   }
@@ -124,17 +124,16 @@ export class EngineProject implements AsyncDisposable {
     });
   }
 
-  /** The environment in which the CLI is run. */
+  /** The CLI's environment. */
   get environment(): NodeJS.ProcessEnv {
     return this.#environment;
   }
 
-  /** Replaces the program. */
   async write(program: string): Promise<void> {
     await this.writeFile("index.ts", program);
   }
 
-  /** Replaces a file beside the program. */
+  /** Replaces a file next to the program. */
   async writeFile(path: string, text: string): Promise<void> {
     await writeFile(join(this.directory, path), text);
   }
@@ -144,12 +143,12 @@ export class EngineProject implements AsyncDisposable {
     return await this.runWith({}, ...args);
   }
 
-  /** The same with more in the environment. */
+  /** Runs the CLI to its end with additional environment variables. */
   async runWith(environment: Record<string, string>, ...args: string[]): Promise<CliRun> {
     return await this.begin(environment, ...args).ended;
   }
 
-  /** Begins a run of the CLI, with more in the environment, and answers while it goes on. */
+  /** Starts the CLI with additional environment variables and returns while it runs. */
   begin(environment: Record<string, string>, ...args: string[]): RunUnderWay {
     const child = spawn(this.#command, ["--non-interactive", "--color", "never", ...args], {
       cwd: this.directory,
@@ -169,7 +168,11 @@ export class EngineProject implements AsyncDisposable {
     return { id: child.pid ?? 0, kill: () => child.kill("SIGKILL"), readOutput: () => output, ended };
   }
 
-  /** Runs the CLI and fails unless it succeeds; answers what it printed. */
+  /**
+   * Runs the CLI and returns its output.
+   *
+   * @throws if it fails.
+   */
   async succeed(...args: string[]): Promise<string> {
     const { code, output } = await this.run(...args);
     if (code !== 0) throw new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`);
@@ -188,7 +191,7 @@ export class EngineProject implements AsyncDisposable {
     return await this.succeed("destroy", "--yes", "--skip-preview");
   }
 
-  /** The exported state: its text, and its resources of ours. */
+  /** Returns the exported state: its text, and our resources in it. */
   async state(...args: string[]): Promise<{ text: string; resources: StackResource[] }> {
     const text = await this.succeed("stack", "export", ...args);
     const exported = JSON.parse(text) as { deployment: { resources?: StackResource[] } };
@@ -201,7 +204,7 @@ export class EngineProject implements AsyncDisposable {
   }
 }
 
-/** The developer's own tenant and Pulumi account are no business of a test. */
+/** Tests must not use the developer's own tenant or Pulumi account. */
 function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(PULUMI_|EMAIL_SECURITY_)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));

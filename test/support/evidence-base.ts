@@ -2,10 +2,10 @@ import type { PhishingReport, Threat } from "../../provider/client";
 import type { TenantMailHistory } from "../../provider/plan/evidence";
 import { toReportRecord, toThreatRecord } from "../../provider/plan/mail-records";
 
-/** What a test says of a threat; the rest is as the service may leave it out. */
+/** The threat fields that a test sets; the others are missing, as the service permits. */
 export type ThreatFields = Partial<Threat>;
 
-/** Evidence of just this mail, newest first, over the 30 days before 21 November 2026. */
+/** Builds evidence from exactly this mail, newest first, over the 30 days before 21 November 2026. */
 export function evidenceBaseOf(mail: {
   readonly threats?: readonly ThreatFields[];
   readonly reports?: readonly Partial<PhishingReport>[];

@@ -2,20 +2,20 @@ import type { Database } from "../../provider/rollout/database/database";
 import { JournalError } from "../../provider/rollout/database/journal-error";
 import { InterruptedDatabase } from "./crashing-database";
 
-/** When a database fails: at which moment, and for how many of them. */
+/** The moment at which a database starts to fail, and the number of moments it fails for. */
 export interface FailureWindow {
   readonly from: number;
   readonly count: number;
 }
 
 /**
- * A database that can't be used for a while, from a chosen moment on: before any statement, within a transaction too, or after what
- * was written is there and before anybody was told. Then it is as it was.
+ * A database that is unavailable for a while, from a chosen moment on: before any statement, also within a transaction,
+ * or after a write took effect and before it was acknowledged. Afterwards it works as before.
  */
 export class FailingDatabase extends InterruptedDatabase {
-  /** Moments so far. */
+  /** The number of moments so far. */
   moments = 0;
-  /** Told of each moment. */
+  /** Called at each moment. */
   onMoment: (moment: number) => void = () => {};
   readonly #failure: FailureWindow;
 

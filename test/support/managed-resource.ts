@@ -85,7 +85,7 @@ export class ManagedResource {
     });
   }
 
-  /** `pulumi refresh`. What is gone is made again by the next `up`. */
+  /** Runs `pulumi refresh`. The next `up` recreates a resource that is gone. */
   async refresh(): Promise<void> {
     await this.#run(async () => {
       const found = await this.#resource.read(this.id, this.properties ?? {}, this.inputs);

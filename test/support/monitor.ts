@@ -6,7 +6,7 @@ import { plain, type ResourceProperties } from "./provider-call";
 
 type RegisterRequest = InstanceType<typeof monitor.RegisterResourceRequest>;
 
-/** What the engine is told of a resource. */
+/** A resource registration that the engine received. */
 export interface Registration {
   readonly type: string;
   readonly name: string;

@@ -9,7 +9,7 @@ import type { GitLabJob, Workflow } from "./pipeline-files";
 
 const EXAMPLE = "examples/rollout";
 
-/** What stands in for GitHub, as `gh` tells it. */
+/** The state of the simulated GitHub, as `gh` reports it. */
 export interface NightlyState {
   runs: { workflow: string; status: string }[];
   issues: { number: number; state: string; label: string; title: string; body: string }[];
@@ -103,7 +103,7 @@ export class NightlyExample implements AsyncDisposable {
     await writeFile(join(this.#top, "github.json"), JSON.stringify(state));
   }
 
-  /** Saves a folder as a cache, as a run before has. */
+  /** Returns the directory of the cache with this key, as if a previous run had saved it. */
   cache(key: string): string {
     return join(this.#top, "caches", key);
   }

@@ -18,7 +18,7 @@ export interface PackedPackage {
 
 export type PackageManager = "npm" | "pnpm";
 
-/** An empty folder outside the repository, removed when it goes out of scope. */
+/** An empty directory outside the repository, removed when it goes out of scope. */
 export class EmptyDirectory implements AsyncDisposable {
   readonly path: string;
 
@@ -36,9 +36,9 @@ export class EmptyDirectory implements AsyncDisposable {
 }
 
 /**
- * Packs a package that is built already, and puts the tarball into a folder.
+ * Packs a package that is already built, and writes the tarball to a directory.
  *
- * @param source the package's folder; that of this repository when left out
+ * @param source the package's directory. Default: that of this repository's package.
  */
 export async function packPackage(destination: string, source = resolve("provider")): Promise<PackedPackage> {
   // Its own scripts run as they do before publishing, and print nothing between the lines of the answer.
@@ -74,9 +74,9 @@ export function sharedPackage(): () => PackedPackage {
 }
 
 /**
- * Installs a packed package and its peer as a user does, in place of another release that may be there.
+ * Installs a packed package and its peer dependency as a user would, replacing any other installed release.
  *
- * @param more packages beside it, by their names.
+ * @param more additional packages, by name.
  */
 export async function install(
   directory: string,
@@ -99,7 +99,10 @@ export async function install(
   }
 }
 
-/** What npm has installed in a folder for this package alone: what Pulumi brings anyway, and the package itself, are not in it. */
+/**
+ * Returns the packages that npm installed in a directory only because of this package. Excludes the dependencies of
+ * Pulumi and the package itself.
+ */
 export async function broughtAlong(directory: string): Promise<{ packages: string[]; bytes: number }> {
   const lock = await readFile(join(directory, "package-lock.json"), "utf8");
   const { packages } = JSON.parse(lock) as { packages: Record<string, Locked> };
@@ -144,14 +147,14 @@ async function bytesOf(directory: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** A program for a folder in which packages are installed. */
+/** A program for a directory with installed packages. */
 export interface InstalledProgram {
   readonly main: string;
   readonly type: "commonjs" | "module";
   readonly text: string;
 }
 
-/** Writes a program and makes it the one of the project in this folder. */
+/** Writes a program and makes it the main program of the project in this directory. */
 export async function writeProgram(directory: string, { main, type, text }: InstalledProgram): Promise<void> {
   await writeFile(join(directory, "Pulumi.yaml"), "name: settings\nruntime: nodejs\n");
   await writeFile(join(directory, main), text);
@@ -221,7 +224,7 @@ async function pnpm(directory: string, ...args: string[]): Promise<string> {
   return await run(directory, process.execPath, [program, ...args, "--reporter=append-only"]);
 }
 
-/** Runs a program to its end in a folder; answers its standard output. */
+/** Runs a command in a directory until it exits, and returns its standard output. */
 async function run(directory: string, command: string, args: readonly string[]): Promise<string> {
   const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
   try {

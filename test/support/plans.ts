@@ -354,7 +354,7 @@ export const realisticPlan: Plan = {
   backtest,
 };
 
-/** Only what nothing speaks against. */
+/** A plan without findings, dangerous changes or backtested allow entries. */
 export const calmPlan: Plan = {
   ...realisticPlan,
   changes: calmChanges,

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 /** PostgreSQL's programs for a server, and how to run them. */
 export interface PostgresPrograms {
-  /** The folder with `initdb`, `postgres` and `psql`. */
+  /** The directory with `initdb`, `postgres` and `psql`. */
   readonly directory: string;
   /** What their environment needs besides, as where their libraries are. */
   readonly environment: NodeJS.ProcessEnv;
@@ -19,10 +19,11 @@ export interface PostgresPrograms {
 const NEEDED = ["initdb", "postgres", "psql"];
 
 /**
- * Finds the programs of a PostgreSQL server: on PATH, where Debian or Homebrew puts them, or in the user's cache folder.
- * Where there are none, installs Debian's packages as root, or unpacks them into the cache folder as anyone else.
+ * Finds the programs of a PostgreSQL server: on PATH, where Debian or Homebrew installs them, or in the user's cache
+ * directory. If there are none, installs Debian's packages when run as root; otherwise unpacks them into the cache
+ * directory.
  *
- * @throws when there is no way to them, with what to install.
+ * @throws Error if the programs can't be found or installed; the message says what to install.
  */
 export async function postgresPrograms(): Promise<PostgresPrograms> {
   return found() ?? unpacked() ?? (await installed()) ?? (await downloaded()) ?? missing();
@@ -123,7 +124,7 @@ function isComplete(directory: string): boolean {
   return NEEDED.every((program) => existsSync(join(directory, program)));
 }
 
-/** The names in a folder, the newest version first; none where there is no such folder. */
+/** Returns the names in a directory, newest version first; empty if the directory doesn't exist. */
 function versions(directory: string, start = "", pattern = /./): string[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory)

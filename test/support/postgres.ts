@@ -23,8 +23,9 @@ export interface PostgresServerOptions {
 }
 
 /**
- * A PostgreSQL server with an empty cluster of its own in a temporary folder. It ends with this process, however that
- * ends, and its folder with it. Where the machine has no PostgreSQL, it is installed or unpacked first.
+ * Starts a PostgreSQL server with its own empty cluster in a temporary directory. When this process ends for any
+ * reason, the server stops and the directory is removed. Installs or unpacks PostgreSQL first if the machine doesn't
+ * have it.
  */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<Postgres> {
   const programs = await postgresPrograms();
@@ -194,8 +195,8 @@ export class Postgres implements AsyncDisposable {
 }
 
 /**
- * Runs the server, and reads a line that says how it ends. The end of the input without one is the end of who has
- * started it: then the folder goes too.
+ * Runs the server, and reads a line that selects how to stop it. If the input ends without such a line, the parent
+ * process has died; the script then also removes the directory.
  */
 const WATCHED = `
 folder=$1; shift

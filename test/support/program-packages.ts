@@ -4,8 +4,9 @@ import { dirname, join, resolve } from "node:path";
 const PACKAGES = [".bin", "@pulumi/pulumi", "@pulumi/policy", "pulumi-email-security", "typescript"];
 
 /**
- * Gives a program those of this repository's packages that programs import, as if they were installed beside it. With all of them
- * each run would take a sixth longer: Pulumi looks through every folder of `node_modules` for packages that want a plugin.
+ * Links the packages of this repository that programs import into a program's `node_modules`. Linking all packages
+ * would make each run a sixth slower: Pulumi searches every directory of `node_modules` for packages that need a
+ * plugin.
  */
 export async function linkPackages(directory: string): Promise<void> {
   for (const name of PACKAGES) {

@@ -33,9 +33,9 @@ export interface ProviderProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Where the engine would be reached: {@link engineAddress}. The processes of one run are told the same. Default: a run of its own. */
   readonly engine?: string;
-  /** The program's folder, in which the engine starts it. Default: some folder. */
+  /** The program's directory, in which the engine starts the provider. Default: an arbitrary directory. */
   readonly directory?: string;
-  /** A copy of the native plugin to run as a program, in its folder. Default: the one that was built. */
+  /** A copy of the native plugin to run from its own directory. Default: the plugin that was built. */
   readonly copy?: string;
   /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
   readonly isConfigured?: boolean;
@@ -215,8 +215,8 @@ interface Known {
 }
 
 /**
- * The engine's calls for a resource, with plain objects. What it sends beside is added: the URN, for dynamic resources
- * their provider, and the inputs of the run before, where those who call know them.
+ * The engine's calls for a resource, with plain objects. Adds the other fields that the engine sends: the URN, the
+ * provider of dynamic resources, and the inputs of the previous run if the caller knows them.
  */
 export class ProviderResource {
   readonly #provider: ProviderProcess;
@@ -268,7 +268,10 @@ export class ProviderResource {
     return { changes: answer.getChanges() === some, replaces: answer.getReplacesList() };
   }
 
-  /** What a diff tells of each property that changes, as in `{ comment: "UPDATE" }`; undefined when it has no details. */
+  /**
+   * Returns the kind of change of each property in a diff, such as `{ comment: "UPDATE" }`; undefined if the diff has
+   * no details.
+   */
   async diffDetails(
     id: string,
     olds: ResourceProperties,

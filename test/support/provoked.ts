@@ -2,8 +2,8 @@ import { expect } from "vitest";
 import { type ErrorCode, EXPLANATIONS } from "../../provider/commands/explain/explanations";
 
 /*
- * Each error that `email-security explain` tells of is provoked: in test/integration/explain/provoked.test.ts, unless it takes
- * more than this process.
+ * Tests provoke every error that `email-security explain` documents: in test/integration/explain/provoked.test.ts,
+ * unless the error needs more than this process.
  */
 
 /** By the real command, or in a provider process: test/integration/explain/provoked.slow.test.ts. */
@@ -69,7 +69,7 @@ export const BY_STORIES = [
 /** An error as it came: one that was thrown, or as a command told it on a terminal. */
 export type Provoked = string | { readonly code: string; readonly message: string };
 
-/** Does what ends in the error, and answers it; a new folder is its own. */
+/** Provokes the error and returns it. Each call gets its own new directory. */
 export type Provocation = (directory: string) => Promise<Provoked>;
 
 /** How each of some errors is provoked. */
@@ -95,7 +95,7 @@ function fromOutput(output: string, code: string): { code: string; message: stri
   return { code, message: [first.replace(/^error: /, "").replace(` [${code}]`, ""), ...rest].join("\n") };
 }
 
-/** Addresses, folders, ids, digests and times are others each time. */
+/** Replaces addresses, directories, IDs, digests and times, which differ in every run. */
 function withoutVolatile(message: string): string {
   return message
     .replace(/http:\/\/127\.0\.0\.1:\d+/g, "https://mail-security.example")

@@ -9,11 +9,11 @@ import { madeOnce } from "./made-once";
 const run = promisify(execFile);
 
 /**
- * A Python with packages, from the user's cache folder; made where it isn't there yet.
+ * Returns a Python environment with packages from the user's cache directory; creates it if it doesn't exist.
  *
- * @param name that of its folder there
- * @param requirements the file that pins every package it has
- * @returns the folder with its commands, to be put on PATH.
+ * @param name prefix of the environment's directory in the cache
+ * @param requirements the file that pins every package of the environment
+ * @returns the directory with its commands, to add to PATH.
  */
 export async function pythonPackages(name: string, requirements: string): Promise<string> {
   const { stdout: version } = await run("python3", ["-c", "import sys; print(sys.version, sys.prefix)"]);

@@ -15,7 +15,7 @@ export interface RolloutOptions {
   readonly failing?: readonly number[];
   /** Every so many tenants, one holds already what is declared. Default: 5; 0 for none. */
   readonly unchangedEvery?: number;
-  /** What stands in every text from outside. */
+  /** Text to append to strings from outside, such as names and messages. Default: empty. */
   readonly text?: string;
   /** What tenants are called. */
   readonly nameOf?: (index: number) => string;

@@ -42,8 +42,9 @@ const OURS = join(__dirname, "../../provider/");
 const resting: Child[] = [];
 
 /**
- * A provider in a process that has run others before (`provider-host.mts`): its program is loaded anew there, with all
- * that is ours, in a tenth of the time that a process takes. For what is told of a provider, not of its process.
+ * Runs a provider in a process that has run other providers before (`provider-host.mts`). The process reloads the
+ * program and all of our modules in a tenth of the time that a new process takes. For tests of a provider, not of its
+ * process.
  */
 export async function runInHost(
   program: string,

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
 
-/** A sandbox with its data in a folder, whose tenant "acme" takes a key of the test's own beside its two. */
+/**
+ * Starts a sandbox with its data in a directory. Its tenant "acme" accepts the test's key in addition to its own two.
+ */
 export async function sandboxWithKey(directory: string, key: string, options: SandboxOptions = {}): Promise<Sandbox> {
   const data = join(directory, "sandbox.sqlite");
   await (await startSandbox({ scenario: "empty", data })).close();

@@ -11,7 +11,7 @@ export const EXAMPLES = Object.entries(schema.resources).map(([token, { descript
   };
 });
 
-/** Writes the program of each resource into a folder. */
+/** Writes the example program of each resource to a directory. */
 export async function writeExamples(
   language: string,
   directory: string,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** A temporary folder with settings files. */
+/** A temporary directory with settings files. */
 export interface SettingsDirectory extends Disposable {
   readonly path: string;
   /** The whole path of a file in it. */

@@ -29,7 +29,7 @@ export function settingsRepository(files: Readonly<Record<string, string>>): Set
   };
 }
 
-/** The repository with a remote at a host that only seems to be asked: what is sent over ssh goes to a folder. */
+/** Adds a remote whose host is never contacted: a push over ssh goes to a local directory, which is returned. */
 export function withRemote(repository: SettingsRepository, address: string): SettingsDirectory {
   const remote = createSettingsDirectory({});
   execFileSync("git", ["init", "--quiet", "--bare", remote.path]);

@@ -8,7 +8,7 @@ import type { Fleet } from "./fleet";
 /** Above the largest number that Linux gives a process. */
 export const NOBODY = 2 ** 22 + 1;
 
-/** The folder of a stack's locks in the fleet's file backend. */
+/** Returns the directory of a stack's locks in the fleet's file backend. */
 export function getLockDirectory({ directory }: Fleet, stack: string, project = "fleet"): string {
   return join(directory, ".state/.pulumi/locks/organization", project, stack);
 }
@@ -34,7 +34,7 @@ export async function layLock(
   await writeFile(join(directory, file), JSON.stringify(lock));
 }
 
-/** Runs a command as a person would who reads it in a message: in a folder that holds nothing. */
+/** Runs a command as a person would who copies it from a message: in an empty directory. */
 export async function typed(
   fleet: Fleet,
   command: string,

@@ -9,7 +9,10 @@ const run = promisify(execFile);
 export const missingZizmor: string | undefined =
   spawnSync("python3", ["-c", "import venv, ensurepip"]).status === 0 ? undefined : "there is no Python with venv";
 
-/** What zizmor says of the security of a folder's workflows, however slight; empty when nothing. It asks nobody. */
+/**
+ * Returns zizmor's findings on the security of a directory's workflows, including the lowest severity; empty if there
+ * are none. Makes no network requests.
+ */
 export async function zizmor(directory: string): Promise<readonly unknown[]> {
   const commands = await pythonPackages("python-tools", "test/support/python-tools/requirements.txt");
   const args = ["--offline", "--quiet", "--no-exit-codes", "--persona", "auditor", "--format", "json", directory];

@@ -20,7 +20,10 @@ it("locks every dependency of a locked package for all platforms", () => {
   expect(lacking).toEqual([]);
 });
 
-/** Whether Node.js would find the package from a place: in its own node_modules, or in that of a folder above. */
+/**
+ * Returns whether Node.js would find the package from a location: in its own `node_modules`, or in that of a parent
+ * directory.
+ */
 function isLocked(name: string, place: string): boolean {
   for (let directory = place; ; directory = directory.includes("/") ? posix.dirname(directory) : "") {
     if (packages[posix.join(directory, "node_modules", name)]) return true;

@@ -5,10 +5,10 @@ import { InProcessStack } from "../../support/model/in-process-stack";
 import { aStory, play } from "../../support/model/story";
 import { stories, timeLimit } from "../../support/scale";
 
-/** The same stories in every `npm test`, which must not fail one day for what it passed the day before. */
+/** Every `npm test` plays the same stories, so that a test that passed yesterday doesn't fail today by chance. */
 const STORIES = stories("models", { numRuns: 50, seed: 20_260_101 });
 
-/* A failure names its seed and path: given to fast-check as `seed` and `path`, they tell that one story again. */
+/* A failure prints its seed and path. Pass them to fast-check as `seed` and `path` to replay that one story. */
 
 it.each(["canonical", "as-sent"] as const)(
   "converges after any program and console changes (values come back %s)",

@@ -6,12 +6,13 @@ import { ProviderProcess, type ProviderResource } from "../../support/provider-p
 import { stories } from "../../support/scale";
 
 /*
- * The same arguments to both fronts: they answer alike, to the letter, whatever is given. No service is asked.
+ * Both providers get the same arguments and must give identical answers, whatever the arguments are. No service is
+ * called.
  */
 
 const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** What may stand where a text should. */
+/** Values that may appear where a string is expected. */
 const odd = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1.5, "", " ", "constructor", "\u001b[31m"),
   fc.constantFrom<unknown>([], {}, { constructor: "x" }, [[null]]),
@@ -102,7 +103,7 @@ const NAMES = ["dynamic", "native"] as const;
 it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers", async (handler, args) => {
   await using dynamic = await ProviderProcess.start({ providerKind: NAMES[0], config });
   await using native = await ProviderProcess.start({ providerKind: NAMES[1], config });
-  /** What both answer, or throw. */
+  /** Calls both providers, asserts that they answer (or throw) the same, and returns that answer. */
   const both = async <Answer>(ask: (resource: ProviderResource) => Promise<Answer>): Promise<Answer> => {
     const [one, other] = await Promise.all(
       [dynamic, native].map((provider) =>
@@ -117,12 +118,12 @@ it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers
   await fc.assert(
     fc.asyncProperty(args, args, async (olds, news) => {
       const before = await both((resource) => resource.check(olds));
-      // What is not known yet is never in a state.
+      // State never contains unknown values.
       if (!isAccepted(before.failures) || JSON.stringify(before.inputs).includes(UNKNOWN)) return;
       const next = await both((resource) => resource.check(news, before.inputs));
       if (!isAccepted(next.failures)) return;
       await both((resource) => resource.diff("id", before.inputs, next.inputs, before.inputs));
-      // Where nothing changes, the dynamic host has nothing to add details to.
+      // When nothing changes, the dynamic host has no response to add details to.
       await both(
         async (resource) => (await resource.diffDetails("id", before.inputs, next.inputs, before.inputs)) ?? {},
       );
@@ -133,7 +134,10 @@ it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers
   if (storyOptions.numRuns > 1) expect(compared).toBeGreaterThan(30);
 });
 
-/** Whether there was nothing against it but what else the program declares: here, all that came before. */
+/**
+ * Returns whether check found no failures other than conflicts with the program's other declarations, which here are
+ * all earlier cases.
+ */
 function isAccepted(failures: Readonly<Record<string, string>>): boolean {
   const others = /is declared twice in this program|a value can't be on both lists, whatever its scopes/;
   return Object.values(failures).every((reason) => others.test(reason));

@@ -6,7 +6,7 @@ import { call } from "../../support/provider-call";
 import type { ProviderProcess } from "../../support/provider-process";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
-/** As on Ctrl-C: what is under way may end, and nothing more is to be begun. */
+/** Cancels as the engine does on Ctrl-C: requests in flight may finish, and no new ones may start. */
 async function cancel(provider: ProviderProcess): Promise<void> {
   await call((done) => provider.client.cancel(new Empty(), done));
 }
@@ -27,7 +27,7 @@ it("ends a cancelled list as a partial failure that keeps completed entries", as
   });
   const list = new ManagedResource(tenant, "allowDenyList");
   const running = list.up({ entries });
-  // All that is under way is held: more comes only when some of it is answered.
+  // All requests in flight are held, so no more are sent until some of them are answered.
   await expect.poll(() => posts).toBeGreaterThan(40);
   let sent = 0;
   while (sent !== posts) {

@@ -4,8 +4,8 @@ import { InitFailed } from "../../support/provider-call";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
- * An import, as the plugin is asked for it: a Read without properties. What it answers declares the resource as it is, so
- * that check takes it, and nothing is left to change.
+ * An import as the engine asks the plugin for it: a Read without properties. The answer must declare the resource as it
+ * is, so that check accepts it and the diff is empty.
  */
 
 let tenant: ManagedSandboxTenant;
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const RISK = "It stood at the service before the import, and is to be reviewed.";
 
-/** What is imported by which id, and the arguments that declare it then. */
+/** Import ids, and the arguments that declare the imported resource. */
 const IMPORTS: Readonly<Record<HandlerName, Readonly<Record<string, object>>>> = {
   allowDenyEntry: {
     "the id of evil.example": { list: "deny", value: "evil.example", comment: "INC-7" },
@@ -62,7 +62,7 @@ const IMPORTS: Readonly<Record<HandlerName, Readonly<Record<string, object>>>> =
 };
 
 it.each(Object.entries(IMPORTS))("imports %s by each of its names", async (handler, imports) => {
-  // Each kind in a run of its own: in one program, they would collide.
+  // Each kind gets its own run: in one program they would collide.
   await tenant.provider.nextRun();
   const resource = tenant.provider.resource(handler as HandlerName);
   const known = [];
@@ -74,14 +74,14 @@ it.each(Object.entries(IMPORTS))("imports %s by each of its names", async (handl
     expect(checked).toEqual({ inputs: found.inputs, failures: {} });
     const diff = await resource.diff(found.id, found.properties, checked.inputs, found.inputs);
     expect(diff).toEqual({ changes: false, replaces: [] });
-    // An empty state, as a program's `get` sends it, is none.
+    // A program's `get` sends an empty state, which counts as no state.
     expect(await resource.read(id, {}, {})).toEqual(found);
     known.push(found);
   }
   await tenant.provider.nextRun();
   for (const found of known) {
     const read = await resource.read(found.id, found.properties, found.inputs);
-    // Whose tenant it is, is seen once there is a state.
+    // The people who identify the tenant are recorded once there is a state.
     expect(read).toEqual({ ...found, properties: { ...found.properties, people: expect.any(String) } });
   }
   expect(tenant.writes()).toEqual([]);
@@ -95,7 +95,7 @@ it("rejects an import id that can't name a resource", async () => {
   await expect(tenant.provider.resource("allowDenyList").read("blocklist")).rejects.toThrow(/\[ERR_IMPORT\]/);
 });
 
-/** What is read by an id, and what the program declares instead. */
+/** The resource read by an id, and the different arguments that the program declares. */
 const MISMATCHES: [HandlerName, string, object, string][] = [
   [
     "allowDenyEntry",
@@ -118,7 +118,7 @@ it.each(MISMATCHES)(
     const resource = tenant.provider.resource(handler);
     const found = (await resource.read(id)) ?? expect.fail(`${id} is not there`);
     const { inputs } = await resource.check({ ...declared }, found.inputs);
-    // No replacement: the engine would end the run with what was read in state.
+    // No replacement: the engine would end the run with the imported properties in state.
     expect(await resource.diff(found.id, found.properties, inputs, found.inputs)).toEqual({
       changes: true,
       replaces: [],
@@ -138,7 +138,7 @@ it.each(MISMATCHES)(
     expect(await later.read(failed.id, failed.properties, found.inputs)).toBeUndefined();
     await later.delete(failed.id, failed.properties, found.inputs);
     expect(tenant.trace()).toEqual([]);
-    // What is declared takes its place, once the program imports nothing.
+    // Once the program no longer imports, the declared resource replaces the imported one.
     const diff = await later.diff(failed.id, failed.properties, inputs, found.inputs);
     expect(diff).toEqual({ changes: true, replaces: ["failedImport"] });
   },

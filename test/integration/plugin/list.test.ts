@@ -6,9 +6,7 @@ import type { ResourceProperties } from "../../support/provider-call";
 import type { ProviderProcess } from "../../support/provider-process";
 import { sharedTenant } from "../../support/sandbox-tenant";
 
-/*
- * The one call of Pulumi's protocol that is answered by a stream: what is there of a resource type.
- */
+/* List is the only call of Pulumi's protocol that is answered with a stream: the existing resources of a type. */
 
 const tenant = sharedTenant({ scenario: "acme" });
 
@@ -74,7 +72,7 @@ it("yields every VIP by its mailbox", async () => {
     sandbox
       .vips("acme")
       .map(({ email }) => email)
-      // Some have none.
+      // Some rows have no mailbox.
       .filter((email) => email !== "")
       .sort(),
   );

@@ -5,8 +5,8 @@ import type { ResourceProperties } from "../../support/provider-call";
 import { sharedTenant } from "../../support/sandbox-tenant";
 
 /*
- * What the plugin answers to a create or an update of a preview: all that follows from the arguments and the state, as the run
- * after it makes it, with no request.
+ * The plugin's answers to a create or update in a preview: everything that follows from the arguments and the state, as
+ * the run after it will have it, without any request.
  */
 
 const tenant = sharedTenant();
@@ -18,9 +18,9 @@ interface Case {
   readonly what: string;
   readonly kind: HandlerName;
   readonly inputs: ResourceProperties;
-  /** What a preview of making it can't know. */
+  /** Properties that a preview of the create can't know. */
   readonly unknownOutputs: readonly string[];
-  /** What it becomes, one update after the other. */
+  /** The successive updates. */
   readonly updates: readonly ResourceProperties[];
 }
 
@@ -107,7 +107,7 @@ describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
     }
   });
 
-  /** What a program says, and what follows from it. */
+  /** Returns the declared properties and those that follow from them. */
   function known(properties: ResourceProperties): ResourceProperties {
     return Object.fromEntries(Object.entries(properties).filter(([name]) => !unknownOutputs.includes(name)));
   }

@@ -13,7 +13,7 @@ import { PLUGIN, ProviderProcess } from "../../support/provider-process";
 const evil = { list: "deny", value: "evil.example" };
 
 it("exits with a killed engine after printing its port", async () => {
-  // In place of the engine. The plugin is started as the engine starts it, with pipes that close with whoever holds them.
+  // Stands in for the engine. It starts the plugin as the engine does, with pipes that close when their owner exits.
   const program = `
     const { spawn } = require("node:child_process");
     const plugin = spawn(process.execPath, [${JSON.stringify(PLUGIN)}, "127.0.0.1:1"]);
@@ -30,7 +30,7 @@ it("exits with a killed engine after printing its port", async () => {
 
 it("exits with a killed engine even behind a shell", async () => {
   const shell = `${JSON.stringify(process.execPath)} ${JSON.stringify(PLUGIN)} 127.0.0.1:1 & echo $!; wait`;
-  // A shell gives what it runs in the background no standard input, but by another number.
+  // A shell doesn't pass its standard input to background processes, so it is passed under another file descriptor.
   const command = `exec 3<&0; ${shell.replace(" & echo", " <&3 & echo")}`;
   const program = `
     const { spawn } = require("node:child_process");
@@ -97,7 +97,7 @@ it("never exposes the key in output, responses or files", async () => {
   const instances = ["default", "mine"].map((name) => new ProviderInstance(provider.client, name));
   for (const instance of instances) {
     for (const baseUrl of [sandbox.url, "not an address", "http://api.example"]) {
-      // What is answered to the check is for the state, and a secret there; its reasons are told to people.
+      // Check's inputs go into the state, as secrets; only its failures are shown to people.
       await attempt(async () => (await instance.check({ baseUrl, apiKey: key })).failures);
       await attempt(() => instance.diff({ baseUrl, apiKey: "old" }, { baseUrl, apiKey: key }));
       await attempt(() => instance.configure({ baseUrl, apiKey: key }));
@@ -119,14 +119,15 @@ it("never exposes the key in output, responses or files", async () => {
   expect(await canary.findInDirectory(directory.path)).toEqual([]);
 });
 
-/** Whether there is such a process that has not ended. */
+/** Returns whether a process with this id is still running. */
 async function isRunning(pid: string): Promise<boolean> {
   try {
     process.kill(Number(pid), 0);
   } catch {
     return false;
   }
-  // One that has ended stays listed until somebody asks for its outcome; nobody may, when its parent was killed.
+  // A process that has ended stays listed until its parent collects its exit status, which never happens if the parent
+  // was killed.
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   return !/^\d+ \(.*\) Z /s.test(stat);
 }

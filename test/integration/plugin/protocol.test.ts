@@ -11,9 +11,7 @@ import { ProviderInstance } from "../../support/provider-instance";
 import { PLUGIN, ProviderProcess } from "../../support/provider-process";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 
-/*
- * Pulumi's provider protocol as the plugin speaks it: what the engine asks of a provider rather than of a resource.
- */
+/* Pulumi's provider protocol as the plugin implements it: the calls about the provider rather than about a resource. */
 
 const SECRET = (value: unknown) => ({
   "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
@@ -22,7 +20,7 @@ const SECRET = (value: unknown) => ({
 const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 const HOST = "https://api.example";
 
-/** Nothing is asked of a service here. */
+/** No service is called here. */
 let bare: ProviderProcess;
 beforeAll(async () => {
   bare = await ProviderProcess.start({ isConfigured: false });
@@ -105,7 +103,7 @@ describe("check of a provider instance", () => {
     const { failures } = await explicit().check(args);
     expect(failures).toHaveLength(1);
     expect(failures[0]).toMatch(reason);
-    // The environment may have what counts, or no resource may need it.
+    // The environment may provide valid settings, or no resource may need them.
     expect((await byDefault().check(args)).failures).toEqual([]);
     expect((await byDefault("_1_2_3").check(args)).failures).toEqual([]);
   });
@@ -148,7 +146,7 @@ describe("diff of a provider instance", () => {
     expect(await failuresOf("default_0_1_0", { ...stack, ownDomains: ["a.example"] })).toEqual([
       expect.stringMatching(refusal),
     ]);
-    // Another name that begins alike is one of the program's own.
+    // A different name with the same prefix belongs to one of the program's own instances.
     expect(await failuresOf("default_eu", { ...stack, apiKey: "mine" })).toEqual([]);
   });
 
@@ -229,7 +227,7 @@ describe("provider configuration", () => {
     const { host } = new URL(sandbox.url);
     expect((await entry.create(evil)).properties).toMatchObject({ tenant: host });
     expect(sandbox.allowDenyEntries("acme")).toHaveLength(1);
-    // The key of the environment goes to no other address, and no other key to the environment's.
+    // The environment's key is sent to no other address, and no other key is sent to the environment's address.
     await instance.configure({ baseUrl: "https://other.example" });
     await expect(entry.read("deny:evil.example")).rejects.toThrow(
       /The API key .* is not configured. Give apiKey to the Provider of `pulumi do`; neither the environment/,
@@ -245,7 +243,7 @@ describe("provider configuration", () => {
     await using usual = await ProviderProcess.start({ isConfigured: false });
     const instance = new ProviderInstance(usual.client, "acme");
     const given = { baseUrl: "http://service.example", apiKey: "k" };
-    // A text in the place of a flag or a number, as JSON.
+    // Flags and numbers may come as strings that contain JSON.
     expect((await instance.check({ ...given, allowInsecureHttp: '"true"' })).failures).toEqual([]);
     const { failures } = await instance.check({ ...given, timeoutMs: '"abc"', allowInsecureHttp: "true" });
     expect(failures).toEqual([expect.stringContaining('timeoutMs of the Provider "acme" is "abc"; write')]);
@@ -299,7 +297,7 @@ describe("secret arguments of a resource", () => {
     const half = { entries: { ...kept, "refused.example": SECRET("deny") } };
     const failed = (await list.create(half).catch((error: unknown) => error)) as InitFailed;
     expect(failed.properties["entries"]).toEqual(kept);
-    // What was secret as a whole, or in an array, is secret as a whole.
+    // A value that was secret as a whole, or inside an array, is returned as one secret.
     const array = [{ list: "deny", value: "one.example", comment: SECRET("x") }];
     for (const entries of [array, SECRET([{ ...array[0], comment: "x" }])]) {
       expect((await list.check({ entries })).inputs).toEqual({

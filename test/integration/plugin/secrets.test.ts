@@ -5,7 +5,8 @@ import { call, InitFailed, plain, type ResourceProperties } from "../../support/
 import { sharedTenant } from "../../support/sandbox-tenant";
 
 /*
- * What Pulumi wraps on its way to a provider: secrets, which come back as such under the same names, and resources.
+ * Values that Pulumi wraps on their way to a provider: resources, and secrets, which must come back as secrets under
+ * the same names.
  */
 
 const tenant = sharedTenant();
@@ -59,11 +60,11 @@ it("keeps a secret list entry secret", async () => {
     "evil.example": secret("deny: hush"),
     "a.example": "deny",
   });
-  // Its name is another by then.
+  // Check canonicalizes the name, so the key is different by then.
   expect(await check({ "Evil.Example": secret("deny: hush") })).toEqual(secret({ "evil.example": "deny: hush" }));
   expect(await check(secret({ "evil.example": "deny" }))).toEqual(secret({ "evil.example": "deny" }));
 
-  // Nobody of that name is in the organization.
+  // The organization has no member with that name.
   const members = { "yuki.sato@acme.example": secret("hush"), "nobody@elsewhere.example": "" };
   const failure = await provider
     .resource("vipList")

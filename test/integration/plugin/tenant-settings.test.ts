@@ -10,8 +10,8 @@ import { call, type ResourceProperties, urnOf } from "../../support/provider-cal
 import { ProviderProcess } from "../../support/provider-process";
 
 /*
- * Settings files over the native plugin, as the engine has them read: in the program's folder, with an engine that remembers what
- * it is told. What a run makes of that is in test/engine/native-settings.slow.test.ts.
+ * Settings files through the native plugin, read as the engine requests it: in the program's directory, with an engine
+ * that records what it receives. test/engine/native-settings.slow.test.ts covers the results of a run.
  */
 
 const TYPE = "email-security:index:TenantSettings";
@@ -51,7 +51,7 @@ async function write(name: string, text: string): Promise<void> {
   await writeFile(join(directory, "settings", `${name}.yaml`), text);
 }
 
-/** Without a key, unless one is given. */
+/** The environment has no key unless one is passed. */
 async function plugin(environment: Record<string, string> = {}): Promise<ProviderProcess> {
   return await ProviderProcess.start({ directory, environment });
 }
@@ -102,7 +102,7 @@ describe("TenantSettings in the native provider plugin", () => {
           mode: "exclusive",
           protect: ["evil.example"],
           maxRemovals: 3,
-          // By whose keys Pulumi's options name an element.
+          // Pulumi's options address an element by these keys.
           entries: {
             "evil.example": "deny: INC-7",
             "partner.example (graymail)": "allow: Contract 2026-114",
@@ -120,7 +120,7 @@ describe("TenantSettings in the native provider plugin", () => {
       },
     ]);
     expect(engine.completed).toEqual(["urn:of:acme"]);
-    // The engine is not to be reached here, so that it is printed.
+    // The engine can't be reached here, so the warnings are printed instead.
     expect(await process.printedSoFar()).toEqual([
       'settings/acme.yaml:11:18 warning: "gone.example" is in no deny list of an included file, so there is nothing to remove; remove the line, or fix it (remove-nothing)',
       "1 has expired and is no longer declared; `email-security plan` shows what goes",

@@ -17,7 +17,8 @@ it.skipIf(missing)(
 
     const again = signAdHoc(unsigned, "a.out");
 
-    // Go leaves the size of the segment in memory as it is, where others make it whole pages; it is on the first page.
+    // Go's linker leaves the segment's size in memory as it is; other tools round it up to whole pages. The size is on
+    // the first page, so that page's digest differs too.
     const digests = signatureAt + 20 + 88 + "a.out\0".length;
     expect(again.readBigUInt64LE(linkEdit + 32) % 0x4000n).toBe(0n);
     for (const program of [signed, again]) {
@@ -29,7 +30,7 @@ it.skipIf(missing)(
   },
 );
 
-/** A program for macOS on arm64, whose linker has signed it. */
+/** Builds a program for macOS on arm64, signed by Go's linker. */
 async function programOfGo(directory: string): Promise<Buffer> {
   await writeFile(join(directory, "go.mod"), "module program\n\ngo 1.21\n");
   await writeFile(join(directory, "main.go"), "package main\n\nfunc main() {}\n");

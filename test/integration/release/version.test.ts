@@ -32,7 +32,7 @@ it("changes the version in all files and nothing else", async () => {
       expect(line.replaceAll("9.8.7", before), `${file}:${index + 1}`).toBe(old[index]);
     }
   }
-  // And back again: a release that is taken back leaves nothing.
+  // Setting the old version again must leave no trace, so that a release can be undone.
   writeVersion(directory.path, before);
   for (const file of FILES) {
     expect(await readFile(join(directory.path, file), "utf8"), file).toBe(await readFile(file, "utf8"));

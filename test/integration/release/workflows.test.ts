@@ -14,7 +14,7 @@ async function workflow(name: (typeof NAMES)[number]): Promise<Workflow> {
   return parse(await readFile(`${DIRECTORY}/${name}.yml`, "utf8")) as Workflow;
 }
 
-/** A folder that holds the workflows alone, with one of them as another text. */
+/** Creates a directory that holds only the workflows, with one of them edited. */
 async function withWorkflows(edit: (release: string) => string = (text) => text): Promise<EmptyDirectory> {
   const directory = await EmptyDirectory.create();
   await cp(DIRECTORY, join(directory.path, DIRECTORY), { recursive: true });

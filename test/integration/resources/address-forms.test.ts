@@ -3,7 +3,8 @@ import { literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
- * A service may store and answer an address in another form than it was sent: that is the entry, in every later run.
+ * A service may store and return an address in a different form from the one it was sent. Every later run must
+ * recognize it as the same entry.
  */
 
 const FORMS = [

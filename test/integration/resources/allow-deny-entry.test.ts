@@ -7,7 +7,7 @@ const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 const evil = { list: "deny", value: "evil.example", comment: "Phishing, INC-7" };
 
-/** The entry as the service would answer it, over which a test lays what is strange. */
+/** Returns the entry as the service would answer it, with the given fields overridden by unusual values. */
 function answered(id: string, entry: Record<string, unknown>): { status: number; body: unknown } {
   const row = {
     id,
@@ -374,7 +374,7 @@ describe("update", () => {
     const wanted = JSON.parse(JSON.stringify({ ...evil, ...change }));
     const changed = await entry.change(made, wanted);
     expect(changed.changed).toBe(true);
-    // Whether the id still names that entry is seen before it is written to.
+    // Before it writes, the provider checks that the id still names that entry.
     const trace = tenant.trace();
     expect([...trace.slice(0, 2).sort(), ...trace.slice(2)]).toEqual([
       ...READ_BOTH_LISTS,
@@ -477,7 +477,7 @@ describe("read", () => {
     await using later = await laterRun(tenant);
     tenant.trace();
     expect(await later.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
-    // The list may lag behind the run that made it, so it is read again for 3 s.
+    // The list may lag behind the run that created the entry, so it is read again for 3 s.
     expectReadings(tenant.trace());
   });
 
@@ -655,7 +655,7 @@ describe("single program", () => {
     await using tenant = await sandboxTenant();
     const entry = tenant.provider.resource("allowDenyEntry");
     expect((await entry.check(evil)).failures).toEqual({});
-    // The engine checks a resource twice when it is replaced; the same twice is no contradiction.
+    // The engine checks a replaced resource twice; the same declaration twice is not a conflict.
     expect((await entry.check({ ...evil, value: "EVIL.example." })).failures).toEqual({});
     const { failures } = await entry.check({ ...evil, list: "allow" });
     expect(failures["value"]).toMatch(/declared twice in this program, once as deny evil.example .* and once as allow/);

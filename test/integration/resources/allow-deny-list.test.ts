@@ -10,7 +10,7 @@ import {
 } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
 
-/** What the tenant's two lists hold, as a colleague sees it in the console. */
+/** Returns the contents of the tenant's two lists, as a colleague sees them in the console. */
 async function held(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {
   const all: Record<string, string> = {};
   for (const list of ["allow", "deny"]) {
@@ -113,7 +113,7 @@ describe("lifecycle of a list", () => {
     tenant.trace();
     const up = await list.up({ entries: many(450) });
     expect(up.outcome).toBe("created");
-    // The first reading, and at most five more: the lists may show what an earlier run removed.
+    // The first read and at most five more, since the lists may still show rows that an earlier run removed.
     const trace = tenant.trace();
     expect(trace.filter((line) => !line.startsWith("GET"))).toEqual([]);
     expect(trace.length / (1 + 3)).toBeGreaterThan(1);
@@ -173,7 +173,7 @@ describe("additive mode", () => {
     await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "gone.example")}`);
     tenant.trace();
     await list.refresh();
-    // One is gone, for which the lists are read for 3 s.
+    // One entry is missing, so the lists are read again for 3 s.
     expectReadings(tenant.trace());
     expect(list.properties?.["entries"]).toEqual({ "evil.example": "deny: ?", "moved.example": "allow" });
     expect((await list.up({ entries: content })).outcome).toBe("updated");
@@ -446,7 +446,7 @@ describe("partial failure", () => {
     tenant.trace();
     const up = await list.up({ entries: many(1000) });
     expect(up.outcome).toBe("partial");
-    // How many failed, what was alike, and what was not tried.
+    // The number of failures, the errors they share, and the number of entries not attempted.
     expect(up.reasons).toHaveLength(3);
     expect(up.reasons.at(-1)).toMatch(
       /^9\d\d more \(deny bad-\d+.example, .* and 9\d\d more\): not tried, after others had failed: .*revoked/,
@@ -528,7 +528,7 @@ describe("single program", () => {
     const checkEntry = async (name: string, args: ResourceProperties) =>
       (await tenant.provider.resource("allowDenyEntry", name).check(args)).failures;
     expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
-    // The engine checks a resource twice when it is replaced.
+    // The engine checks a replaced resource twice.
     expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
     expect(await check("second", { entries: { "EVIL.example": "deny" } })).toEqual({
       "": 'these arguments can\'t be accepted:\n  entries["evil.example"] "deny evil.example" is declared at entries["evil.example"] of AllowDenyList "blocklist" too; keep one of the two',

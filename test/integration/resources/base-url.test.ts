@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { ProviderProcess } from "../../support/provider-process";
 
-/** What a create of an entry at this address comes to: its value, or the message. */
+/** Creates an entry at this address and returns its value or the error message. */
 async function created(baseUrl: string): Promise<string> {
   const environment = { EMAIL_SECURITY_BASE_URL: baseUrl, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using provider = await ProviderProcess.start({ environment });
@@ -15,7 +15,7 @@ async function created(baseUrl: string): Promise<string> {
   );
 }
 
-/** A gateway that has the service below a path of its own. */
+/** Starts a gateway that serves the service under a path prefix. */
 async function gateway(sandbox: Sandbox, prefix: string) {
   const server = createServer(async (request, response) => {
     const { url = "", method = "" } = request;

@@ -7,11 +7,11 @@ import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-
 const mailbox = "yuki.sato@acme.example";
 
 interface ChangingTenant extends ManagedSandboxTenant {
-  /** The comments as they were sent, oldest first. */
+  /** The comments sent, oldest first. */
   readonly sent: unknown[];
 }
 
-/** A service that keeps comments in another form than they are sent in. */
+/** Starts a service that stores comments in a different form from the one they are sent in. */
 async function tenantThat(keeps: (comment: string) => string): Promise<ChangingTenant> {
   const sent: unknown[] = [];
   const tenant = await sandboxTenant({
@@ -28,7 +28,7 @@ async function tenantThat(keeps: (comment: string) => string): Promise<ChangingT
 
 const collapsing = (comment: string): string => comment.replace(/\s+/g, " ").trim();
 
-/** Each kind of resource with a comment. */
+/** Each kind of resource that has a comment. */
 const KINDS: [HandlerName, (comment: string) => ResourceProperties][] = [
   ["allowDenyEntry", (comment) => ({ list: "deny", value: "evil.example", comment })],
   ["allowDenyList", (comment) => ({ entries: { "evil.example": `deny: ${comment}` } })],
@@ -92,7 +92,7 @@ describe.each(KINDS)("comment of %s, when the service changes its text", (kind, 
     expect(message).toContain(expectedMessage);
     expect(message).toContain("It does so on every run: declare the comment as the service keeps it, or none");
     expect(message).not.toContain("just run again");
-    // As the message says.
+    // Declares the comment in the form that the message asks for.
     expect((await resource.up(args(keeps("Alice, Bob & Eve")))).failures).toEqual({});
   });
 });

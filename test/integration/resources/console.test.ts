@@ -7,34 +7,34 @@ import type { ResourceProperties } from "../../support/provider-call";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
- * A colleague in the console acts between our reading and our write: while that write is held before the service has
- * seen it. Each row: what we do, what the colleague does meanwhile, and what has come of both.
+ * A colleague acts in the console between our read and our write: the write is held before the service sees it. Each
+ * row holds our change, the colleague's action and the combined result.
  */
 
 interface Row {
   readonly colleague: string;
   readonly acts: Act;
-  /** What our run comes to, and what it says. */
+  /** The outcome of our run, and its message. */
   readonly outcome: Up["outcome"];
   readonly messagePattern?: RegExp;
-  /** What the tenant then holds of it. */
+  /** The tenant's rows for the subject afterwards. */
   readonly holds: string;
-  /** What a further `up` comes to. Default: the same failure, or nothing to do. */
+  /** The outcome of a further `up`. Default: the same failure, or no changes. */
   readonly next?: { readonly outcome: Up["outcome"]; readonly holds: string };
 }
 
 interface Case {
   readonly kind: HandlerName;
-  /** What is there before, from an earlier run. */
+  /** The declaration of an earlier run. */
   readonly before?: (subject: string) => ResourceProperties;
-  /** What the run declares; left out, it deletes. */
+  /** The run's declaration; if missing, the run deletes the resource. */
   readonly args?: (subject: string) => ResourceProperties;
-  /** The write that is held. */
+  /** Matches the write that is held. */
   readonly held: (request: ServiceRequest) => boolean;
   readonly rows: readonly Row[];
 }
 
-/** What the colleague does to a value or a mailbox, whose entry may be there. */
+/** A colleague's action on a value or a mailbox, whose entry may exist. */
 type Act = (colleague: { tenant: ManagedSandboxTenant; subject: string; id: string | undefined }) => Promise<unknown>;
 
 const evil = (more: ResourceProperties) => (value: string) => ({ list: "deny", value, comment: "ours", ...more });
@@ -162,7 +162,8 @@ const entryCases: Record<string, Case> = {
         messagePattern: /was made in its place and is left alone/,
         holds: "deny: theirs",
       },
-      // The service can't be told "only if it is still so": what is changed between our reading and our request goes with it.
+      // The service has no conditional writes, so our request overwrites any change made between our read and our
+      // write.
       { colleague: "moves it", acts: moves, outcome: "updated", holds: "nothing" },
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "nothing" },
     ],
@@ -199,7 +200,7 @@ const listCases: Record<string, Case> = {
         outcome: "partial",
         messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
-        // What the state holds was declared, so it is mended.
+        // The state's value was declared, so the run reverts the drift.
         next: { outcome: "updated", holds: "deny: ours" },
       },
     ],
@@ -278,12 +279,12 @@ const vipCases: Record<string, Case> = {
   },
 };
 
-/** Mailboxes that automatic detection makes no VIPs. */
+/** Mailboxes that automatic detection doesn't treat as VIPs. */
 const MAILBOXES = ["marcus.bell", "yuki.sato", "invoices", "greta.nilsen", "alice.moreau", "diego.santos", "mei.chen"]
   .concat(["oskar.kowalski", "fatima.zahra", "dana.reyes", "tomas.lindqvist", "soc", "hannah.kim", "stefan.novak"])
   .map((name) => `${name}@acme.example`);
 
-/** Each row with a value or a mailbox of its own, so that all share the three runs. */
+/** Each row has its own value or mailbox, so that all rows share the three runs. */
 const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
   .flatMap(([what, one]) => one.rows.map((row) => ({ what, ...one, ...row })))
   .map((row, number) => {

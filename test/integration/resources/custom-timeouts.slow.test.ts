@@ -4,9 +4,12 @@ import { ManagedResource } from "../../support/managed-resource";
 import { PROVIDER_KIND } from "../../support/provider-process";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 
-/** The limit of what is not to end in time, in seconds; what it waits for is held back until the test lets it go. */
+/**
+ * The timeout, in seconds, of operations that must exceed it; the requests they wait for are held until the test
+ * releases them.
+ */
 const BRIEF = 1;
-/** The same for what makes the first requests of its process, which take longer. */
+/** The same for the first requests of a process, which take longer. */
 const LONGER = 4;
 
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
@@ -37,7 +40,7 @@ it("applies separate timeouts to update and delete", async () => {
   );
   tenant.letGo();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
-  // What an earlier delete may have done is done.
+  // A delete that timed out earlier may have taken effect.
   await tenant.provider.nextRun();
   await tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs);
 });
@@ -70,7 +73,7 @@ it("keeps completed entries in state when a list times out", async () => {
   tenant.letGo();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme").length).toBe(sent);
 
-  // What may have been done was done, and is not done twice.
+  // A write that timed out took effect, and isn't sent again.
   tenant.trace();
   expect((await list.up({ entries })).outcome).toBe("updated");
   expect(tenant.writes()).toHaveLength(200 - sent);
@@ -121,7 +124,7 @@ it("excludes no VIP whose queued removal timed out", async () => {
   tenant.letGo();
   await removed;
   expect(tenant.sandbox.exclusions("acme")).toEqual([first.email]);
-  // It is not taken for one that is being removed.
+  // The second entry isn't mistaken for the one being removed.
   await brief.create(second.inputs);
   await brief.delete(second.id, second.properties, second.inputs);
 });

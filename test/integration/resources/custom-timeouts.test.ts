@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { holdingTenant } from "../../support/holding-tenant";
 
-/** The limit of what is not to end in time, in seconds; what it waits for is held back until the test lets it go. */
+/**
+ * The timeout, in seconds, of operations that must exceed it; the requests they wait for are held until the test
+ * releases them.
+ */
 const BRIEF = 1;
 
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
@@ -24,7 +27,7 @@ it("adopts an entry whose create timed out in the next run", async () => {
 });
 
 it("never sends a create that timed out during a shared read", async () => {
-  // The reading fails when the brief one is over already, and is made again for the other alone.
+  // The read fails after the short timeout has passed, so it is retried for the other operation only.
   await using tenant = await holdingTenant(({ method, query }) => method === "GET" && query["list"] === "deny", {
     status: 503,
     body: { error: "down" },
@@ -43,7 +46,7 @@ it("never sends a create that timed out during a shared read", async () => {
   await ended;
   tenant.letGo();
   const { id, properties } = await made;
-  // Later than the one that was given up could have been sent.
+  // Late enough that the abandoned request would have been sent by now.
   await other.delete(id, properties);
   expect(tenant.sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["other.example"]);
 });

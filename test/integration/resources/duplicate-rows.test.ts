@@ -3,8 +3,8 @@ import { literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
- * A service that compares values literally, or permits duplicates, holds one value in several rows. After a delete or a move, none of them
- * contradicts what is declared.
+ * A service that compares values literally, or permits duplicates, holds one value in several rows. After a delete or a
+ * move, none of them may contradict the declaration.
  */
 
 const allow = { list: "allow", acceptRisk: "a partner" };

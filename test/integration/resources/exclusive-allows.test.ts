@@ -4,7 +4,7 @@ import { ManagedResource } from "../../support/managed-resource";
 import type { ManagedSandboxTenant } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
 
-/* A list that removes the allow entries that nobody declares, and leaves the deny entries. */
+/* A list that removes undeclared allow entries and leaves deny entries alone. */
 
 const MODE = "exclusive-allows";
 const ARGUMENTS = { mode: MODE, entries: { "evil.example": "deny", "partner.example": "allow" } };
@@ -20,7 +20,7 @@ function held(tenant: ManagedSandboxTenant): string[] {
     .sort();
 }
 
-/** What the state holds and no program declares. */
+/** Returns the entries in state that no program declares. */
 function shown({ inputs }: ManagedResource): Record<string, string> {
   const entries = Object.entries(inputs["entries"] as Record<string, string>);
   return Object.fromEntries(entries.filter(([, text]) => text.startsWith("(unmanaged)")));

@@ -6,9 +6,8 @@ import { ProviderProcess } from "../../support/provider-process";
 import { matrix, timeLimit } from "../../support/scale";
 
 /*
- * The host configures a kind of resource when its first call comes in, and lets the second one through while the first
- * still waits for that. The configuration is given by the stack alone, so a call that overtook it would fail, or go to
- * another tenant.
+ * The host configures a resource type on its first call, and lets the second call through while the first still waits.
+ * Only the stack provides the configuration here, so a call that overtakes it would fail or reach another tenant.
  */
 
 const ROUNDS = matrix("first-calls", Array<undefined>(60).fill(undefined), Array<undefined>(4).fill(undefined)).length;
@@ -19,7 +18,10 @@ function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
   return { "email-security:baseUrl": sandbox.url, "email-security:apiKey": `sandbox-${tenant}-ci` };
 }
 
-/** Several resources of every kind at once: checked first, or created without, as the engine may call in any order. */
+/**
+ * Creates several resources of every kind at once. Some are checked first and some are not, since the engine may call
+ * in any order.
+ */
 function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: ResourceProperties }>[] {
   const create = (kind: HandlerName, args: ResourceProperties) => provider.resource(kind).create(args);
   const declare = (kind: HandlerName, args: ResourceProperties) => provider.resource(kind).declare(args);
@@ -74,7 +76,7 @@ it(
       const instance = (name: string) =>
         ProviderProcess.start({
           config: { ...configured(sandbox, name), "email-security:instance": name },
-          // Neither may reach an explicit instance.
+          // Neither setting may reach an explicit instance.
           environment: {
             EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid",
             EMAIL_SECURITY_API_KEY: "other",

@@ -3,8 +3,8 @@ import { type LiteralService, type LiteralTenant, literalTenant } from "../../su
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
- * A service permits several rows of one value, and somebody adds one in the console on the other list. The stack keeps its own row, names
- * the other one in each run, and removes it only where that is asked for.
+ * A service permits several rows for one value, and somebody adds one in the console on the other list. The stack keeps
+ * its own row, names the other one in each run, and removes it only when told to.
  */
 
 const VALUE = "evil.example";
@@ -15,7 +15,9 @@ const ALLOW = "allow (risk accepted: a partner)";
 type Kind = "allowDenyEntry" | "allowDenyList";
 const KINDS = ["allowDenyEntry", "allowDenyList"] as const;
 
-/** What a resource of a kind declares: the value on a list, and in a list another value too. */
+/**
+ * Returns the arguments of a resource of this kind: the value on a list, and for a list resource a second value too.
+ */
 function declaring(kind: Kind, list: "allow" | "deny", more: object = {}): Record<string, unknown> {
   if (kind === "allowDenyEntry") return { ...(list === "allow" ? allow : deny), ...more };
   return { entries: { [VALUE]: list === "allow" ? ALLOW : "deny", "other.example": "deny" }, ...more };

@@ -3,8 +3,8 @@ import { NumberedTenants } from "../../support/numbered-tenants";
 import { engineAddress, ProviderProcess } from "../../support/provider-process";
 
 /*
- * Ids are not unique over tenants. What an entry is about (its type and value) never changes at the service, so a row of the
- * same id that is about something else is another entry: it is not taken for ours, not changed and not deleted.
+ * Ids are not unique across tenants. An entry's type and value never change at the service, so a row with the same id
+ * and a different subject is another entry. The provider doesn't adopt, change or delete it.
  */
 
 const OURS = "acme";
@@ -19,7 +19,7 @@ afterEach(async () => {
   await service[Symbol.asyncDispose]();
 });
 
-/** A run of the engine by a key. */
+/** Starts the provider for a run of the engine with a key. */
 async function runBy(key: string, more: { instance?: string; engine?: string } = {}): Promise<ProviderProcess> {
   return await ProviderProcess.start({
     config: { "email-security:baseUrl": service.url, "email-security:apiKey": key },
@@ -27,10 +27,10 @@ async function runBy(key: string, more: { instance?: string; engine?: string } =
   });
 }
 
-/** What the tenants hold, to see that nothing of it was touched. */
+/** Returns the tenants' contents, to verify that nothing was changed. */
 const held = () => JSON.stringify([service.entries(OURS), service.entries(THEIRS)]);
 
-/** Our entry, number 1 of our tenant; of the other one, that is a denied domain. */
+/** Declares our entry, which has id 1 in our tenant; in the other tenant, id 1 is a denied domain. */
 async function declared() {
   service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
   await using run = await runBy(OURS);
@@ -45,7 +45,8 @@ describe("entry whose id now belongs to another", () => {
     const made = await declared();
     await using wrong = await runBy(THEIRS);
     expect(await wrong.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
-    // The accident: made anew in the wrong tenant, under an id that is something else in the right one.
+    // The accident: the resource is recreated in the wrong tenant, under an id that belongs to a different entry in the
+    // right one.
     const elsewhere = await wrong.resource("allowDenyEntry").declare(partner);
     expect(elsewhere.id).toBe("2");
     service.put(OURS, { list: "deny", value: "evil1.example" });
@@ -97,7 +98,7 @@ describe("entry whose id now belongs to another", () => {
     });
     expect(theirs.id).toBe(made.id);
     service.writes.length = 0;
-    // The next run: our entry is dropped, and nothing changes of theirs.
+    // The next run drops our entry and changes nothing in the other tenant.
     const next = engineAddress();
     await using dropping = await runBy(OURS, { instance: "acme", engine: next });
     await using staying = await runBy(THEIRS, { instance: "globex", engine: next });

@@ -19,12 +19,12 @@ import { TenantCache } from "../../../provider/tenant";
 import { answering } from "../../support/answering";
 import { laggingLists } from "../../support/lagging-lists";
 
-/** One provider process on a tenant, and what went over the wire. */
+/** One provider process for a tenant, and the requests it sends. */
 interface Process extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly context: LifecycleContext;
   readonly messages: readonly string[];
-  /** The requests since the last call, as `GET deny 1`: the list and its page. */
+  /** Returns the requests since the last call, as `GET deny 1`: the list and its page. */
   trace(): string[];
 }
 
@@ -56,7 +56,7 @@ async function processOn(options: SandboxOptions, ownDomains: readonly string[] 
   };
 }
 
-/** As long as lists may lag, with growing pauses. */
+/** The most reads within the time that lists may lag, with growing pauses. */
 const MOST_READINGS = 8;
 
 const pages = (list: string, count: number): string[] =>
@@ -121,11 +121,11 @@ describe("bulk import", () => {
     expect(found.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
     expect(found[7]?.inputs).toEqual({ list: "deny", value: evil(7), comment: "INC-7" });
 
-    // Ids tell nothing of the list; the one that was read is not read again.
+    // An id doesn't identify its list; a list that was already read isn't read again.
     const byId = await Promise.all(rows.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, process.context)));
     expect(process.trace()).toEqual(pages("allow", 1));
     expect(byId.map((one) => one?.state.value)).toEqual(rows.map(({ value }) => value));
-    // One that is missing is read again as long as lists may lag, once for all that are missing.
+    // A missing entry is looked for again as long as lists may lag, with shared reads for all that are missing.
     const gone = await Promise.all(
       [0, 1, 2].map((at) => allowDenyEntryLifecycle.lookUp(`deny:gone-${at}.example`, process.context)),
     );
@@ -199,7 +199,7 @@ describe("bulk import", () => {
   });
 });
 
-/** A service that holds a value on both lists, in several scopes, and twice. */
+/** A service that holds a value on both lists, in several scopes, and in duplicate rows. */
 const ODD = [
   ["1", "deny", "evil.example", "global", "first"],
   ["2", "deny", "evil.example", "graymail", ""],
@@ -240,7 +240,7 @@ describe("entry import", () => {
       ["allow:both.example", "4"],
       ["bücher.example", "8"],
       ["deny:BÜCHER.example.", "8"],
-      // Whatever it looks like, it is an id.
+      // An existing id is an id, whatever it looks like.
       ["deny:evil.example (graymail)", "deny:evil.example (graymail)"],
       ["allow:nothing.example", "allow:nothing.example"],
       ["\u001b[31m", "\u001b[31m"],

@@ -12,7 +12,7 @@ interface LaggingTenant extends ManagedSandboxTenant {
   readonly lists: LaggingLists;
 }
 
-/** A tenant whose lists show each write so many readings late. */
+/** Starts a tenant whose lists show each write only after this many reads. */
 async function laggingTenant(staleReads = 1, options: SandboxOptions = {}): Promise<LaggingTenant> {
   const lists = laggingLists(staleReads);
   const tenant = await sandboxTenant({
@@ -141,7 +141,7 @@ it.each(["vipEmployee", "vipList"] as const)("reverts the comment of a %s while 
 describe("alias of a primary mailbox", () => {
   const alias = "cfo@acme.example";
 
-  /** The service resolves the alias, and answers with the mailbox. */
+  /** The service resolves the alias and returns the mailbox. */
   const aliased = (aliases: Readonly<Record<string, string>> = { [alias]: mailbox }): SandboxOptions => ({
     intercept: ({ method, path, body }) => {
       const sent = body as { emails?: string[] } | undefined;
@@ -161,7 +161,7 @@ describe("alias of a primary mailbox", () => {
       `it is an alias, and the service made ${mailbox} a VIP instead, which is now in the stack's state. Declare ${mailbox} in place of ${alias}, then run again. [ERR_VIP_ALIAS]`,
     );
     expect([vip.id, vip.properties?.["email"]]).toEqual([mailbox, mailbox]);
-    // As the message says.
+    // Declares the mailbox, as the message advises.
     expect((await vip.up({ email: mailbox, comment: "CFO" })).outcome).toBe("updated");
     expect(vip.properties).toMatchObject({ email: mailbox, comment: "CFO", addedBy: "Pulumi (ci)" });
     await vip.destroy();

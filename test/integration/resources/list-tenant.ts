@@ -2,7 +2,7 @@ import type { SandboxOptions } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
-/** A tenant, and a list of it that is managed. */
+/** A tenant with a managed allow/deny list. */
 export interface ListTenant extends AsyncDisposable {
   readonly tenant: ManagedSandboxTenant;
   readonly list: ManagedResource;

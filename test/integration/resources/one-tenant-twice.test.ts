@@ -4,15 +4,15 @@ import { engineAddress, ProviderProcess } from "../../support/provider-process";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 
 /*
- * Two provider processes of one run that reach the same tenant, by two keys or two names of its host: what the one is told to
- * delete is what a resource of the other is, by the state.
+ * Two provider processes of one run reach the same tenant, by two keys or two host names. By the state, the resource
+ * that one process must delete belongs to the other.
  */
 
 const HELD = [clickedEntry("deny", "evil.example"), clickedEntry("allow", "partner.example")];
 const VIP = "noor.haddad@acme.example";
 
 let sandbox: Sandbox;
-/** The engine of a run, and that of the next. */
+/** The engine addresses of a run and of the next one. */
 let first: string;
 let next: string;
 
@@ -40,7 +40,7 @@ async function processOf(
   });
 }
 
-/** What was deleted, or excluded. */
+/** Returns the deletions and exclusions that were sent. */
 function removals(): string[] {
   return sandbox.requests
     .filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))
@@ -56,7 +56,7 @@ it("keeps what another Provider of the same tenant manages", async () => {
   const entryOfQ = await q.resource("allowDenyEntry", "new").declare(evil);
   const vipsOfQ = await q.resource("vipList", "new").declare({ members: { [VIP]: "" } });
 
-  // The next run: nothing changes at the one, and the other drops its own.
+  // The next run: one process has no changes, and the other drops its own resources.
   await using gone = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
   await using stays = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
   sandbox.clearRequests();
@@ -124,7 +124,7 @@ it("keeps a list's entries reached by another host name", async () => {
   await using one = await processOf(first, "sandbox-acme-ci", sandbox.url, "one");
   await using two = await processOf(first, "sandbox-acme-ci", otherName, "two");
   const old = await one.resource("allowDenyList", "list").declare({ entries });
-  // Declared there since an earlier run: it is only checked and compared.
+  // An earlier run declared it there, so it is only checked and diffed.
   const { inputs } = await two.resource("allowDenyList", "list").check({ entries });
   const properties = { ...old.properties, tenant: `two at ${new URL(otherName).host}` };
   await two.resource("allowDenyList", "list").diff(old.id, properties, inputs);
@@ -147,7 +147,7 @@ it("deletes nothing when the run reaches another tenant", async () => {
   await expect(there.resource("vipEmployee").delete(vip.id, vip.properties, vip.inputs)).rejects.toThrow(
     /ERR_OTHER_TENANT/,
   );
-  // What this run declares itself is made here, and only forgotten there.
+  // The entry that this run declares is created here; the old one at the other host is only dropped from state.
   await gone.declare(args);
   await gone.delete(id, properties, inputs);
   expect((await there.printedSoFar()).join("\n")).toMatch(
@@ -156,7 +156,7 @@ it("deletes nothing when the run reaches another tenant", async () => {
   expect(other.requests.filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))).toEqual([]);
 });
 
-/** What was written. */
+/** Returns the writes that were sent. */
 function writes(): readonly string[] {
   return sandbox.requests.filter(({ method }) => method !== "GET").map(({ method }) => method);
 }

@@ -5,8 +5,8 @@ import { ManagedResource } from "../../support/managed-resource";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
- * A run removes a row or moves it, and the lists still show it to the next run, which declares the value again: what a stale list shows
- * isn't there.
+ * A run removes or moves a row, and the lists still show it to the next run, which declares the value again. That run
+ * must not count on a row that only a stale list shows.
  */
 
 const VALUE = "evil.example";

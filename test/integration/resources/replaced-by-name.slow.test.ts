@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
- * What the engine is told to replace (`--replace`): it checks the new one as if there were none before, asks for no
- * difference, and makes it before it deletes the old one; or after, where the program says so.
+ * Resources that the engine must replace (`--replace`): it checks the new one without old inputs, requests no diff, and
+ * creates it before it deletes the old one, or afterwards if the program says so.
  */
 
 function entries(count: number): Record<string, string> {

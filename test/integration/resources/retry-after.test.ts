@@ -17,7 +17,7 @@ it("waits for the longest of several Retry-After values", async () => {
   expect((await new ManagedResource(tenant, "allowDenyEntry").up(evil)).outcome).toBe("created");
   const [first = 0, second = 0] = requestTimes;
   expect(requestTimes).toHaveLength(2);
-  // Timers may fire a moment early.
+  // Timers may fire slightly early.
   expect(second - first).toBeGreaterThan(990);
 });
 

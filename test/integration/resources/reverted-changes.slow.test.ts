@@ -4,7 +4,8 @@ import { ManagedResource } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 
 /*
- * A change is taken back while the service's lists still show what was there before it: by that, nothing would be left to do.
+ * A change is reverted while the service's lists still show the values from before it. By those lists, there would be
+ * nothing to do.
  */
 
 const VALUE = "evil.example";

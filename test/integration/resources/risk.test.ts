@@ -50,7 +50,7 @@ describe("single entry", () => {
     expect(properties).toMatchObject({ comment: "Fair", acceptRisk: REASON });
     expect(await entry.diff(id, properties, inputs)).toEqual({ changes: false, replaces: [] });
 
-    // A reason alone is a change that is shown, and nothing to do for the service.
+    // A new reason alone is shown as a change, but needs no request to the service.
     const later = { ...inputs, acceptRisk: "Until June" };
     expect(await entry.diffDetails(id, properties, later)).toEqual({ acceptRisk: "UPDATE" });
     const changed = await entry.update(id, properties, later);
@@ -60,7 +60,7 @@ describe("single entry", () => {
     expect(await entry.update(id, properties, without)).not.toHaveProperty("acceptRisk");
     expect(tenant.trace()).toEqual([]);
 
-    // Another comment in the console is drift of the comment alone; on the other list nobody accepted anything.
+    // A comment changed in the console is drift of the comment only. Nobody accepted a risk on the other list.
     await tenant.console("PATCH", `/allow_deny_entries/${id}`, { comment: "mine" });
     await tenant.provider.nextRun();
     const drifted = await entry.read(id, changed);
@@ -128,7 +128,7 @@ describe("list", () => {
     expect(changed["entries"]).toEqual(other);
     expect(tenant.writes()).toEqual([]);
 
-    // Drift of the comment leaves the reason; what was moved to the other list is not what was accepted.
+    // Drift of the comment keeps the reason; an entry moved to the other list loses it, since its risk wasn't accepted.
     const path = `/allow_deny_entries/${await idOf(tenant, "allow", "gmail.com")}`;
     await tenant.console("PATCH", path, { comment: "mine" });
     await tenant.provider.nextRun();
@@ -143,7 +143,8 @@ describe("list", () => {
     const updatedProperties = await list.update(id, moved?.properties ?? {}, later);
     expect(tenant.writes()).toEqual([`PATCH ${path} {"list":"allow","comment":"Fair"} 200`]);
 
-    // What goes is compared with what was shown, in which the service has no part of the reason.
+    // Before a removal, the row is compared with the entry that was shown; the reason doesn't count, since the service
+    // doesn't store it.
     const rest = await list.update(id, updatedProperties, { ...options, entries: { "evil.example": "deny: INC-7" } });
     expect(tenant.writes()).toEqual([`DELETE ${path} 200`]);
     expect(rest["entries"]).toEqual({ "evil.example": "deny: INC-7" });

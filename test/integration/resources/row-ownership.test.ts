@@ -3,8 +3,8 @@ import { type LiteralEntry, type LiteralTenant, literalTenant } from "../../supp
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
- * A service permits several rows of one value. Which of them a resource changes, removes and names, where a person has added, moved or
- * replaced one, or an earlier run was interrupted.
+ * A service permits several rows for one value. These tests cover which row a resource changes, removes and names after
+ * a person has added, moved or replaced one, or after an interrupted run.
  */
 
 const VALUE = "evil.example";
@@ -13,7 +13,9 @@ const allow = { list: "allow", value: VALUE, acceptRisk: "a partner" };
 const ALLOW = "allow (risk accepted: a partner)";
 const KINDS = ["allowDenyEntry", "allowDenyList"] as const;
 
-/** What a resource of a kind declares: the value on a list, and in a list another value too. */
+/**
+ * Returns the arguments of a resource of this kind: the value on a list, and for a list resource a second value too.
+ */
 function declaring(kind: (typeof KINDS)[number], list: "allow" | "deny", more: object = {}) {
   if (kind === "allowDenyEntry") return { ...(list === "allow" ? allow : deny), ...more };
   return { entries: { [VALUE]: list === "allow" ? ALLOW : "deny", "other.example": "deny" }, ...more };
@@ -29,7 +31,7 @@ function resourceOf(tenant: LiteralTenant, kind: (typeof KINDS)[number] = "allow
 const idsOf = ({ service }: LiteralTenant): string[] =>
   service.entries.filter(({ value }) => value === VALUE).map(({ id }) => id);
 
-/** Deletes a row as a person does. */
+/** Deletes a row as a person does in the console. */
 function removeByHand({ service }: LiteralTenant, id: string): void {
   service.entries.splice(
     service.entries.findIndex((row) => row.id === id),
@@ -37,14 +39,14 @@ function removeByHand({ service }: LiteralTenant, id: string): void {
   );
 }
 
-/** What was printed during some work. */
+/** Returns the text printed while the work ran. */
 async function printedDuring({ provider }: LiteralTenant, work: () => Promise<unknown>): Promise<string> {
   const before = provider.printed.length;
   await work();
   return (await provider.printedSoFar()).slice(before).join("\n");
 }
 
-/** `pulumi up --refresh`: both in one provider process. */
+/** `pulumi up --refresh`: refreshes and updates in one provider process. */
 async function refreshAndUp(tenant: LiteralTenant, resource: ManagedResource, args: object) {
   await tenant.provider.nextRun();
   await resource.refresh();
@@ -307,7 +309,7 @@ describe("row that the program declares during its removal", () => {
       if (id !== "console" || up !== undefined) return;
       up = next?.up({ ...(name === "deny" ? deny : allow), comment: "INC-7", adopt: true });
       await expect.poll(() => tenant.service.writes.join()).toContain(`PATCH ${own}`);
-      // The answer is there before that to the deletion.
+      // This answer arrives before the answer to the deletion.
       if (name === "deny") await up;
     };
     const removal = await old?.destroy();
@@ -396,7 +398,7 @@ describe("messages", () => {
     await using tenant = await permitting();
     const resource = resourceOf(tenant, kind);
     await resource.up(declaring(kind, "deny"));
-    // A person moved the row, and denied the value in another scope.
+    // A person moved the row and denied the value in another scope.
     const own = tenant.service.entries.find(({ value }) => value === VALUE);
     Object.assign(own ?? {}, { list: "allow" });
     tenant.service.add({ ...deny, id: "console", verdict_scope: "graymail" });

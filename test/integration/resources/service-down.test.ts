@@ -4,7 +4,7 @@ import { sandboxTenant } from "../../support/sandbox-tenant";
 
 const MOST = 35;
 
-/** All that one run of the engine asks of the provider process at about the same time, 64 resources in parallel. */
+/** The resources that one engine run sends to the provider process at about the same time: 64 in parallel. */
 const SINGLES = 64;
 const list = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`listed-${at}.example`, "deny"]));
@@ -56,7 +56,7 @@ it("sends at most 35 requests to a service that is down", async () => {
 
 it("stops when the service goes down and reports completed changes", async () => {
   const { down, failures, done } = await whole((_request, writes) => writes < 40);
-  // What was on its way in that moment was sent to a service that was still there.
+  // Requests in flight at that moment were sent while the service was still up.
   expect(down).toBeLessThanOrEqual(MOST + 16);
   expect(done).toBe(40);
   expect(failures.some((failure) => /changes confirmed before \(\d+ POST\) stay/.test(failure))).toBe(true);

@@ -6,7 +6,7 @@ import { sandboxTenant } from "../../support/sandbox-tenant";
 it("removes an entry missed by a read during a concurrent write", async () => {
   const target = "target.example";
   let hidden = 0;
-  // Another row stands where the entry was: as many came as went, so that the reading looks whole.
+  // Another row takes the entry's place: one row was added for each one removed, so the read looks complete.
   const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
     const text = JSON.stringify(response.body);
     if (request.method !== "GET" || hidden === 0 || !text.includes(`"${target}"`)) return undefined;

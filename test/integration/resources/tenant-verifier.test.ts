@@ -8,8 +8,8 @@ import { twoTenants } from "../../support/two-tenants";
 import { writesOf } from "../../support/writes-of";
 
 /*
- * The accident: a stack of one tenant is run with the key of another. Nothing is written there, and nothing is forgotten
- * here.
+ * The accident: a stack of one tenant is run with another tenant's key. The run must write nothing there and forget
+ * nothing here.
  */
 
 const REFUSED = /The key reaches another tenant than it is meant for.*Nothing was changed\..*\[ERR_OTHER_TENANT\]/s;
@@ -31,7 +31,7 @@ async function runAt(
   });
 }
 
-/** An update in the run that is under way. */
+/** Updates the resource in the current run. */
 async function update(resource: Resource, { id, properties, inputs }: Made, args: Record<string, unknown>) {
   const checked = await resource.check(args, inputs);
   expect(checked.failures).toEqual({});
@@ -41,7 +41,7 @@ async function update(resource: Resource, { id, properties, inputs }: Made, args
 
 const values = (count: number): string[] => Array.from({ length: count }, (_, at) => `bad${at}.example`);
 
-/** A stack of single entries at acme, as a first run leaves it. */
+/** Creates a stack of single entries at acme, as a first run leaves it. */
 async function entriesAtAcme(sandbox: Sandbox, count: number): Promise<readonly Made[]> {
   await using acme = await runAt(sandbox, "acme");
   const made = await Promise.all(
@@ -77,7 +77,7 @@ describe("tenant verification by state alone", () => {
     };
     const messages = await refreshed(made);
     for (const message of messages) expect(message).toMatch(REFUSED);
-    // Told in full once.
+    // The full message appears once.
     const [inFull, ...others] = messages.filter((message) => message.includes("neither"));
     expect(others).toEqual([]);
     expect(inFull).toContain('neither "deny bad0.example" nor "deny bad1.example"');
@@ -190,7 +190,7 @@ describe("tenant verification by its people", () => {
       await expect(work(globex.resource(handler))).rejects.toThrow(REFUSED);
     }
     expect(writesOf(sandbox)).toEqual([]);
-    // The right key goes on as if nothing had been.
+    // The right key continues as if nothing had happened.
     await using acme = await runAt(sandbox, "acme");
     const read = await acme.resource(handler).read(id, properties, inputs);
     expect(read?.properties).toEqual(properties);
@@ -243,7 +243,7 @@ describe("tenant verification by its people", () => {
     await using sandbox = await twoTenants({ domains: { acme: ["acme.test"] } });
     const entry = await listAtAcme(sandbox, "allowDenyEntry", { list: "deny", value: "bad.example" });
     const vips = await listAtAcme(sandbox, "vipList", { members: { "ceo@acme.example": "" } });
-    // As of a state in which the entry has never seen the other domain.
+    // A state from before the entry recorded the second domain.
     const old = { ...entry.properties, people: String(entry.properties["people"]).slice(0, 7) };
     await using run = await runAt(sandbox, "acme");
     const changed = await update(run.resource("vipList"), vips, { members: { "ceo@acme.test": "" } });
@@ -293,7 +293,7 @@ describe("tenant verification by its people", () => {
       acme.resource("allowDenyEntry", `e${at}`).delete(id, properties, inputs),
     );
     expect(new Set(await outcomes(deleted))).toEqual(new Set(["done"]));
-    // What is read is not taken for gone.
+    // The read doesn't report the entry as deleted.
     const [first] = await outcomes(
       made.map(({ id, properties }, at) => acme.resource("allowDenyEntry", `e${at}`).read(id, properties)),
     );

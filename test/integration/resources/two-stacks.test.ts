@@ -10,9 +10,9 @@ import { ProviderProcess } from "../../support/provider-process";
 import { matrix, timeLimit } from "../../support/scale";
 
 /*
- * Two stacks, each with a provider process of its own, work on the same things of one tenant at once. Every request
- * stops twice, before the service sees it and before its answer is told, and a seed decides who goes on: so one may read
- * before the other writes, and be told of its own write long after.
+ * Two stacks, each with its own provider process, work on the same objects of one tenant at once. Every request stops
+ * twice: before the service sees it, and before its answer is returned. A seed decides which stack continues. So one
+ * may read before the other writes, and learn the result of its own write much later.
  */
 
 const SEEDS = Array.from({ length: 60 }, (_, at) => at + 1);
@@ -23,13 +23,13 @@ type StackName = (typeof STACKS)[number];
 interface Case {
   readonly what: string;
   readonly kind: HandlerName | readonly [HandlerName, HandlerName];
-  /** What was declared before; undefined: nothing. */
+  /** The earlier declaration; undefined for none. */
   readonly before?: Declares;
-  /** What both declare now. Undefined: it is deleted. */
+  /** What both stacks declare now; undefined to delete it. */
   readonly now: Declares;
-  /** What the tenant may hold after it, every row of it: as the first stack declares it, or the second. */
+  /** The rows that the tenant may hold afterwards: either as the first stack declares them, or as the second. */
   readonly holds: readonly string[];
-  /** How one of the two may fail. Default: not at all. */
+  /** The error with which one of the two may fail. Default: neither fails. */
   readonly fails?: RegExp;
 }
 
@@ -162,7 +162,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-/** Mailboxes that automatic detection makes no VIPs. */
+/** Mailboxes that automatic detection doesn't treat as VIPs. */
 const MAILBOXES = [
   "marcus.bell",
   "yuki.sato",
@@ -173,7 +173,7 @@ const MAILBOXES = [
   "hannah.kim",
 ];
 
-/** Each case with a value or a mailbox of its own, so that all go on at once. */
+/** Gives each case its own value or mailbox, so that all run at once. */
 function subjects(): readonly (Case & { subject: string })[] {
   const mailboxes = MAILBOXES.values();
   return CASES.map((one, number) => {
@@ -210,7 +210,7 @@ class Stack implements AsyncDisposable {
     return new Stack(proxy, provider, at);
   }
 
-  /** `pulumi up` of all resources, in the process that runs; undefined where there was nothing to do. */
+  /** `pulumi up` of all resources in the current process; undefined for those without changes. */
   async up(declares: (one: Case) => Declares[StackName]): Promise<ReadonlyMap<string, Up | undefined>> {
     const ups = subjects().map(async (one) => {
       const resource = this.resources.get(one.subject) as ManagedResource;
@@ -221,7 +221,7 @@ class Stack implements AsyncDisposable {
     return new Map(await Promise.all(ups));
   }
 
-  /** `pulumi refresh` of all, in the process that runs. */
+  /** `pulumi refresh` of all resources in the current process. */
   async refresh(): Promise<void> {
     const known = [...this.resources.values()].filter(({ properties }) => properties !== undefined);
     await Promise.all(known.map(async (resource) => await resource.refresh()));
@@ -273,7 +273,7 @@ it.each(matrix("two-stacks", SEEDS, [1]))(
       }
     }
 
-    // With the other one quiet, each brings about what it declares, or is refused again.
+    // With the other stack idle, each stack applies its declaration or is refused again.
     for (const [at, name] of STACKS.entries()) {
       const stack = stacks[name] as Stack;
       await stack.provider.nextRun();

@@ -3,8 +3,8 @@ import { type LiteralTenant, literalTenant } from "../../support/literal-service
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
- * A service permits duplicates, and its lists show a new row late. The next run begins before they do: a row that the state names is not
- * gone because a reading misses it.
+ * A service permits duplicates, and its lists show a new row late. The next run starts before they do. A row in state
+ * isn't gone just because one read misses it.
  */
 
 const allow = { list: "allow", value: "evil.example", acceptRisk: "a partner" };
@@ -16,7 +16,8 @@ const lagging = (readsBehind: number): Promise<LiteralTenant> => literalTenant({
 const named = (tenant: LiteralTenant, ...names: readonly string[]): readonly ManagedResource[] =>
   names.map((name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }));
 
-// An entry's id is in the state, so its lag doesn't matter; the state of a list has none, and a list is read for 3 s.
+// A single entry's id is in state, so the lag doesn't matter. A list's state has no ids, so the list is read again for
+// 3 s.
 describe.each([2, 99])("entry that is listed %i reads late", (readsBehind) => {
   it("is moved in place", async () => {
     await using tenant = await lagging(readsBehind);

@@ -50,7 +50,7 @@ describe("single program", () => {
   it("is warned in preview that a replacement excludes the old mailbox", async () => {
     await using tenant = await sandboxTenant();
     const vip = tenant.provider.resource("vipEmployee");
-    // As a refresh asks, before any check: by that nothing goes.
+    // A refresh diffs before any check. It removes nothing, so it prints no warning.
     await vip.diff(mailbox, { email: mailbox }, { email: "lena.hartmann@acme.example" });
     await vip.check({ email: "olivia.park@acme.example" });
     expect((await tenant.provider.printedSoFar()).join("\n")).not.toContain("excludes");
@@ -232,7 +232,7 @@ describe("read", () => {
       id: mailbox,
       inputs: { email: "Yuki.Sato@acme.example", comment: "edited" },
     });
-    // A list that differs from the state may lag, and is read again for 3 s.
+    // A list that differs from the state may lag, so it is read again for 3 s.
     expect(tenant.trace()).toEqual(Array.from({ length: 6 }, () => READ_VIPS).flat());
   });
 

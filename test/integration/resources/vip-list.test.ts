@@ -7,7 +7,7 @@ const person = (at: number): string => `person-${String(at).padStart(4, "0")}@bi
 const many = (count: number, comment = "Board"): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [person(at), comment]));
 
-/** A company with a directory of so many mailboxes, and nobody a VIP. */
+/** Builds a company with this many mailboxes in its directory and no VIPs. */
 function bigCompany(count: number): Scenario {
   return {
     name: "big",
@@ -50,7 +50,7 @@ async function vips(tenant: ManagedSandboxTenant): Promise<Record<string, string
   }
 }
 
-/** The writes, each as what it does and to how many. */
+/** Formats each write as its kind and its number of mailboxes. */
 function counted(writes: readonly string[]): string[] {
   return writes.map((line) => {
     const [, method, path, body = "{}", status] = /^(\w+) (\S+)(?: (.*))? (\d+)$/.exec(line) ?? [];
@@ -145,7 +145,7 @@ describe("lifecycle of a VIP list", () => {
     expect((await list.up({ members })).outcome).toBe("created");
     const trace = tenant.trace();
     expect(trace.filter((line) => line.startsWith("POST"))).toHaveLength(300);
-    // The reading before, and a few of what came of it; not one for each addition.
+    // The read before the writes, and a few to verify their results; not one for each addition.
     expect(trace.filter((line) => line.startsWith("GET")).length).toBeLessThanOrEqual(1 + 4 * 2);
     expect(await vips(tenant)).toEqual(members);
   });
@@ -218,7 +218,7 @@ describe("existing VIPs and exclusions", () => {
     const up = await list.up({ members: many(3) });
     expect(up.outcome).toBe("partial");
     expect(up.reasons[1]).toContain("an exclusion of the mailbox still stands");
-    // It was added, as far as the service says, and must not be forgotten.
+    // The service reported it as added, so it must stay in state.
     expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(1), person(2)]);
     await list.refresh();
     expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(2)]);

@@ -3,8 +3,8 @@ import { answering } from "../../support/answering";
 import { laterRun, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
- * A service that compares by the letter holds one mailbox, or one value, in two ways of writing. That keeps nobody from reading
- * the list: what is declared is acted on, the other row is left, and both are told.
+ * A service that compares literally holds one mailbox or value in two spellings. The list can still be read: the run
+ * applies the declared spelling, leaves the other row, and reports both.
  */
 
 const manual = { comment: "CFO", source: "manual", added_by: "Dana", date_added: "2026-01-02" };

@@ -50,7 +50,7 @@ it("shows the rollout that added an entry at a tenant", async () => {
     expect(without.stdout).toContain("The tenant does not hold it.");
     expect(without.code).toBe(2);
 
-    // The limit of the address is shared with rollouts, which takes a journal.
+    // The address's rate limit is shared with rollouts, which needs a journal.
     const shared = await openJournalDatabase(join(repository.path, ".email-security/rollouts.db"));
     expect(await shared.query("SELECT address FROM rollout_addresses")).toEqual([{ address: sandbox.url }]);
     await shared.close();
@@ -62,7 +62,7 @@ it("shows the rollout that added an entry at a tenant", async () => {
       `deny added at the tenant by the rollout ${rollout}, wave canary reviewed as r2-reviewed; this tenant's plan v2-acme`,
     );
 
-    // Where a file is named, the tenant is the one that has it; who has it not is told.
+    // With a file argument, the tenant is the one that uses the file; the output says so if no tenant does.
     const place = ["--no-evidence", "--database", "rollouts.db"];
     const byFile = await email("why", "flood.example", join(repository.path, "acme.yaml"), ...place);
     expect(byFile.stdout.replace(/\s+/g, " ")).toContain(`by the rollout ${rollout}`);

@@ -26,7 +26,7 @@ it("finds the rollout, wave and digests that added a value", async () => {
   ]);
   expect(await findValueChanges(database, "acme", "other.example")).toEqual([]);
   expect(await findValueChanges(database, "globex", "flood.example")).toEqual([]);
-  // By the stack: a tenant may have had another name then, and its name another tenant.
+  // Changes are found by stack: a tenant may have been renamed, and its old name may belong to another tenant.
   await database.query("UPDATE rollout_tenants SET name = 't001' WHERE name = 'acme'");
   expect(await findValueChanges(database, "acme", "flood.example")).toEqual(acme);
   expect(await findValueChanges(database, "t001", "flood.example")).toEqual([]);

@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Opens the same database twice, as two processes do. */
+/** Two connections to the same database, as two processes have. */
 interface Opened extends AsyncDisposable {
   readonly one: Database;
   readonly other: Database;
@@ -115,7 +115,7 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
       }),
     ).rejects.toThrow();
     expect(await other.query("select seq from events")).toEqual([]);
-    // It goes on after both.
+    // The connection still works after both failures.
     expect(await one.transaction(async (inside) => await inside.query("select count(*) as n from events"))).toEqual([
       { n: 0 },
     ]);
@@ -127,7 +127,7 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
     await one.query("create table events (seq bigint primary key, by_whom text not null)");
     await one.query("create table counter (n bigint not null)");
     await one.query("insert into counter (n) values (0)");
-    // Reads, then writes what it read: loses counts wherever anybody comes between.
+    // Reads and then writes the result, so it loses counts if another writer gets in between.
     const append = (database: Database, who: string) =>
       database.transaction(async (inside) => {
         await inside.query(

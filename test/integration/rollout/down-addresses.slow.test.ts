@@ -16,18 +16,19 @@ import { Rollouts } from "../../../provider/rollout/rollouts";
 import { target } from "../../support/rollout-target";
 
 /*
- * Rollouts over service addresses that are down, each in another way: real servers on loopback, and what they were asked.
+ * Rollouts over service addresses that are down in different ways: real servers on loopback, with a record of the
+ * requests they got.
  */
 
-/** Long enough for a service that answers, however busy the machine is. */
+/** Long enough for a service that answers, even on a busy machine. */
 const TIMEOUT_MS = 1_000;
-/** The lists of a tenant, which are asked for at once. */
+/** The lists of a tenant, which are read at the same time. */
 const LISTS = 3;
-/** How many others are looked at when one is in trouble. */
+/** The number of other tenants that are probed when one fails. */
 const WITNESSES = 3;
 const ATTEMPTS = 4;
 
-/** A service, and whose keys it was asked with. */
+/** A service, and the keys it received. */
 interface Service extends AsyncDisposable {
   readonly url: string;
   readonly keys: string[];
@@ -39,7 +40,7 @@ async function serve(answer: (key: string, request: IncomingMessage) => unknown)
     const key = String(request.headers["x-api-key"]);
     keys.push(key);
     const body = answer(key, request);
-    // No answer, for as long as one waits.
+    // Never answers; the client times out.
     if (body === undefined) return;
     const isStatus = typeof body === "number";
     response.writeHead(isStatus ? body : 200, { "content-type": "application/json" });
@@ -69,7 +70,7 @@ async function closed(server: Server | PlainServer): Promise<void> {
 }
 
 const EMPTY = { status: 200, results: { items: [], page: 1, page_size: 200, total: 0 } };
-/** A page of a list that never comes to rest. */
+/** A page of a list whose total keeps changing. */
 let total = 1_000;
 const restless = () => ({
   status: 200,
@@ -98,7 +99,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
-/** Plans tenants, whose keys are their names. */
+/** Plans tenants; each tenant's name is its key. */
 async function plan(
   groups: readonly { readonly url: string; readonly tenants: readonly string[] }[],
   tolerance: string,
@@ -190,14 +191,14 @@ it("sends only a few requests to each address that is down", async () => {
       message: expect.stringContaining('found to be down for "s0" and others just before. GET /api/v1/'),
       phase: "plan",
     });
-    // What is one tenant's own is told of it alone, and condemns nobody.
+    // A tenant's own failure is reported for that tenant only, and stops no others.
     expect(named("l", 4).map((name) => became.get(name)?.error?.code ?? became.get(name)?.state)).toEqual([
       "ERR_AUTH",
       "ERR_TIMEOUT",
       "ERR_LIST_UNSTABLE",
       "pending",
     ]);
-    // On a busy machine a request may be given up before it is sent.
+    // On a busy machine a request may time out before it is sent.
     expect(silent.keys.length).toBeLessThanOrEqual(LISTS + WITNESSES);
     expect(trickled).toBeLessThanOrEqual(LISTS + WITNESSES);
     expect(failing.keys.length).toBeLessThanOrEqual(LISTS * ATTEMPTS + WITNESSES);
@@ -231,7 +232,7 @@ it("stops planning when more tenants fail than the wave tolerates", async () => 
   expect(more).toEqual([]);
   expect(silent.keys.length).toBeLessThanOrEqual(LISTS + WITNESSES);
 
-  // The reports say the same: who failed, and who was not looked at.
+  // The reports agree: which tenants failed, and which were not attempted.
   const unplanned = report.tenants.filter(({ error }) => error?.code === "ERR_ROLLOUT_PLAN");
   expect(rest).toContain(` ${unplanned.length} of 430`);
   expect(unplanned.every(({ state }) => state === "pending")).toBe(true);

@@ -18,8 +18,8 @@ import { stories, timeLimit } from "../../support/scale";
 import { turn } from "../../support/virtual-time";
 
 /*
- * The journal's own storage fails, while a rollout runs: at any statement, once, for a while or for good. The real coordinator over the
- * real journal; the tenants are in memory.
+ * The journal's storage fails while a rollout runs: at any statement, once, temporarily or permanently. The coordinator
+ * and the journal are real; the tenants are in memory.
  */
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-failing-"));
@@ -38,10 +38,10 @@ const SPEC: RolloutSpec = {
   backend: "file",
 };
 
-/** Tenants that are changed in several steps, so that two who change one at once are seen. */
+/** Tenants that are changed in several steps, so that two concurrent changes of one tenant are detected. */
 class Tenants {
   readonly changes = new Map<string, number>();
-  /** Those that fail. */
+  /** The tenants whose change fails. */
   readonly failing: Set<string>;
 
   constructor(failing: readonly string[]) {
@@ -61,7 +61,7 @@ class Tenants {
   }
 }
 
-/** What a person asks for, by Ctrl-C once or twice. */
+/** The stop and abort signals: Ctrl-C once or twice. */
 interface StopSignals {
   readonly stopping: AbortSignal;
   readonly aborted: AbortSignal;
@@ -73,14 +73,14 @@ const NOBODY_ASKS: StopSignals = {
 };
 
 interface Ended {
-  /** How it was left; undefined where the journal failed. */
+  /** The rollout's final state; undefined if the journal failed. */
   readonly state: string | undefined;
-  /** What was said at the end. */
+  /** The message printed at the end. */
   readonly message: string;
   readonly events: readonly RolloutEvent[];
 }
 
-/** Runs a rollout as `email-security rollout` does, until it ends. */
+/** Runs a rollout to its end, as `email-security rollout` does. */
 async function run(
   journal: Journal,
   id: string,
@@ -89,7 +89,7 @@ async function run(
 ): Promise<Ended> {
   const events: RolloutEvent[] = [];
   const job = createJournaledJob({ journal, worker: "host:1", environment: {} }, change);
-  // No wave is checked.
+  // No wave has a health check.
   const health = { rollout: id, now: Date.now } as unknown as HealthContext;
   try {
     const state = await runRollout(id, {
@@ -123,7 +123,7 @@ async function plan(database: Database): Promise<string> {
   return id;
 }
 
-/** Of those named at the end, what was said of them. */
+/** Returns the reported state of each tenant that the final message names. */
 function parseTenantMessages(message: string): ReadonlyMap<string, string> {
   return new Map([...message.matchAll(/^ {2}"(tenant-\d)" (.*)$/gm)].map(([, name = "", how = ""]) => [name, how]));
 }
@@ -155,7 +155,7 @@ it(
             await healthy.start(id, { retry: true });
 
             const database = new FailingDatabase(storage, failure);
-            // Opening reads twice.
+            // Opening reads twice, and either read may fail.
             const journal = await Journal.open(database).catch(() => undefined);
             const [once, twice] = [new AbortController(), new AbortController()];
             database.onMoment = (moment) => {
@@ -183,7 +183,7 @@ it(
       ),
       { ...storyOptions, endOnFailure: true },
     );
-    // Most failures are told, and each story draws its own: of 40, far more than some.
+    // Most journal failures end in a report. Each story draws its own failure, so of 40 stories far more than a few do.
     if (storyOptions.numRuns > 1) expect(ends.told).toBeGreaterThan(storyOptions.numRuns / 8);
   },
   timeLimit(1_200_000),

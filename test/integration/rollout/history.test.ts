@@ -42,7 +42,10 @@ async function newJournal(): Promise<{ readonly journal: Journal; readonly file:
   return { file, journal: await Journal.open(database, () => nowMs) };
 }
 
-/** Three rollouts, a day after each other: over all, of one that is in nobody's way, and one that waits. */
+/**
+ * Writes three rollouts, one day apart: one over all tenants, one of a tenant that the others don't touch, and one that
+ * is waiting.
+ */
 async function written(text = "") {
   const { journal, file } = await newJournal();
   const all = [
@@ -101,7 +104,7 @@ it("lists rollouts newest first with their origin and changes", async () => {
     const { rollouts, older } = await history(request);
     return [...rollouts.map(({ id, tenantState, changes }) => [ids.indexOf(id), tenantState, changes.length]), older];
   };
-  // It was planned for globex in each, and began it in two; it came to hooli in the last one not yet.
+  // All three rollouts planned globex and two of them started it; the last one hasn't reached hooli yet.
   expect(await some({ tenant: "globex" })).toEqual([[2, "done", 1], [0, "failed", 1], 0]);
   expect(await some({ tenant: "hooli" })).toEqual([[1, "done", 1], 0]);
   expect(await some({ tenant: "idle" })).toEqual([0]);

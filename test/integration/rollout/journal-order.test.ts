@@ -64,14 +64,14 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
         ids.push(await applyRollout(journal));
       }
       const [first = "", second = "", third = ""] = ids;
-      // Two machines started these in the same millisecond, and the first one was planned last.
+      // Two machines started these in the same millisecond, and the first rollout was planned last.
       await database.query("UPDATE rollouts SET started_at = $1 WHERE id IN ($2, $3)", [now, second, third]);
       await database.query("UPDATE rollouts SET created_at = $1 WHERE id = $2", [now + 1, first]);
       await database.query("ALTER TABLE rollouts DROP COLUMN seq");
       await database.query("UPDATE rollout_journal SET version = 2");
       const newest = [second, third].sort().at(-1);
 
-      // Whoever only reads leaves the journal as it is.
+      // Reading doesn't migrate the journal.
       const reached = await readLastApplied(database, { project: "p", backend: "b", stacks: ["acme"] });
       expect(reached.stacks.get("acme")?.applied?.rollout).toBe(newest);
       expect(await findValueChanges(database, "acme", "evil.example")).toEqual([]);
@@ -87,7 +87,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
       });
       expect((await migrated.listLaterChanges(first)).map(({ rollout }) => rollout)).toEqual([second, third].sort());
       expect((await migrated.listRollouts())[0]?.id).toBe(newest);
-      // Nobody knows which of the two was first: neither is rolled back past the other.
+      // The order of these two is unknown, so neither can be rolled back past the other.
       expect((await migrated.listLaterChanges(second)).map(({ rollout }) => rollout)).toEqual([third]);
       expect((await migrated.listLaterChanges(third)).map(({ rollout }) => rollout)).toEqual([second]);
 

@@ -35,7 +35,7 @@ it("matches its model after every operation and crash", async () => {
       }
       crashes += story.crashes;
     }),
-    // Whole stories are slow to shrink: the seed that is printed tells one again.
+    // Whole stories are slow to shrink; the printed seed replays one.
     { ...storyOptions, endOnFailure: true },
   );
   if (count > 1) expect(crashes).toBeGreaterThan(count);
@@ -122,14 +122,14 @@ it("repeats a health check only when the rollout is retried", async () => {
   await journal.stop(id, "The wave first is not well.");
   await journal.start(id, { retry: false });
   expect((await waves())[0]).toEqual({ state: "checking", health: unhealthyResult });
-  // It has soaked, and is only looked at again.
+  // The wave has soaked, so only its health check runs again.
   await journal.start(id, { retry: true });
   expect((await waves())[0]).toEqual({ state: "checking", health: undefined });
 
   await journal.recordWaiting(id, 0, "Its gate waits.");
   await journal.start(id, { until: "first", retry: true });
   expect(await approved()).toBeUndefined();
-  // To try again what failed is not to say that the wave is well.
+  // Retrying failed tenants doesn't approve the wave's health.
   await journal.start(id, { until: "second", retry: true });
   expect(await approved()).toBeUndefined();
   await journal.start(id, { until: "first", retry: false });
@@ -145,7 +145,7 @@ it("repeats a health check only when the rollout is retried", async () => {
   await journal.finish(claim, { code: "ERR_AUTH", message: "", advice: "", phase: "apply" });
   await journal.setWaveState(id, 0, "done", { health: { isWell: true, message: "" } });
   await journal.setWaveState(id, 1, "running");
-  // A wave that was done with a failure is done again, with all that comes after it.
+  // A wave that completed with a failure runs again, and so do all later waves.
   await journal.start(id, { retry: true });
   expect(await approved()).toBeUndefined();
   expect(await waves()).toEqual([
@@ -191,7 +191,7 @@ it("rejects a tenant that is in no wave", async () => {
   await journal.close();
 });
 
-/** One coordinator that does the work itself, in a process of its own; killed after so many tenants. */
+/** A coordinator in its own process, which does the work itself and is killed after a given number of tenants. */
 const COORDINATOR = `
   const [root, file, id] = process.argv.slice(1);
   const { Journal } = require(root + "/journal/journal.js");
@@ -222,7 +222,7 @@ const COORDINATOR = `
   })();
 `;
 
-/** @param tenants how many it may tell of before it is killed; undefined: it is not. */
+/** @param tenants the number of tenants it reports before it is killed; undefined to let it finish. */
 async function work(
   file: string,
   id: string,

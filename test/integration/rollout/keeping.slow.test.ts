@@ -35,7 +35,10 @@ async function opened(place: string): Promise<Journal> {
   return await Journal.open(await openJournalDatabase(place), () => nowMs);
 }
 
-/** A journal with one that is through and was followed, one that can be rolled back, and one that waits. */
+/**
+ * Writes three rollouts: one that is done and was followed by another, one that can be rolled back, and one that is
+ * waiting.
+ */
 async function written(journal: Journal): Promise<readonly [string, string, string]> {
   const ids: string[] = [];
   for (const one of [

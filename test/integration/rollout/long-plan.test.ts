@@ -6,9 +6,7 @@ import { type CommandRun, commandLine } from "../../support/command-line";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { hasShell, Workshop } from "../engine-setup/workshop";
 
-/*
- * What `email-security rollout` says of a plan in which many tenants get much, and one of them something dangerous.
- */
+/* The output of `email-security rollout` for a plan with many changes at many tenants, one of them dangerous. */
 
 const NAMES = ["t0", "t1", "t2"];
 const NO_DANGER = "none of them a new allow, a removed deny or a removed VIP";

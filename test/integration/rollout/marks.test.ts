@@ -6,9 +6,7 @@ import { PulumiLockStore } from "../../../provider/rollout/locks/pulumi-lock-sto
 import type { RolloutLock } from "../../../provider/rollout/locks/rollout-lock";
 import { runEnvironment } from "../../support/run-environment";
 
-/*
- * Marks beside the stacks, as the real CLI of Pulumi keeps them.
- */
+/* Locks stored next to the stacks, as Pulumi's real CLI keeps them. */
 
 const state = mkdtempSync(join(tmpdir(), "email-security-marks-"));
 afterAll(() => rmSync(state, { recursive: true, force: true }));

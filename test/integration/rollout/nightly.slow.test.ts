@@ -18,8 +18,9 @@ import { clickedEntry as entry, tenantWith as tenant } from "../../support/scena
 import { missingZizmor, zizmor } from "../../support/zizmor";
 
 /*
- * The nightly run of the rollout example: its very scripts against the sandbox, with the command as it is built. One repository, whose
- * story goes on from test to test. Acme has something that no rollout has brought, and initech what somebody clicked.
+ * The nightly run of the rollout example: its real scripts and the built command, against the sandbox. All tests share
+ * one repository, and each continues from the one before. Acme declares an entry that no rollout has applied yet;
+ * initech has one that somebody added in the console.
  */
 
 const AS_DECLARED = [entry("deny", "invoices-portal.example", "Invoice fraud, seen at three tenants in March")];
@@ -42,7 +43,7 @@ beforeAll(async () => {
   hook = await startHook();
   const keys = Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [name, apiKeys.ci]));
   example = await NightlyExample.create(sandbox.url, keys);
-  // From before the regions had a journal each.
+  // From before each region had its own journal.
   await journalOf("eu", ["acme", "globex", "initech"]);
   const acme = join(example.repository, "settings/acme.yaml");
   await writeFile(acme, `${await readFile(acme, "utf8")}\ndeny: [parcel-tracking.example]\n`);
@@ -54,7 +55,7 @@ afterAll(async () => {
   await sandbox?.close();
 });
 
-/** The journal of a region, as a rollout before has left it in the cache. */
+/** Writes a region's journal to the cache, as an earlier rollout leaves it. */
 async function journalOf(region: string, tenants: readonly string[]): Promise<void> {
   const directory = join(example.cache(`rollout-${region}--0-1`), ".email-security");
   await mkdir(directory, { recursive: true });
@@ -68,7 +69,7 @@ async function journalOf(region: string, tenants: readonly string[]): Promise<vo
   await journal.rollout(new Map(await Promise.all(files)), states, "email-security");
 }
 
-/** A night on GitHub, whose jobs see what those before them came to. */
+/** Runs a night on GitHub; each job gets the results of the jobs before it. */
 async function night(vars: object = {}): Promise<Record<"turn" | "eu" | "us" | "fleet" | "report", JobRun>> {
   example.nextNight();
   await example.forgetCalls();
@@ -104,7 +105,7 @@ it("removes expired entries by region and opens one drift issue", async () => {
     { kind: "drift", tenants: ["initech"] },
   ]);
   expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-  // What goes on to the next night holds no entry.
+  // The data kept for the next night contains no entries.
   const kept = readdirSync(example.cache("fleet-1-1"), { recursive: true, withFileTypes: true });
   expect(kept.filter((file) => file.isFile()).map(({ name }) => name.replace(/^\d.*Z/, "RUN"))).toEqual(
     expect.arrayContaining(["RUN.json", "told.json"]),
@@ -122,7 +123,7 @@ it("changes nothing while a rollout is in progress", async () => {
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
   expect((await example.calls()).map((call) => call.split(" ").slice(0, 2).join(" "))).toEqual(["fleet site"]);
   expect(existsSync(example.cache("rollout-eu--2-1"))).toBe(false);
-  // Nothing is new, and the site knows the night before.
+  // Nothing is new, and the site includes the previous night.
   expect(hook.received).toHaveLength(1);
   expect(readdirSync(join(example.cache("fleet-2-1"), "fleet/site/data/runs"))).toHaveLength(2);
   expect(await issues()).toEqual([[1, "open", "email-security-fleet"]]);
@@ -210,7 +211,7 @@ it("runs every step on Kubernetes even if one fails", async () => {
   const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
   const workspace = join(example.repository, "../kubernetes-work");
   await cp(example.repository, workspace, { recursive: true });
-  // Rollouts there were, else there is nothing to prune.
+  // There must have been rollouts, or there would be nothing to prune.
   await cp(example.cache("rollout-eu--0-1"), workspace, { recursive: true });
   const FLEET = join(workspace, "fleet");
   const run = async (more: NodeJS.ProcessEnv) =>

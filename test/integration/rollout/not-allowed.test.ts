@@ -11,11 +11,11 @@ import { compiled } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
 
 /*
- * What a pull request can write into a targets file, and what a stranger can write into a journal, against the pipeline that
- * plans it: with secrets in its environment, and through the real command.
+ * A targets file from a pull request and a journal written by a stranger, against the pipeline that plans them: with
+ * secrets in its environment, through the real command.
  */
 
-// The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
+// The subprocess runs the built package; `npm test` builds it before the tests.
 
 let directory: string;
 let service: Listener;
@@ -106,7 +106,7 @@ it("accepts the settings that its error message suggests", async () => {
   targets(`  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`);
   const refused = await rollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
   const [, lines = ""] = refused.output.split("run starts:\n");
-  // As a person would: the lines are pasted before the command.
+  // Pastes the lines before the command, as a person would.
   const script = `${lines.replaceAll(/^ {2}(?=EMAIL_SECURITY_)/gm, "export ")}exec "$0" "$1" rollout`;
   const { output } = await run("sh", ["-c", script, process.execPath, COMMAND], environment());
   expect(output.replace(/\n {4}(?=\S)/g, " ")).toContain(`Keys
@@ -174,12 +174,12 @@ it("sends the API key only to addresses that the run allows", async () => {
 
 interface Listener {
   readonly url: string;
-  /** The keys that it was sent. */
+  /** The keys that it received. */
   readonly heard: string[];
   readonly server: Server;
 }
 
-/** A service whose lists are empty. */
+/** Starts a service whose lists are empty. */
 async function listen(): Promise<Listener> {
   const heard: string[] = [];
   const server = createServer((request, response) => {

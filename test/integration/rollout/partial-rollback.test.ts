@@ -15,8 +15,8 @@ import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
 /*
- * The rollback of a rollout whose additions are gone by now at two tenants, of which one has a wrong key: nothing is left to do at the
- * other one. The real command, with a Pulumi that isn't started.
+ * Rolls back a rollout whose additions are gone by now at two tenants. One of them has a wrong key; nothing is left to
+ * do at the other. Runs the real command, with a Pulumi that isn't started.
  */
 
 const ROLLED_OUT = ["t1", "t3", "held"];
@@ -67,7 +67,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     expect((await read(name, async (client) => await readObservedState(client))).vips.size).toBe(0);
   }
 
-  /** Records a rollout that added entries to both tenants and is through with them. */
+  /** Records a completed rollout that added entries to both tenants. */
   async function recordRollout(): Promise<void> {
     const identities = new Map<string, TenantIdentity>();
     for (const name of ROLLED_OUT) {

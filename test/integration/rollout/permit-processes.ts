@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { type Answerer, always, page, RecordingService } from "../client/service";
 import { RUN_SOURCES } from "../hostile/client-process";
 
-/** Prints the address of its permit server; each line that it reads is a token that is not allowed any more. */
+/** Prints the address of its token server. Each line that it reads is a credential that is no longer valid. */
 const COORDINATOR = `
   ${RUN_SOURCES}
   const { createInterface } = await import("node:readline");
@@ -22,7 +22,7 @@ const COORDINATOR = `
   console.log(server.address);
 `;
 
-/** Makes requests, some at once, until it has made enough or one fails; says the code of that failure. */
+/** Makes requests, some of them at once, until all are made or one fails; prints that failure's code. */
 const TENANT = `
   ${RUN_SOURCES}
   const { service, requests, atOnce } = JSON.parse(process.env.RUN);
@@ -47,7 +47,7 @@ export interface CoordinatorProcessOptions {
   readonly limit: { readonly requestsPerSecond?: number };
 }
 
-/** A process that gives permits, with the address at which it is asked. */
+/** Starts a process that issues tokens and prints the address for requesting them. */
 export async function startCoordinator(options: CoordinatorProcessOptions): Promise<ChildProgram> {
   const program = new ChildProgram(COORDINATOR, {
     RUN: JSON.stringify(options),
@@ -62,16 +62,16 @@ export async function startCoordinator(options: CoordinatorProcessOptions): Prom
 
 export interface TenantOptions {
   readonly service: string;
-  /** How many requests it makes in all, and at once. */
+  /** The number of requests in all, and at once. */
   readonly requests: number;
   readonly atOnce: number;
-  /** Its key at the service, and its token. */
+  /** Its key at the service, which is also its credential at the token server. */
   readonly name: string;
-  /** Where it asks for permits. */
+  /** The address for requesting tokens. */
   readonly tokenAddress: string;
 }
 
-/** A process that makes requests of one tenant. What it says is the code of its failure, or "done". */
+/** Starts a process that makes one tenant's requests. It prints its failure's code, or "done". */
 export function startTenant({ name, tokenAddress, ...run }: TenantOptions): ChildProgram {
   return new ChildProgram(TENANT, {
     RUN: JSON.stringify(run),
@@ -93,7 +93,7 @@ export class ChildProgram implements AsyncDisposable {
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning", ...environment },
     });
-    // One that has ended reads nothing more; its exit tells.
+    // A process that has ended can't read; its exit is reported separately.
     child.stdin.on("error", () => {});
     let complaints = "";
     child.stderr.on("data", (chunk) => (complaints += chunk));
@@ -102,11 +102,11 @@ export class ChildProgram implements AsyncDisposable {
       createInterface({ input: child.stdout }).once("line", resolve);
       child.once("close", (code) => reject(new Error(`ended with ${code}: ${complaints}`)));
     });
-    // One that is killed in its time says nothing, and nobody may wait for it.
+    // A process killed early prints nothing, and the test may not be waiting for its line.
     this.firstLine.catch(() => {});
   }
 
-  /** Gives it a line to read. */
+  /** Writes a line to its standard input. */
   tell(line: string): void {
     this.#child.stdin?.write(`${line}\n`);
   }
@@ -123,10 +123,10 @@ export class ChildProgram implements AsyncDisposable {
   }
 }
 
-/** What a list of nobody is answered with. */
+/** The response of an empty VIP list. */
 export const nobody = page([]);
 
-/** A service that notes when whose requests came, by its own clock. */
+/** Starts a service that records each request's key and arrival time, by its own clock. */
 export async function countingService(answer: Answerer = always(200, nobody)) {
   const came: { atMs: number; who: string }[] = [];
   const service = await RecordingService.start((request, response, index) => {

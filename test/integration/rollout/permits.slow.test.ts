@@ -55,7 +55,7 @@ describe("rate limit servers and tenants in separate processes", () => {
     const slow = { service: service.url, requests: 100, atOnce: 1 };
     await using acme = startTenant({ ...slow, name: "acme", tokenAddress: await coordinator.firstLine });
     await expect.poll(() => of("acme"), PATIENT).toBe(1);
-    // It has asked for the next, which it will be given two seconds after the first.
+    // The process has requested its next token, which is issued two seconds after the first.
     await sleep(300);
     acme.signal("SIGSTOP");
     await sleep(2_500);
@@ -94,8 +94,8 @@ it("shares one rate limit across machines whose clocks differ", async () => {
     await Promise.all(Array.from({ length: count }, take));
   };
   await Promise.all([takeAll(one, 40), takeAll(other, 40)]);
-  // All permits of both but the first are due after it, a fiftieth of a second each; the last can't come earlier by more
-  // than the first came late.
+  // All tokens of both but the first are due after it, 20 ms apart. The last can arrive early by at most the delay of
+  // the first.
   const tookMs = Math.max(...cameAt) - Math.min(...cameAt);
   expect(tookMs).toBeGreaterThan((79 * 1_000) / 50 - TOKEN_GRACE_MS - slowestMs);
 

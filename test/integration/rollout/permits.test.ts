@@ -47,13 +47,13 @@ describe("one address with two rate limit servers", () => {
     lag.disable();
     expect([came.length, of("acme") + of("globex") + of("initech")]).toEqual([121, 121]);
 
-    // In any second no more than the limit, but for those that were given late, were used late, or were noted late.
+    // No second may exceed the limit, except for tokens that were issued, used or recorded late.
     const lateMs = TOKEN_GRACE_MS + STALE_TOKEN_MS + lag.max / 1e6;
     const most = Math.max(
       ...came.map(({ atMs: from }) => came.filter(({ atMs }) => atMs >= from && atMs < from + 1_000).length),
     );
     expect(most).toBeLessThanOrEqual(perSecond * (1 + lateMs / 1_000) + 1);
-    // They are told within a quarter of a second; the rest of the first second is for a machine that is busy.
+    // They get the refusal within 250 ms; the rest of the first second is tolerance for a busy machine.
     const meanwhile = came.filter(
       ({ atMs }) => atMs > refusedAtMs + 1_000 + lag.max / 1e6 && atMs < refusedAtMs + 2_990,
     );
@@ -132,7 +132,7 @@ describe("a rate limit server", () => {
   });
 });
 
-/** A permit server of this process, whose token is "token". */
+/** Starts a token server in this process, with the credential "token". */
 async function startTokenServer(
   limit: { readonly requestsPerSecond?: number } = {},
 ): Promise<RateLimitServer & AsyncDisposable & { readonly over: Set<string> }> {

@@ -9,12 +9,12 @@ import { Workshop } from "../engine-setup/workshop";
 export const NAMES = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "held"] as const;
 
 /**
- * Eight tenants of the sandbox that get a deny of the baseline, but `held`, which holds it; `t6` also gets an allow of somebody who
- * sent it something malicious. With a Pulumi that has no stacks.
+ * Eight sandbox tenants that get a deny from the baseline, except `held`, which already has it. `t6` also gets an allow
+ * for a sender of malicious mail. Pulumi has no stacks.
  */
 export class PlannedFleet implements AsyncDisposable {
   readonly sandbox: Sandbox;
-  /** Who sent `t6` something malicious. */
+  /** The sender of malicious mail to `t6`. */
   readonly sender: string;
   readonly #workshop: Workshop;
 
@@ -62,14 +62,22 @@ export class PlannedFleet implements AsyncDisposable {
     return new PlannedFleet(sandbox, workshop, sender);
   }
 
-  /** Plans, into `plan.md` and `plan.html`. @param environment beside what a run needs, or in its place. */
+  /**
+   * Plans, and writes `plan.md` and `plan.html`.
+   *
+   * @param environment variables that a run gets in addition, or that replace its own.
+   */
   async plan(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
     this.sandbox.clearRequests();
     const files = ["--output", "plan.md", "--output", "plan.html"];
     return await this.run(["rollout", "tenants.yaml", ...files, ...args], environment);
   }
 
-  /** Runs a command. @param environment beside what a run needs, or in its place. */
+  /**
+   * Runs a command.
+   *
+   * @param environment variables that a run gets in addition, or that replace its own.
+   */
   async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
     const { sandbox } = this;
     const workshop = this.#workshop;
@@ -87,7 +95,7 @@ export class PlannedFleet implements AsyncDisposable {
     return this.#workshop.directory;
   }
 
-  /** Gives a tenant's stack a state, as the CLI keeps it in a folder. */
+  /** Writes a tenant's stack state, as the CLI stores it in a directory. */
   hasState(name: string, deployment: object): void {
     const workshop = this.#workshop;
     workshop.write("state/.pulumi/meta.yaml", "version: 1\n");
@@ -95,7 +103,10 @@ export class PlannedFleet implements AsyncDisposable {
     workshop.write(`state/.pulumi/stacks/fleet/${name}.json`, JSON.stringify(state));
   }
 
-  /** Gives the project a stack that no tenant has, with what its `TenantSettings` declared: `{ "evil.example": "deny" }`. */
+  /**
+   * Adds a stack without a tenant to the project, with the declarations of its `TenantSettings`: `{ "evil.example":
+   * "deny" }`.
+   */
   hasOrphan(name: string, entries: Record<string, string>): void {
     this.#workshop.write("stacks.json", JSON.stringify([{ name: `organization/fleet/${name}` }]));
     const parent = "email-security:index:TenantSettings";
@@ -110,7 +121,7 @@ export class PlannedFleet implements AsyncDisposable {
     });
   }
 
-  /** With what Pulumi's CLI was run so far. */
+  /** The calls of Pulumi's CLI so far. */
   get calls(): readonly string[] {
     return this.written("calls.txt").trim().split("\n");
   }

@@ -18,7 +18,7 @@ describe("a PostgreSQL journal whose server goes away", () => {
     let isOver = false;
     const writer = async (name: number) => {
       for (let n = 0; !isOver; n++) {
-        // A second insert of the same note would be refused: it would say that a transaction was done twice.
+        // A unique note makes a second insert fail, which reveals a transaction that ran twice.
         await database.transaction(async (inside) => {
           const insert = "insert into events (seq, note) values ((select coalesce(max(seq), 0) + 1 from events), $1)";
           await inside.query(insert, [`${name}.${n}`]);
@@ -44,7 +44,7 @@ describe("a PostgreSQL journal whose server goes away", () => {
     expect(lost).toHaveLength(1);
     expect(await database.lock("rollout 1", () => {})).toBeDefined();
 
-    // Whoever was asked to end waits neither for an answer that does not come, nor for a server that stays away.
+    // After a request to stop, the database doesn't wait for a late answer or an unreachable server.
     const slow = database.query("select pg_sleep(20)");
     database.shortenBusyTimeout(0);
     await expect(slow).rejects.toMatchObject({

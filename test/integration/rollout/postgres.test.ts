@@ -143,7 +143,7 @@ describe("a PostgreSQL journal", () => {
 
   it("verifies the certificate as the URL or environment demands", async () => {
     const ip = `${postgres.url}?sslrootcert=${postgres.certificate}`;
-    // Its certificate is for localhost: of the authority it is, by that address it is not.
+    // The certificate is for localhost: it has the right authority but not this IP address.
     for (const mode of ["require", "verify-ca"]) {
       const database = await openPostgres(`${ip}&sslmode=${mode}`);
       await database.close();
@@ -193,7 +193,7 @@ describe("a PostgreSQL journal", () => {
 describe("a PostgreSQL journal transaction", () => {
   it("retries after a broken connection only if nothing was committed", async () => {
     await using cutter = await startCommitCutter(await postgres.createDatabase("commits"));
-    // It reads along.
+    // The proxy has to read the traffic, so TLS is off.
     const database = await openPostgres(`${cutter.url}?sslmode=disable`);
     await database.query("create table events (note text not null)");
     for (const cut of ["commit", "answer"] as const) {

@@ -30,7 +30,7 @@ async function newJournal(): Promise<{ readonly journal: Journal; readonly file:
   return { file, journal: await Journal.open(database, () => nowMs) };
 }
 
-/** The next rollout, some days later. */
+/** Writes the next rollout, some days later. */
 async function written(
   journal: Journal,
   ...[writing]: Parameters<typeof writeRollout> extends [unknown, ...infer R] ? R : never
@@ -160,7 +160,7 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
     ];
   };
   const standing = "it can be rolled back".slice(0, 20);
-  // Nothing came to globex since.
+  // No later rollout changed globex.
   expect(await why()).toEqual([
     [],
     {
@@ -175,7 +175,8 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
   ]);
   expect((await findOldRollouts(journal, nowMs + DAY)).retained.map(({ record }) => record.id)).toContain(young);
 
-  // Where the later one was rolled back, the one before it stands again; while that goes on, the later one is needed.
+  // Once the later rollout has been rolled back, the one before it is the newest again; during the rollback, the later
+  // one is still needed.
   const going = await written(journal, {
     tenants: { acme: evil },
     spec: { rollsBack: acme },

@@ -10,7 +10,7 @@ import { type RolloutLock, serializeLock } from "../../../provider/rollout/locks
 import { runEnvironment } from "../../support/run-environment";
 
 /*
- * Stacks at Pulumi's service, which have an organization in their names: the real CLI against as much of a service as it asks.
+ * Stacks in Pulumi Cloud, with an organization in their names: the real CLI against a minimal stand-in for the service.
  */
 
 const OWN = "20261121-0800-aaaaaa";
@@ -30,7 +30,7 @@ const mark: RolloutLock = {
 let server: Server;
 let directory: string;
 let environment: NodeJS.ProcessEnv;
-/** The stacks that were asked for. */
+/** The stacks that were requested. */
 let stackRequests: string[] = [];
 
 function answer(path: string): unknown {
@@ -38,7 +38,7 @@ function answer(path: string): unknown {
   if (path === "/api/user") return { githubLogin: "ann", name: "Ann", organizations: [{ githubLogin: "acme" }] };
   if (path.startsWith("/api/capabilities")) return { capabilities: [] };
   if (path.startsWith("/api/user/stacks")) {
-    // Of all organizations that the user is in.
+    // The stacks of all organizations that the user belongs to.
     const of = (orgName: string, stackName: string) => ({
       orgName,
       projectName: "email-security-rollouts",

@@ -81,7 +81,7 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
       [second, "unchanged"],
       [expect.any(String), "pending"],
     ]);
-    // The newest, and how many are left out.
+    // The newest rollout, and the number left out.
     const { rollouts, older } = await readRecentRollouts(database, { project: "p" }, { maxRollouts: 1 });
     expect([rollouts.map(({ report }) => report.id), older]).toEqual([[last], 3]);
   });
@@ -119,7 +119,7 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
     expect(all.get("t1")).toMatchObject({ applied: { state: "unchanged" }, pending: { state: "pending" } });
     expect(await captureConditions("t0", "t1")).toEqual(["t.rollout IN"]);
     expect(await captureConditions()).toEqual(["t.rollout IN"]);
-    // One that none of them came to, and one that no rollout ever did.
+    // The first stack is in none of these rollouts; the second is in no rollout at all.
     expect(await captureConditions("t0", "rare")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
     expect(await captureConditions("t2")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
     expect(await captureConditions("new")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);

@@ -9,7 +9,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RecordedChange } from "../../../provider/rollout/model/history-schema";
 import { added, writeRollout } from "../../support/written-rollouts";
 
-/* The newest rollouts with what they changed, read from a journal on disk. */
+/* The newest rollouts and their changes, read from a journal on disk. */
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-recent-"));
 const WHOSE = { project: "p", backend: "b" };

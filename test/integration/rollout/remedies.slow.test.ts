@@ -18,9 +18,9 @@ import { targetOf } from "../../support/journal-story";
 import { runEnvironment } from "../../support/run-environment";
 
 /*
- * A command that is printed is run, as it is printed, in the state in which it is printed: over a real journal and by the
- * real command. The tenants have no keys, so that no engine has to run: who goes on with one gets as far as its key. The
- * engine's stories (test/engine/rollout-killed.slow, rollout-storage.slow) run what they are told too.
+ * Each printed command is run exactly as printed, in the state in which it was printed, with a real journal and the
+ * real command. The tenants have no keys, so that no engine has to run: a resumed rollout fails at the missing key. The
+ * engine tests (test/engine/rollout-killed.slow, rollout-storage.slow) run the printed commands too.
  */
 
 const NAMES = ["t0", "t1"];
@@ -70,15 +70,15 @@ waves:
 
 afterAll(() => rmSync(base, { recursive: true, force: true }), 60_000);
 
-/** A state in which somebody finds a rollout, and what is printed about it. */
+/** A state of a rollout, and the commands printed for it. */
 interface State {
-  /** Brings a rollout there, and answers its id. */
+  /** Brings a rollout into this state and returns its id. */
   readonly make: (journal: Journal) => Promise<string>;
-  /** The verbs of the commands that its report names. */
+  /** The subcommands that its report names. */
   readonly status: readonly string[];
-  /** Those that are named to who begins another over the same tenants. */
+  /** The subcommands named when another rollout over the same tenants starts. */
   readonly rival: readonly string[];
-  /** Those that are named to who stops it. */
+  /** The subcommands named when the rollout is abandoned. */
   readonly abandon: readonly string[];
 }
 
@@ -194,7 +194,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
 };
 
-// Every other has one before it that came through, and a journal that has to be named.
+// Every second case has an earlier, completed rollout and a journal that must be named.
 const cases = Object.keys(STATES).map((name, index) => [name, index % 2 === 1] as const);
 
 it.each(cases)("prints commands that work for a rollout that %s (one before it: %s)", async (name, hasBefore) => {
@@ -217,7 +217,7 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
     bringStateBack();
     return [after, commandsIn(await run(after, COMMAND, "rollout", ...args, ...named))];
   };
-  // One after the other: what stands beside the stacks is the same for all of them.
+  // Run them one after the other: all share the same locks next to the stacks.
   const all = [
     await readAdvice("status", id),
     await readAdvice("tenants.yaml", "--yes"),
@@ -227,7 +227,7 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   const [[, ofStatus], [, ofRival]] = all;
   for (const [after, commands] of all) {
     for (const command of commands) {
-      // What both name is run once.
+      // A command that both outputs name is run once.
       if (commands === ofRival && ofStatus.includes(command)) continue;
       expect(command.endsWith("--database 'my journal.db'")).toBe(hasBefore);
       bringStateBack();
@@ -256,13 +256,13 @@ async function expectToWork(directory: string, place: string, command: string): 
     if (verb === "rollback") expect(output, command).toContain(`Plan of rolling back the rollout ${id}`);
     if (verb === "abandon") expect(state, command).toBe("abandoned");
     if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
-    // It was begun again, and came as far as a key that is not there.
+    // The rollout started again and got as far as the missing key.
     if (verb === "resume") {
       expect(
         events.filter((kind) => kind === "started"),
         command,
       ).toHaveLength(2);
-      // What is tried again is counted as left, from the first line on.
+      // Tenants to be retried count as remaining, from the first line on.
       const through = (await journal.listTenants(id)).filter((tenant) => tenant.state === "done").length;
       expect(output, command).toContain(`  ${through}/2  the rollout goes on\n`);
       expect(output, command).toContain("ERR_ROLLOUT_KEY");
@@ -272,7 +272,7 @@ async function expectToWork(directory: string, place: string, command: string): 
   }
 }
 
-/** The commands that a text names: between backquotes, or in lines of their own. */
+/** Returns the commands that a text names: between backquotes, or on their own lines. */
 function commandsIn(output: string): string[] {
   const found = output.matchAll(/`(email-security rollout [^`]+)`|^ {4}(email-security rollout .+)$/gm);
   return [...new Set([...found].map(([, quoted, line]) => quoted ?? line ?? ""))];
@@ -288,7 +288,7 @@ function copyOf(directory: string): string {
   return copy;
 }
 
-/** Keeps the state of the stacks, with what rollouts left beside them, as it is now. */
+/** Saves the current state of the stacks, with the rollouts' files next to them. */
 function keepState(): void {
   rmSync(join(base, "state-then"), { recursive: true, force: true });
   cpSync(join(base, "state"), join(base, "state-then"), { recursive: true });
@@ -311,7 +311,7 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-/** All that a program prints, however it ends. */
+/** Returns everything a program prints, whether it succeeds or fails. */
 async function run(directory: string, ...args: readonly string[]): Promise<string> {
   return await outputOf(process.execPath, args, directory);
 }
@@ -330,12 +330,12 @@ async function outputOf(program: string, args: readonly string[], directory: str
 
 async function open(directory: string, place: string): Promise<Journal> {
   const database = await openSqlite(join(directory, place));
-  // Nothing here outlives the test.
+  // Durability doesn't matter: the data is discarded with the test.
   await database.query("PRAGMA synchronous = OFF");
   return await Journal.open(database);
 }
 
-/** A rollout that was begun, and how it went with some tenants; an error is that of one that failed. */
+/** Starts a rollout with the given outcomes for some tenants; an error is that of a failed tenant. */
 async function begun(
   journal: Journal,
   went: Readonly<Record<string, TenantError | undefined>>,

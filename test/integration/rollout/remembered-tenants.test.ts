@@ -15,10 +15,13 @@ import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
 
-/* Wrong keys of tenants that hold the same and have no VIPs: only the journal tells them apart. */
+/* Wrong keys of tenants with the same entries and no VIPs: only the journal can distinguish them. */
 
 const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
-/** `former` has left the targets file; no rollout knows `stranger`, nor `recent`, whose entries are all newer than the rollout. */
+/**
+ * `former` was removed from the targets file. No rollout knows `stranger` or `recent`; all of `recent`'s entries are
+ * newer than the rollout.
+ */
 const SERVICE = ["acme", "globex", "hooli", "former", "stranger", "recent"];
 const NAMES = SERVICE.slice(0, 3);
 
@@ -123,7 +126,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     await journal.rollout(new Map(), { [name]: "unchanged" }, "p", read);
   }
 
-  /** @param keys of the tenants that have another one than their own. */
+  /** @param keys the keys of tenants that use a different key from their own. */
   async run(keys: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandOutcome> {
     this.#sandbox.clearRequests();
     const variables = NAMES.map((name) => [`${name.toUpperCase()}_KEY`, keys[name] ?? keyOf(name)] as const);

@@ -10,7 +10,7 @@ import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
 /*
- * A second key of one tenant in the place of another tenant's key: the real command, over the sandbox, each of whose tenants has
+ * One tenant's second key is used as another tenant's key: the real command against the sandbox, where each tenant has
  * two keys.
  */
 

@@ -10,9 +10,7 @@ import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { LintedDirectory } from "../../support/linted-folder";
 import { tenantWith } from "../../support/scenario-tenant";
 
-/*
- * `email-security rollout skip` and who tells of it, through the real command.
- */
+/* `email-security rollout skip`, and the commands that report skipped tenants, through the real command. */
 
 let sandbox: Sandbox;
 let directory: LintedDirectory;
@@ -49,7 +47,7 @@ afterAll(async () => {
 
 const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> =>
   await emailSecurity(directory.root, args, { ...environment, ...more });
-/** With each sentence in a line of its own. */
+/** Runs the command and puts each sentence on its own line. */
 const runUnfolded = async (...args: string[]): Promise<CommandOutcome> => {
   const outcome = await run(["rollout", ...args]);
   return { ...outcome, stdout: outcome.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
@@ -127,13 +125,13 @@ it("shows skipped tenants in every command until they are unskipped", async () =
     stderr: expect.stringContaining("[ERR_ROLLOUT_SKIPPED]"),
   });
 
-  // Also where the targets file is gone meanwhile.
+  // This works even if the targets file no longer exists.
   const ended = await unskip("acme", "globex", "--targets", "gone.yaml");
   expect(ended.code).toBe(0);
   expect(ended.stdout).toContain(`email-security rollout resume ${id}`);
   expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
 
-  // As they were skipped, by a pattern; of one that nobody is, nothing is ended.
+  // Skips end by the patterns that started them; a pattern that matches no skipped tenant ends none.
   await skip("*", "--reason", "all of them");
   expect(await unskip("x*")).toMatchObject({
     code: 1,

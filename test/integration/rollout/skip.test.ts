@@ -59,7 +59,7 @@ it("rejects a skip without a reason or a known tenant", async () => {
   await expect(unskip(journal, request("acme", "globex"))).rejects.toThrow(
     /^"globex" is not skipped; skipped are "acme"\./,
   );
-  // Where the file is gone, it is taken up by its name all the same.
+  // If the file no longer exists, the skip ends by name.
   const taken = await unskip(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });
   expect(taken.skips.map(({ name }) => name)).toEqual(["acme"]);
   expect(await endSkips(journal.database, taken.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);

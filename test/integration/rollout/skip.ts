@@ -15,7 +15,7 @@ import { FAILING_C_CHECK, SkippingFleet, WHOSE } from "../../support/skipping";
 const WAVES = { canary: ["a", "b", "c"], rest: ["d", "e"] };
 const SKIPPED = { reason: "its key is refused", by: "dana@build-7" };
 
-/** What skipping a tenant is, over a database of either kind; each story has one of its own. */
+/** Registers the tests of skipped tenants, for either kind of database; each test opens its own. */
 export function skippingStories(open: () => Promise<Database>): void {
   const report = async ({ journal }: SkippingFleet, id: string) =>
     await buildRolloutReport(journal, id, false, new RolloutCommands());
@@ -32,7 +32,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect((await report(fleet, id)).advice.map(({ command }) => command)).toContain(
         "email-security rollout skip b --reason 'say why'",
       );
-      // Without it, resuming tries again and stops again.
+      // Without the skip, resuming retries the tenant and stops again.
       expect(await fleet.run(id)).toBe("stopped");
 
       expect(await fleet.skip("b")).toMatchObject({
@@ -48,7 +48,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(rolloutReport.skipped).toEqual([
         { name: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED },
       ]);
-      // Why it failed is still known: it may be changed in part.
+      // The report keeps the failure's reason, since the tenant may be partly changed.
       expect(rolloutReport.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
       const text = renderReportText(rolloutReport, { width: 200 });
       expect(text).toContain("DONE, BUT FOR 1 TENANT");
@@ -59,7 +59,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(text).not.toContain("All");
       expect(fleet.events.findLast(({ kind }) => kind === "finished")).toMatchObject({ done: 4, skipped: 1 });
 
-      // Whoever asks later is told, also once it was taken up again and what is old was pruned.
+      // Later readers still see the skip, even after it has ended and old rollouts were pruned.
       const skipEvent = {
         kind: "tenant-skipped",
         wave: "canary",
@@ -76,7 +76,7 @@ export function skippingStories(open: () => Promise<Database>): void {
         expect.objectContaining(skipEvent),
       );
 
-      // Where it is in a fleet: the newest rollout has not reached it.
+      // The tenant's fleet status: the newest rollout hasn't reached it.
       const { skips, stacks } = await readLastApplied(fleet.journal.database, WHOSE);
       expect([...skips.keys()]).toEqual(["b"]);
       expect(stacks.get("b")).toMatchObject({ pending: { rollout: id, state: "skipped" } });
@@ -149,7 +149,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(await fleet.run(id, { retry: false })).toBe("done");
       expect(await fleet.states(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
       expect((await report(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["b"]);
-      // Nobody is to take up what is taken up: it is told no more how.
+      // The skip has ended, so the report no longer advises ending it.
       expect((await report(fleet, id)).advice).toEqual([]);
       expect(await fleet.run(id)).toBe("done");
       expect(await fleet.states(id)).toMatchObject({ b: "done" });
@@ -180,7 +180,7 @@ export function skippingStories(open: () => Promise<Database>): void {
     await (await Journal.open(database)).database.query("DROP TABLE rollout_skips");
     await database.query("ALTER TABLE rollouts DROP COLUMN seq");
     await database.query("UPDATE rollout_journal SET version = 1");
-    // Who only looks leaves it as it is.
+    // Reading doesn't change the journal.
     expect((await readLastApplied(database, WHOSE)).skips.size).toBe(0);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 1 }]);
     await using fleet = await SkippingFleet.on(database);

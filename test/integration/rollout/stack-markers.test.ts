@@ -14,11 +14,14 @@ import { fleetJournal } from "../../support/fleet-journal";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
-/* Without a journal, the markers in the states of stacks say whose tenant a key opens. The real command, with a Pulumi that isn't started. */
+/*
+ * Without a journal, the markers in stack state identify the tenant of a key. Runs the real command, with a Pulumi that
+ * isn't started.
+ */
 
 const ROLLOUT = "20261120-1200-abcdef";
 
-/** The state of a stack that a rollout changed, with what its list declared. */
+/** Returns the state of a stack that a rollout changed, with its list's declarations. */
 function stateOf(
   name: string,
   identity: TenantIdentity,

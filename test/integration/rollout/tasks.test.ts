@@ -16,7 +16,10 @@ import { buildRolloutReport } from "../../../provider/rollout/report/build-rollo
 import { renderReportText } from "../../../provider/rollout/report/report-text";
 import { added, type Writing, writeRollout } from "../../support/written-rollouts";
 
-/* What a rollout that nobody attends is to those before it: no change of the files, and nothing that hides one. */
+/*
+ * Unattended rollouts (`--only-expired`, `--revert-drift`) don't count as applying the files, and don't hide earlier
+ * rollouts.
+ */
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-tasks-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -62,7 +65,7 @@ it("excludes nightly runs from the default rollback", async () => {
   expect(await its.which("rollback")).toBe(change);
   expect(await its.which("rollback", ended)).toBe(ended);
   expect(await its.journal.listLaterChanges(change)).toEqual([]);
-  // Nor is it kept for that: the change is, which it did not hide.
+  // It isn't retained for that reason; the change is, since the unattended rollout didn't hide it.
   const { prunable, retained } = await findOldRollouts(its.journal, Date.UTC(2027, 0, 1));
   expect(prunable.map(({ id }) => id)).toEqual([revert, ended]);
   expect(retained.map(({ record }) => record.id)).toEqual([change]);

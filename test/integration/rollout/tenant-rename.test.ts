@@ -6,7 +6,7 @@ import { LintedDirectory } from "../../support/linted-folder";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
-/* `tenant rename` and a plan of a tenant that was renamed by hand, through the real command. */
+/* `tenant rename`, and a plan for a tenant that was renamed by hand, through the real command. */
 
 let directory: LintedDirectory;
 

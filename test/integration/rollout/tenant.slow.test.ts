@@ -10,7 +10,7 @@ import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 import { writeRollout } from "../../support/written-rollouts";
 
-/* `tenant add` and `tenant remove`: git, what is refused, and baselines with rules of their own. */
+/* `tenant add` and `tenant remove`: git, refusals, and baselines with their own rules. */
 
 const vip = (name: string) => ({
   employees: [{ email: `ceo@${name}.example`, fullName: "C. E. O.", jobTitle: "Boss", department: "Board" }],
@@ -99,7 +99,7 @@ it("commits an added and a removed tenant on separate branches", async () => {
   );
   expect(directory.git("diff", "--stat", "main", "HEAD")).toBe("");
 
-  // A hook that refuses: files and branch are as they were.
+  // When a hook fails, files and branch stay as they were.
   directory.program(".git/hooks/pre-commit", "exit 1");
   const refused = await run("add", "hooli", "--commit");
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("files and branch are as they were")]);
@@ -128,7 +128,7 @@ it("rejects a tenant that looks like a listed one without --beside", async () =>
   const addRun = await run("add", "acme", "--beside", "one");
   expect(addRun.code, addRun.stderr).toBe(2);
 
-  // By what one tenant alone declares, where it has no people.
+  // Without people, the tenant is recognized by entries that only one tenant declares.
   directory.write("settings/two.yaml", `${own}deny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`);
   const entries = await run("add", "nobodys");
   expect(entries.stderr).toContain('it has 6 of the 6 entries that "two" (tenants.yaml:9) alone declares');
@@ -163,12 +163,12 @@ it("rejects a new tenant when too few baselines can be read", async () => {
   ]);
   expect(existsSync(directory.at("settings/hooli.yaml"))).toBe(false);
   expect(sandbox.requests).toHaveLength(requestCount);
-  // Of three, two tell it.
+  // Two of three tenants can be read, which is enough.
   directory.write("settings/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
   directory.write("tenants.yaml", targetsOf("  three: {}\n"));
   const known = await run("add", "hooli", "--dry-run");
   expect([known.code, known.stdout]).toEqual([0, expect.stringContaining("+  - baseline.yaml")]);
-  // Of four, only a half.
+  // Two of four is only half, which isn't enough.
   directory.write("tenants.yaml", targetsOf("  three: {}\n  four: {}\n"));
   const half = await run("add", "hooli", "--dry-run");
   expect([half.code, half.stderr]).toEqual([1, expect.stringContaining("2 of 4 tenants can't be read")]);
@@ -230,7 +230,7 @@ it("refuses to remove a tenant that an open rollout must change", async () => {
       ),
     ),
   ]);
-  // The first one is done there.
+  // The first rollout is done in that journal.
   const shared = await run("remove", "one", "--database", place);
   expect(shared.code, shared.stderr).toBe(0);
   expect(shared.stdout).toContain("settings/one.yaml stays: it is the settings file of three too.");

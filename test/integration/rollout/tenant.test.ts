@@ -6,7 +6,7 @@ import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { LintedDirectory } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 
-/* `tenant add` and `tenant remove` through the real command, over the sandbox. */
+/* `tenant add` and `tenant remove`, through the real command, over the sandbox. */
 
 const HOSTILE = "By hand\u001b[2J\n::error::x";
 
@@ -118,7 +118,7 @@ Next: email-security rollout tenants.yaml --only hooli
   );
   expect(added.code).toBe(2);
   expect(added.stderr).toBe("Wrote settings/hooli.yaml, tenants.yaml.\n");
-  // ⌈N/200⌉ of each list and of the VIPs, and nothing else.
+  // ⌈N/200⌉ requests for each list and for the VIPs, and no others.
   const requests = sandbox.requests.map(({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`);
   expect(requests.sort()).toEqual([
     "GET /api/v1/settings/allow_deny_entries",
@@ -142,7 +142,7 @@ Next: email-security rollout tenants.yaml --only hooli
   ]);
   expect(text).not.toContain("evil.example");
 
-  // Nothing is written over, and no tenant twice.
+  // No file is overwritten, and no tenant is added twice.
   const twice = await tenant("add", "hooli");
   expect([twice.code, twice.stderr]).toEqual([
     1,
@@ -151,7 +151,7 @@ Next: email-security rollout tenants.yaml --only hooli
   const sameKey = await tenant("add", "twin");
   expect([sameKey.code, sameKey.stderr]).toEqual([1, expect.stringMatching(/ERR_ROLLOUT_SAME_KEY/)]);
 
-  // A journal that is not there tells nothing of what is open.
+  // A missing journal can't say which rollouts are open.
   const mistyped = await tenant("remove", "hooli", "--database", "typo.db");
   expect([mistyped.code, mistyped.stderr]).toEqual([
     1,

@@ -15,10 +15,10 @@ import { startPostgres } from "../../support/postgres";
 const directory = mkdtempSync(join(tmpdir(), "email-security-which-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A rollout of a journal, the oldest first. */
+/** A rollout in a journal; lists of them have the oldest first. */
 interface Written {
   readonly state: Exclude<RolloutState, "planned">;
-  /** Which it rolls back, of those before it. */
+  /** The index of the earlier rollout that this one rolls back. */
   readonly rollsBack: number | undefined;
   readonly project: string;
   readonly tenants: readonly WrittenTenant[];
@@ -49,10 +49,10 @@ const journals: fc.Arbitrary<readonly Written[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** Which one is meant, read off the list as a person would. */
+/** Picks the expected rollout from the list, as a person would. */
 const MEANT: Readonly<Record<RolloutAction, (all: readonly Written[]) => number>> = {
   status: (all) => all.length - 1,
-  // No run is at any of them.
+  // No process is running any of them.
   stop: () => -1,
   abandon: (all) => all.findLastIndex(({ state }) => isOpen(state)),
   resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isTriedAgain(all, index)),
@@ -60,12 +60,12 @@ const MEANT: Readonly<Record<RolloutAction, (all: readonly Written[]) => number>
     const last = all.findLastIndex(
       ({ tenants, rollsBack }) => rollsBack === undefined && tenants.some(({ isBegun }) => isBegun),
     );
-    // Where the last one was rolled back, the one before it has to be named.
+    // If the last one was rolled back, the one before it must be named explicitly.
     return isTakenBack(all, last) ? -1 : last;
   },
 };
 
-/** Whether each tenant that was begun was seen by a rollback to hold again what it held. */
+/** Returns whether a rollback verified that every started tenant holds its old contents again. */
 function isTakenBack(all: readonly Written[], index: number): boolean {
   const { tenants = [], project } = all[index] ?? {};
   const isBack = (name: string): boolean =>
@@ -86,7 +86,7 @@ function isOpen(state: RolloutState): boolean {
   return state === "running" || state === "waiting" || state === "stopped";
 }
 
-/** Whether a tenant failed that resuming tries again, and that no later rollout has settled. */
+/** Returns whether a resume would retry a failed tenant that no later rollout has settled. */
 function isTriedAgain(all: readonly Written[], index: number): boolean {
   const { state, tenants, project } = all[index] as Written;
   if (state !== "done") return false;
@@ -123,7 +123,7 @@ it("selects the same rollout in PostgreSQL", async () => {
   }
 });
 
-/** @param drawn may name a rollout to roll back that does not come before it: then it rolls none back. */
+/** @param drawn may name a rollout to roll back that doesn't come before it; then it rolls back none. */
 async function expectMeant(database: string, drawn: readonly Written[]): Promise<void> {
   const written = drawn.map((one, index) => ({
     ...one,
@@ -139,7 +139,7 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
       );
       expect(found, purpose).toBe(ids[meant(written)] ?? "ERR_ROLLOUT_NOT_FOUND");
     }
-    // What is told of each is read from the same places.
+    // Reports are read from the same journals.
     for (const id of ids) expect((await rollouts.report(id)).id).toBe(id);
   } finally {
     await rollouts.close();
@@ -178,11 +178,11 @@ it("resumes and abandons only idle rollouts, and stops running ones", async () =
   }
 });
 
-/** Writes rollouts, a minute after each other, in any state. */
+/** Writes rollouts one minute apart, in any state. */
 async function write(place: string, all: readonly Written[]): Promise<string[]> {
   let nowMs = Date.UTC(2026, 10, 21);
   const database = await openJournalDatabase(place);
-  // Nothing here outlives the test.
+  // Durability doesn't matter: the data is discarded with the test.
   if (database.dialect === "sqlite") await database.query("PRAGMA synchronous = OFF");
   const journal = await Journal.open(database, () => nowMs);
   const ids: string[] = [];

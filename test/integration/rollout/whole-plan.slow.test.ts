@@ -3,9 +3,7 @@ import { reportSchema } from "../../../provider/rollout/model/rollout-report";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
-/*
- * What the Markdown and HTML of `email-security rollout` say of a plan, over the sandbox.
- */
+/* The Markdown and HTML of an `email-security rollout` plan, over the sandbox. */
 
 describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   let fleet: PlannedFleet;
@@ -38,7 +36,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
     expect(stderr).toContain("--evidence is told in the Markdown or HTML of a plan");
-    // It would be told that no mail was looked at, to somebody who asked for it.
+    // Someone who asked for evidence would read that no mail was searched.
     for (const task of [["--only-expired"], ["--revert-drift"]]) {
       const outcome = await fleet.plan(["--evidence", "sample", ...task]);
       expect([outcome.code, fleet.sandbox.requests.length]).toEqual([1, 0]);

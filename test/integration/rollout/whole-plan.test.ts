@@ -3,9 +3,7 @@ import { breakoutsIn } from "../../support/markdown-breakouts";
 import { hasShell } from "../engine-setup/workshop";
 import { NAMES, PlannedFleet } from "./planned-fleet";
 
-/*
- * What the Markdown and HTML of `email-security rollout` say of a plan, over the sandbox.
- */
+/* The Markdown and HTML of an `email-security rollout` plan, over the sandbox. */
 
 describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   let fleet: PlannedFleet;
@@ -43,7 +41,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     expect(text).toContain("- **Asked for:** ticket `INC-9`\n- **Declared:** `settings/t6.yaml:4`\n");
     expect(text).toContain("`evil.example`<br>domain, in 7 of 8 tenants: group 1 | `Phishing` | ticket `INC-7`");
     expect(breakoutsIn(text)).toEqual([]);
-    // Each tenant's three lists; of five these and a page of threats and of reports.
+    // Three lists for each of eight tenants; for five of them the lists again, a page of threats and a page of reports.
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 5 * 5);
     const mail = fleet.sandbox.requests.filter(({ path }) => path.endsWith("/threats"));
     expect(new Set(mail.map(({ tenant }) => tenant))).toEqual(new Set(["t0", "t2", "t3", "t5", "t6"]));

@@ -52,7 +52,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
       why: expect.stringContaining("not respond in time"),
     });
     await postgres.start();
-    // Its own late result, as nobody else has begun it.
+    // The worker's own late result counts, since no other worker has started the tenant.
     await worker.heard("finished");
     expect(await ended).toBe("done");
   });
@@ -88,7 +88,7 @@ describe.concurrent("a host cut off from the database", () => {
     expect(holdLost).toMatchObject({ why: expect.stringContaining("not respond for ten seconds") });
     expect(holdLost.at).toBeLessThanOrEqual(heldAt);
     expect((await far.heard("lost")).at).toBeLessThanOrEqual(began.at);
-    // Eleven seconds, and what a busy machine adds.
+    // Eleven seconds, plus tolerance for a busy machine.
     expect(heldAt - cutAt).toBeLessThan(30_000);
     expect(await ended).toBe("done");
     expect(await rollout.journal.listTenants(rollout.id)).toMatchObject([
@@ -97,7 +97,7 @@ describe.concurrent("a host cut off from the database", () => {
   });
 });
 
-/** Of what may be missing: the thing, or why there is none. */
+/** Wraps a value that may be missing (then the reason as a string) so that it can be disposed. */
 function disposable<T extends AsyncDisposable>(it: T | string): { readonly it: T | string } & AsyncDisposable {
   return {
     it,
@@ -174,13 +174,13 @@ describe.concurrent("the job queue", () => {
     };
     await until(3);
     expect([...done].sort()).toEqual(["a0", "b0", "c0"]);
-    // It came to its end and its tenant is handed out again: as when somebody has completed it by hand.
+    // The job finished and its tenant is queued again, as when somebody has completed it by hand.
     await sleep(200);
     await handOut(job("a"));
     await handOut(job("b", 1));
     await until(5);
     expect(done.slice(3)).toEqual(["a0", "b1"]);
-    // What could neither be done nor written down is done again later.
+    // A job that could be neither run nor recorded is retried later.
     await handOut(job("broken"));
     await until(7);
     expect(log).toEqual(['"broken" could not be worked on: no journal']);

@@ -34,7 +34,7 @@ describe("a distributed rollout", () => {
 
     const tenants = [...(await one.journal.listTenants(one.id)), ...(await other.journal.listTenants(other.id))];
     expect(tenants.map(({ state }) => state)).toEqual(Array(50).fill("done"));
-    // Taken over once; nobody else's work was begun twice.
+    // Orphaned jobs were reassigned once; no other job was started twice.
     const more = tenants.filter(({ attempt }) => attempt !== 1);
     expect(Object.fromEntries(more.map(({ name, attempt }) => [name, attempt]))).toEqual(
       Object.fromEntries(orphans.map((name) => [name, 2])),
@@ -44,11 +44,11 @@ describe("a distributed rollout", () => {
       const [began = 0, again = 0] = events
         .filter((event) => event.kind === "tenant-started" && event.tenant === name)
         .map(({ at }) => Date.parse(at));
-      // Not before its time, and well before a minute: the queue itself looks each minute only.
+      // Not before the lease expires, and well within a minute, which is the queue's own polling interval.
       expect(again - began).toBeGreaterThan(8_000);
       expect(again - began).toBeLessThan(40_000);
     }
-    // The limits are kept; and of the service's, which both share, more is used than either had alone.
+    // The limits hold, and both rollouts together use more of the shared service limit than either did alone.
     expect(mostAtOnce(one.events, "wave 0")).toBeLessThanOrEqual(2);
     expect(mostAtOnce(one.events, "wave 1")).toBeLessThanOrEqual(5);
     expect(mostAtOnce(other.events, "wave 0")).toBeLessThanOrEqual(4);

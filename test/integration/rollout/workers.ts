@@ -13,16 +13,16 @@ import type { WorkerEvent } from "../../support/rollout-worker";
 
 const ADDRESS = "https://service.example";
 
-/** A rollout that was begun, without workers yet. */
+/** A started rollout that has no workers yet. */
 export interface Begun extends AsyncDisposable {
   readonly id: string;
   readonly journal: Journal;
   readonly events: readonly RolloutEvent[];
-  /** Conducts it to its end, and answers how it ended. */
+  /** Runs it to its end and returns its final state. */
   conducted(): Promise<string>;
 }
 
-/** A rollout that is begun, its waves so many tenants, and so many of them at once. */
+/** Starts a rollout with waves of the given sizes and concurrency. */
 export async function begun(
   postgres: Postgres,
   name: string,
@@ -113,7 +113,7 @@ function targetOf(name: string): Target {
   } as Target;
 }
 
-/** The tenants that a worker had begun and not finished. */
+/** Returns the tenants that a worker had started and not finished. */
 export function underWay(events: readonly WorkerEvent[]): string[] {
   const names = (kind: string) =>
     events.flatMap((event) => (event.kind === kind && "tenant" in event ? [event.tenant] : []));
@@ -123,7 +123,7 @@ export function underWay(events: readonly WorkerEvent[]): string[] {
     .sort();
 }
 
-/** How many tenants were begun and not through, at the most. */
+/** Returns the largest number of tenants in progress at once. */
 export function mostAtOnce(events: readonly RolloutEvent[], wave?: string): number {
   const changes = events.filter(
     (event) =>
@@ -132,7 +132,7 @@ export function mostAtOnce(events: readonly RolloutEvent[], wave?: string): numb
   );
   const running = new Set<string>();
   let most = 0;
-  // By their times, those that end before those that begin: the order of two rollouts' events is not one.
+  // Sorted by time, with finishes before starts: sequence numbers of two rollouts can't be compared.
   const order = [...changes].sort(
     (a, b) => Date.parse(a.at) - Date.parse(b.at) || b.kind.length - a.kind.length || a.seq - b.seq,
   );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { everyItem, type Json, METRICS, NOW, REPORTS, type SandboxService, startService, THREATS } from "./service";
 
-// The reference, sentence by sentence, like conformance.test.ts: what it says of threats, metrics and reports.
+// Tests every sentence of the reference on threats, metrics and reports, like conformance.test.ts.
 type Row = [sentence: string, proof: (service: SandboxService) => Promise<void>];
 
 const BY_MESSAGE = `${THREATS}/by_internet_message_id`;
@@ -10,7 +10,7 @@ const BY_REPORT_MESSAGE = `${REPORTS}/by_report_internet_message_id`;
 const MINUTE = 60_000;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** All twelve endpoints, with ids that aren't there. */
+/** All twelve endpoints, with unknown ids. */
 const endpoints = [
   THREATS,
   `${BY_MESSAGE}/x`,
@@ -127,7 +127,7 @@ const general: Row[] = [
             expect([path, name, value, status]).toEqual([path, name, value, 400]);
             expect(body).toEqual({ error: expect.stringContaining(name) });
           }
-          // However far it looks back, and however far the page lies.
+          // Any look-back period and any page number are valid.
           const far = await acme.get(`${path}?${name}=${name === "page_size" ? 100 : Number.MAX_SAFE_INTEGER}`);
           expect([path, name, far.status]).toEqual([path, name, 200]);
         }
@@ -226,7 +226,7 @@ const threats: Row[] = [
         expect(names.get(threat.recipient_email) ?? threat.recipient_name).toBe(threat.recipient_name);
         names.set(threat.recipient_email, threat.recipient_name);
         expect(threat.sender_email.split("@")[1]).toBe(threat.sender_domain);
-        // A domain has one date, and sends nothing before it.
+        // A domain has one registration date and sends nothing before it.
         const date = threat.sender_registry_date;
         expect(date).toMatch(/^\d{4}-\d\d-\d\d$/);
         expect(registered.get(threat.sender_domain) ?? date).toBe(date);
@@ -302,7 +302,7 @@ const threats: Row[] = [
         const { status, body } = await acme.get(`${BY_MESSAGE}/${encodeURIComponent(id)}`);
         expect([status, body]).toEqual([200, { status: 200, results: expect.any(Array) }]);
         for (const threat of body.results) expect(threat).toEqual(all.get(threat.id));
-        // One a recipient, of one message.
+        // One row per recipient of the same message.
         expect(distinct(body.results, "recipient_email")).toHaveLength(body.results.length);
         expect(distinct(body.results, "time").length).toBeLessThanOrEqual(1);
         if (body.results.length > 1) shared += 1;
@@ -319,7 +319,7 @@ const threats: Row[] = [
         const id = ids.find((each) => each.includes(character)) ?? "";
         expect(id).toContain(character);
         const found = async (text: string) => (await acme.get(`${BY_MESSAGE}/${text}`)).body.results?.length;
-        // Lower-case hexadecimal digits, and whatever may stand as it is, are the same path.
+        // Lower-case hexadecimal digits and unescaped characters that need no escaping give the same path.
         const encoded = encodeURIComponent(id);
         const count = await found(encoded);
         expect(await found(encoded.replace(/%../g, (code) => code.toLowerCase()))).toBe(count);
@@ -526,7 +526,7 @@ const reports: Row[] = [
       }
       const { body } = await acme.get(REPORTS);
       expect(body).toEqual((await acme.get(`${REPORTS}?minutes_ago=${30 * 24 * 60}&page=1`)).body);
-      // Default page size: not shown. (50.)
+      // Default page size: not shown. (The sandbox uses 50.)
       expect((await acme.get(`${REPORTS}?minutes_ago=999999`)).body.pagination.page_size).toBe(50);
     },
   ],
@@ -601,7 +601,7 @@ describe.each([
   ["Metrics", metrics],
   ["Phishing reports", reports],
 ])("%s", (_, rows) => {
-  // One for all: none of these endpoints writes.
+  // All tests share one service, since none of these endpoints writes.
   let service: SandboxService;
   beforeAll(async () => {
     service = await startService();
@@ -623,7 +623,7 @@ async function threatsOf(acme: SandboxService["acme"], days: number): Promise<Js
   return await everyItem(acme, THREATS, `page_size=100&minutes_ago=${days * 24 * 60}`);
 }
 
-/** Both edges of a window belong to it. */
+/** Returns whether a time lies in the window, both ends included. */
 function isWithin(time: string, minutes: number): boolean {
   return Date.parse(time) >= Date.parse(NOW) - minutes * MINUTE && time <= NOW;
 }

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { ENTRIES, type Json, NOW, type SandboxService, startService, VIPS } from "./service";
 
-// The reference, sentence by sentence: every row quotes what it holds the sandbox to, and asks it over HTTP.
+// Tests every sentence of the reference over HTTP; each row quotes its sentence.
 type Row = [sentence: string, proof: (service: SandboxService) => Promise<void>];
 
 // People of scenario acme.
 const CEO = "ruth.castellan@acme.example"; // detected by job title
 const CHAIR = "eleanor.voss@acme.example"; // detected by department
 const MANUAL = "marcus.bell@acme.example"; // added by a colleague
-const NOBODY = "mei.chen@acme.example"; // in the directory, no VIP
-const EXCLUDED = "walter.finch@acme.example"; // an executive who was removed
+const NOBODY = "mei.chen@acme.example"; // in the directory, not a VIP
+const EXCLUDED = "walter.finch@acme.example"; // an excluded executive
 const OUTSIDER = "someone@elsewhere.example";
 
 const DOMAIN = { list: "deny", entry_type: "domain", value: "phish.example" };
@@ -143,7 +143,7 @@ const general: Row[] = [
       expect(emails((await acme.get(VIPS)).body)).toContain(CEO);
       expect((await globex.get("/sandbox/audit")).body.results.items).toHaveLength(1);
       expect(sandbox.audit("acme")).toHaveLength(1);
-      // The same value may well stand on another tenant's list.
+      // Another tenant's list may hold the same value.
       expect((await globex.post(ENTRIES, { ...DOMAIN, list: "allow" })).status).toBe(201);
     },
   ],
@@ -618,7 +618,7 @@ const entries: Row[] = [
       const same = { list: "deny", entry_type: "ip", value: "2001:0DB8:0:0:1:0:0:1" };
       expect((await acme.post(ENTRIES, same)).status).toBe(409);
 
-      // One list may hold a value once in each scope; neither may then move.
+      // A list may hold a value once per scope; then neither row can move.
       const graymail = await acme.post(ENTRIES, { ...DOMAIN, verdict_scope: "graymail" });
       expect(graymail.status).toBe(201);
       expect((await acme.patch(`${ENTRIES}/${id}`, { list: "allow" })).status).toBe(409);

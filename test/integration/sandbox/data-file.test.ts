@@ -39,7 +39,7 @@ test("runs detection again on opening but respects exclusions", async () => {
     await using service = await startService({ data });
     await service.acme.post(`${VIPS}/remove`, { emails: removed });
   }
-  // Proof that detection does run: it finds somebody whose row the list had lost.
+  // Proves that detection runs: it finds a person whose row was missing from the list.
   const database = new DatabaseSync(data);
   database.exec("UPDATE employees SET source = NULL WHERE email = 'samuel.okoro@acme.example'");
   database.close();
@@ -180,7 +180,7 @@ test("keeps every acknowledged write after a kill", async () => {
   const answered = { created: new Set<string>(), deleted: new Set<string>(), excluded: new Set<string>() };
   let sent = 0;
 
-  // Eight writers create, exclude and now and then delete, until the process is gone under their hands.
+  // Eight writers create, exclude and sometimes delete until the process is killed.
   const writer = async () => {
     for (;;) {
       const n = sent++;
@@ -217,7 +217,7 @@ test("keeps every acknowledged write after a kill", async () => {
   expect(without(answered.created, created)).toEqual([]);
   expect(without(answered.deleted, deleted)).toEqual([]);
   expect(without(answered.excluded, excluded)).toEqual([]);
-  // What stands is what the audit log tells of: nothing more, and nothing that was half done.
+  // The data matches the audit log: no extra rows, and no partial writes.
   const seeded = new Set(await seededEntries());
   expect(without(entries, seeded)).toEqual(without(created, deleted));
   expect(without(exclusions, new Set(["walter.finch@acme.example"]))).toEqual(without(excluded, new Set()));
@@ -225,7 +225,7 @@ test("keeps every acknowledged write after a kill", async () => {
 });
 
 test("leaves no partial file when killed during creation", async () => {
-  // The seeding takes a moment; somewhere within these delays the process is at it.
+  // Seeding takes a moment; at some of these delays the process is in the middle of it.
   for (const delayMs of [60, 120, 180, 240]) {
     const file = join(directory, `${delayMs}.db`);
     const child = runCommand(["--data", file]);

@@ -9,11 +9,11 @@ import { startSandbox } from "../../../provider/sandbox";
 const run = promisify(execFile);
 
 /**
- * A fuzzer reads the published description and asks all twenty endpoints whatever it can think of, for about a minute:
+ * A fuzzer reads the published description and tests all twenty endpoints for about a minute:
  *
  *   SANDBOX_FUZZ=1 npx vitest run test/integration/sandbox/fuzz.test.ts
  *
- * It is Schemathesis: that on PATH, or one that is installed from PyPI into a virtual environment of its own.
+ * The fuzzer is Schemathesis: from PATH, or installed from PyPI into its own virtual environment.
  */
 test.runIf(process.env["SANDBOX_FUZZ"])(
   "returns no 500 and nothing undocumented to a fuzzer",
@@ -32,14 +32,14 @@ test.runIf(process.env["SANDBOX_FUZZ"])(
         "--seed=1",
         "--no-color",
       ],
-      // It keeps what it has learnt in the folder that it runs in.
+      // Schemathesis stores what it has learned in its working directory.
       { cwd: tmpdir(), maxBuffer: 2 ** 26 },
     ).catch((error: { stdout?: string; message: string }) => ({
       stdout: error.stdout,
       failure: error.message,
     }));
     console.log(outcome.stdout);
-    // Every check is on, but for what its configuration names.
+    // All checks are on, except those that its configuration turns off.
     expect(outcome).not.toHaveProperty("failure");
     expect(outcome.stdout).toContain("Tested: 20");
     expect(sandbox.requests.length).toBeGreaterThan(2_000);

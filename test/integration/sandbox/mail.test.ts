@@ -10,7 +10,7 @@ import { everyItem, type Json, METRICS, NOW, REPORTS, startService, THREATS, VIP
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** A clock that a test sets. */
+/** Returns a clock that the test sets. */
 function settableClock(time = NOW): { clock: () => Date; set(ms: number): void } {
   let now = Date.parse(time);
   return {
@@ -179,7 +179,7 @@ describe("generated mail", () => {
     const favoured = new Set([...vips, ...finance]);
     const attacks = service.sandbox.threats("acme").filter((threat) => threat.criticality === "high");
     const hits = attacks.filter((threat) => favoured.has(threat.recipient_email)).length;
-    // They are some 18 of 38 mailboxes.
+    // These are about 18 of 38 mailboxes.
     expect(hits / attacks.length).toBeGreaterThan(0.65);
   });
 

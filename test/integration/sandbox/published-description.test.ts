@@ -30,7 +30,6 @@ const ALL = [
 interface Described {
   name: string;
   operation: Json;
-  /** Matches the path of a request. */
   path: RegExp;
   method: string;
 }
@@ -52,7 +51,7 @@ async function describedBy(service: SandboxService): Promise<Json> {
   return body;
 }
 
-/** Every schema of a description, ready to judge by. */
+/** Compiles every schema of a description into a validator. */
 function judgeOf(description: Json): (schema: Json) => ValidateFunction {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true });
   addFormats["default"](ajv);
@@ -161,7 +160,7 @@ describe.each<[string, SandboxOptions]>([
   });
 });
 
-/** Asks every endpoint what it answers with a success, and what it refuses. */
+/** Requests a successful response and every documented error from each endpoint. */
 async function walk({ acme, globex, stranger, sandbox }: SandboxService): Promise<void> {
   const encoded = encodeURIComponent;
   for (const path of [THREATS, REPORTS, VIPS, ENTRIES]) {

@@ -6,10 +6,10 @@ export const THREATS = "/api/v1/threats";
 export const METRICS = "/api/v1/metrics";
 export const REPORTS = "/api/v1/sonar/phishing-reports";
 
-/** The moment at which every sandbox of these tests stands still. */
+/** The fixed time of every sandbox in these tests. */
 export const NOW = "2026-01-15T12:00:00.000Z";
 
-/** Reads a dozen levels of answers whose shape is the very thing under test. */
+/** The tests read deeply nested answers, and their shape is exactly what is under test. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Json = any;
 
@@ -19,19 +19,19 @@ export interface Answer {
   body: Json;
 }
 
-/** Speaks to the service with one key, or with none. */
+/** Sends requests with one key, or without a key. */
 export interface ApiCaller {
   get(path: string): Promise<Answer>;
   post(path: string, body: unknown): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
   delete(path: string): Promise<Answer>;
-  /** Sends whatever it is told, as it is told. */
+  /** Sends the request exactly as given. */
   send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<Answer>;
 }
 
 export interface SandboxService extends AsyncDisposable {
   sandbox: Sandbox;
-  /** Pulumi's key of the tenant acme; the other callers are named after how they differ. */
+  /** Uses Pulumi's key of the tenant acme; the other callers are named after how they differ. */
   acme: ApiCaller;
   acmeConsole: ApiCaller;
   globex: ApiCaller;
@@ -50,7 +50,7 @@ export async function startService(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
-/** The items of every page of a list in the envelope with `pagination`. */
+/** Returns the items of all pages of a list whose envelope has `pagination`. */
 export async function everyItem(of: ApiCaller, path: string, query: string): Promise<Json[]> {
   const items: Json[] = [];
   for (let page = 1; ; page += 1) {

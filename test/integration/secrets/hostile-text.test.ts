@@ -8,23 +8,26 @@ import { ProviderProcess } from "../../support/provider-process";
 import { matrix } from "../../support/scale";
 
 /*
- * What reaches the terminal, of all that a program declares and a service answers: the reasons of a check, the messages
- * of errors, what the provider process prints, and what stands in state, which Pulumi's engine prints as it is.
+ * Any declared or received text that reaches the terminal: the failures of a check, error messages, output of the
+ * provider process, and property values in state, which Pulumi's engine prints unescaped.
  */
 
 const ALL = Object.values(HOSTILE);
 
-/** What the SDK lets a program send: it takes half a character out. */
+/** The texts that the SDK lets a program send; it drops lone surrogates. */
 const SENDABLE = ALL.filter((text) => text.isWellFormed());
 
-/** Each by itself takes a minute, so all at once: in one line and in several, and what matters only at the start. */
+/**
+ * One test each would take a minute, so all run at once: on one line, on several lines, and at the start for text that
+ * only matters there.
+ */
 const TOGETHER = matrix("hostile-text", Object.entries(HOSTILE), [
   ["in a line", ALL.join(" ")],
   ["in lines", ALL.join("\n")],
   ["at the start", "::add-mask::x"],
 ]);
 
-/** Those that are something else than text to a terminal, the engine or a pipeline. */
+/** Texts that a terminal, the engine or a pipeline would interpret. */
 const COMMANDS = Object.entries(HOSTILE).filter(([, text]) => commandsIn(text).length > 0);
 
 let answer: (request: ServiceRequest, response: ServiceResponse) => ServiceResponse | undefined;
@@ -49,7 +52,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Fails when anything of it would do something where it is printed. */
+/** Asserts that nothing in it is interpreted where it is printed. */
 function expectNothingButText(shown: unknown): void {
   const text = typeof shown === "string" ? shown : stringsIn(shown).join("\n");
   expect(commandsIn(text)).toEqual([]);
@@ -107,7 +110,7 @@ describe("check", () => {
         const { failures } = await provider.resource(handler as HandlerName).check(args);
         expectNothingButText(failures);
         for (const property of Object.keys(failures)) {
-          // The engine prints the value of a property beside its failure, as it is.
+          // The engine prints a property's value next to its failure, unescaped.
           if (property !== "") expectNothingButText(args[property]);
         }
       }
@@ -143,14 +146,14 @@ describe("check", () => {
   });
 });
 
-/** An id is the service's own, and kept as it is; the engine shows it in quotes. */
+/** Removes the entry's id: it comes from the service and is kept verbatim, and the engine prints it in quotes. */
 function withoutEntryId(shown: unknown): unknown {
   if (typeof shown !== "object" || shown === null) return shown;
   const { entryId: _id, ...rest } = shown as ResourceProperties;
   return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, withoutEntryId(one)]));
 }
 
-/** An answer of the service with hostile text in all that is only shown. */
+/** Replaces every display-only text of a service response with hostile text. */
 function poisoned({ status, body }: ServiceResponse, text: string): ServiceResponse {
   const own = new Set(["id", "email", "value", "list", "entry_type", "verdict_scope"]);
   const poison = (value: unknown, key = ""): unknown => {
@@ -165,7 +168,7 @@ function poisoned({ status, body }: ServiceResponse, text: string): ServiceRespo
 
 describe("hostile text from the service", () => {
   test.each(TOGETHER)("is escaped in output and state: %s", async (name, text) => {
-    // A process that has heard nothing but failures asks no more.
+    // Uses a new process, since one that has seen only failures stops sending requests.
     await provider.nextRun();
     const at = `a${TOGETHER.findIndex(([one]) => one === name)}`;
     const entry = provider.resource("allowDenyEntry");
@@ -190,7 +193,7 @@ describe("hostile text from the service", () => {
     await attempt(() => entry.create({ ...inputs, comment: "INC-8" }));
     await attempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
     await attempt(() => vip.read("yuki.sato@acme.example", { email: "yuki.sato@acme.example" }));
-    // By another process, with a reading of its own.
+    // Uses another process, which reads the lists itself.
     await provider.nextRun();
     const old = { ...inputs, entryId: row?.id };
     await attempt(() => provider.resource("allowDenyEntry").read("id", old));
@@ -206,7 +209,7 @@ describe("hostile text from the service", () => {
   });
 
   test("is escaped in undeclared rows", async () => {
-    // What failed halfway is told in a header, for which this side has less room than the engine.
+    // A partial failure is reported in a header, for which this client has less room than the engine.
     const some = ALL.filter((text) => text.length < 200);
     answer = ({ method, path }, response) => {
       if (method !== "GET") return undefined;
@@ -234,7 +237,7 @@ describe("hostile text from the service", () => {
     expect(Object.keys(entries?.properties["entries"] as object)).toHaveLength(2 * some.length);
     expect(Object.keys(vips?.properties["members"] as object).length).toBeGreaterThanOrEqual(COMMANDS.length);
     expectNothingButText([entries, vips]);
-    // Told to remove them, it names them.
+    // A run that removes them prints their names.
     for (const [handler, state] of [
       ["allowDenyList", entries],
       ["vipList", vips],

@@ -14,7 +14,7 @@ import { runEnvironment } from "../../support/run-environment";
 const canary = new Canary();
 const { key } = canary;
 
-/** All that anybody could print, send or keep of a thing. */
+/** Returns every representation of a value that could be printed, sent or stored. */
 function everythingShown(thing: unknown): string {
   const all = { showHidden: true, depth: Number.POSITIVE_INFINITY, maxStringLength: null, getters: true };
   const shown = [String(thing), inspect(thing), inspect(thing, all), inspect(thing, { ...all, customInspect: false })];
@@ -55,7 +55,7 @@ describe("service that echoes the key", () => {
       })),
       { status: 200, body: { error: echo } },
       { status: 200, body: `<h1>${echo}</h1>`, headers: html },
-      // It ends in the middle of the key.
+      // The body ends in the middle of the key.
       { status: 200, body: `{"key": "${echo}` },
       { status: 302, headers: { location: `/?key=${echo.replaceAll("…", "")}` } },
     ];
@@ -63,7 +63,7 @@ describe("service that echoes the key", () => {
       answer = given;
       const error = await own.vipEmployees.add(["jane@example.com"]).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(client.ServiceError);
-      // A body that quotes a part of the key, in a field, is data, and not shown by the error.
+      // A response body that contains part of the key in a field is data, so the error doesn't show it.
       const { message, serviceMessage, stack, cause } = error as client.ServiceError;
       const shown = [message, serviceMessage, stack, inspect(error), inspect(cause), JSON.stringify(error)].join("\n");
       expect(canary.find(`${given.status}`, shown)).toEqual([]);
@@ -94,7 +94,7 @@ describe("process with the key in its environment", () => {
     PULUMI_CONFIG: JSON.stringify({ "email-security:apiKey": key }),
   };
 
-  /** Runs a program beside the handlers of the provider process, as built. */
+  /** Runs a program with the built provider handlers. */
   async function run(directory: string, program: string, ...flags: string[]): Promise<string> {
     const runtime = resolve("provider/dist/resources/runtime.js");
     const text = `const runtime = require(${JSON.stringify(runtime)});\n${program}`;

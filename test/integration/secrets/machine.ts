@@ -8,13 +8,13 @@ import { Workshop } from "../engine-setup/workshop";
 
 export const KEY = "sandbox-acme-ci";
 const SETTINGS = "version: 1\ndeny:\n  - { value: declared.example, comment: INC-1 }\n";
-/** What a pipeline that serves many tenants has in its environment. */
+/** The environment of a pipeline that serves many tenants. */
 export const KEYS = { T0_API_KEY: KEY, GLOBEX_KEY: "canary-globex", INITECH_TOKEN: "canary-initech" };
 
-/** What the service holds by the console's hand. */
+/** The rows that somebody added in the console. */
 let clicked: readonly WireRow[] = [];
 
-/** What stands in the console from now on, for this test. */
+/** Sets the console's rows for this test. */
 export function click(rows: readonly WireRow[]): void {
   clicked = rows;
 }
@@ -37,7 +37,7 @@ beforeEach(() => {
   clicked = [];
 });
 
-/** A working folder, with fake programs that write down the environment they are started in. */
+/** A working directory with fake programs that record the environment they are started in. */
 export class Machine extends Workshop {
   readonly work = join(this.directory, "work");
 
@@ -82,7 +82,7 @@ esac`,
     };
   }
 
-  /** What was started, by its first words, with its environment. */
+  /** The environment of each started program, by the first words of its command. */
   get seen(): ReadonlyMap<string, string> {
     const directory = join(this.directory, "seen");
     return new Map(

@@ -9,9 +9,7 @@ import { hasShell } from "../engine-setup/workshop";
 
 import { click, Machine } from "./machine";
 
-/*
- * What others on the same machine, and the programs that are started on it, get to see of a tenant: nothing that they don't need.
- */
+/* Other users of the machine, and programs started on it, see only the tenant data that they need. */
 
 describe("file written by a command", () => {
   const REPORTS: readonly (readonly [verb: string, args: readonly string[], files: readonly string[]])[] = [

@@ -5,9 +5,7 @@ import { hasShell } from "../engine-setup/workshop";
 
 import { KEY, KEYS, Machine } from "./machine";
 
-/*
- * What others on the same machine, and the programs that are started on it, get to see of a tenant: nothing that they don't need.
- */
+/* Other users of the machine, and programs started on it, see only the tenant data that they need. */
 
 describe.skipIf(!hasShell)("environment of child processes", () => {
   it.each<[string, readonly string[], readonly string[], readonly string[]]>([
@@ -16,7 +14,8 @@ describe.skipIf(!hasShell)("environment of child processes", () => {
       "plan --stack",
       ["plan", "settings/t0.yaml", "--stack", "dev", "--no-evidence"],
       ["pulumi version", "pulumi --non-interactive stack"],
-      // One tenant's program runs with what the person has in the environment; only its own key is known to be one.
+      // A single tenant's program runs with the user's whole environment; only the tenant's own key is known to be a
+      // key.
       ["GLOBEX_KEY", "INITECH_TOKEN", "T0_API_KEY"],
     ],
     [

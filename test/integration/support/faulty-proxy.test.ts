@@ -66,7 +66,7 @@ test("applies a fault to the selected requests, before or after the service", as
   expect(await causeOf(post(proxy))).toBe("ECONNRESET");
   expect(made.entries()).toBe(0);
   expect(reset.hits).toBe(1);
-  // The other one counted that request too, and did not hit it.
+  // The other injection counted that request too, but didn't hit it.
   expect(half).toMatchObject({ matches: 1, hits: 0 });
 
   await proxy.heal();

@@ -65,13 +65,13 @@ it.each(["seconds", "date", "none"] as const)(
     expect(created.every(({ isNew }) => isNew)).toBe(true);
     expect(sandbox.allowDenyEntries("acme")).toHaveLength(100);
     expect(refusedAt.length).toBeGreaterThan(0);
-    // 90 more than the burst, 10 a second.
+    // 90 requests beyond the burst, at 10 per second.
     expect(time.atMs).toBeGreaterThanOrEqual(9_000);
     const most = (some: typeof starts) => Math.max(...some.map((start) => start.underWay));
     expect(most(starts.filter(({ atMs }) => atMs === 0))).toBe(16);
     expect(most(starts.filter(({ atMs }) => atMs > 0))).toBe(8);
     expect(starts.at(-1)?.underWay).toBe(1);
-    // Nothing begins in the pause after a refusal.
+    // No request starts during the pause after a 429.
     const pauseMs = retryAfter === "seconds" ? 1_000 : 250;
     const tooEarly = starts.filter(({ atMs }) => refusedAt.some((at) => atMs > at && atMs < at + pauseMs));
     expect(tooEarly).toEqual([]);

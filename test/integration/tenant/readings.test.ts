@@ -34,7 +34,7 @@ it("confirms 5,000 missing rows with the reads for one", async () => {
   expect(found.every((row) => row === undefined)).toBe(true);
   const pages = ["deny 1 200", "deny 2 200", "deny 3 200", "vips 1 200", "vips 2 200", "vips 3 200"];
   expect(trace().sort()).toEqual(times(6, ["allow 1 200", ...pages]).sort());
-  // And whoever else misses something meanwhile asks for nothing.
+  // Other misses in the meantime cause no requests.
   expect(await tenant.findEntryConfirmed(query(9_999))).toBeUndefined();
   expect(await tenant.findVipConfirmed(person(9_999))).toBeUndefined();
   expect(await tenant.findEntryConfirmed(query(400))).toMatchObject({ value: domain("deny", 400) });
@@ -62,7 +62,7 @@ it("skips the rereads for a row that isn't expected", async () => {
 
 it("finds an entry missed by a read during a concurrent write", async () => {
   let hidden = 2;
-  // Twice another row stands where the entry was: as many came as went, so that the reading looks whole.
+  // Twice, another row takes the entry's place: one row was added for each one removed, so the read looks complete.
   const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
     if (request.query["list"] !== "deny" || hidden === 0) return undefined;
     const text = JSON.stringify(response.body);
@@ -77,7 +77,7 @@ it("finds an entry missed by a read during a concurrent write", async () => {
   hidden = 0;
   expect(await tenant.findEntryConfirmed(query(7))).toMatchObject({ value: domain("deny", 7) });
   expect(trace().sort()).toEqual(times(2, ["allow 1 200", "deny 1 200", "deny 2 200"]).sort());
-  // Two readings held it; one that misses it does not make it gone.
+  // Two reads had the row, so one read that misses it doesn't prove its removal.
   await tenant.refetchEntry(query(8));
   hidden = 1;
   await tenant.refetchEntry(query(8));
@@ -107,7 +107,7 @@ it("rereads when an entry is deleted between two pages", async () => {
     "deny 2 200",
     "deny 1 200",
     "deny 2 200",
-    // What is missing is asked for again.
+    // A missing row causes another read.
     ...times(5, ["deny 1 200", "deny 2 200"]),
   ]);
 });
@@ -121,7 +121,7 @@ it("merges its own writes into the snapshots of both lists", async () => {
     value: "new.example",
     verdict_scope: "global",
   } as const;
-  // The reading is under way while the entry is made: it may or may not see it.
+  // The read is in flight while the entry is created, so it may or may not include the entry.
   const [, { row, isNew }] = await Promise.all([tenant.refetchEntry(query(1)), tenant.createEntry(created)]);
   expect(isNew).toBe(true);
   trace();

@@ -10,15 +10,15 @@ import { TenantCache } from "../../../provider/tenant";
 import { click } from "../../support/console";
 import { VirtualTime } from "../../support/virtual-time";
 
-/** A sandbox with a company of so many people and entries, and a tenant as the provider process sees it. */
+/** A sandbox whose company has the given number of people and entries, and a tenant as the provider process sees it. */
 export interface TenantService extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly client: SettingsClient;
   readonly tenant: TenantCache;
   readonly time: VirtualTime;
-  /** The requests since the last call, oldest first, as {@link describe} says them. */
+  /** Returns the requests since the last call, oldest first, formatted by {@link describe}. */
   trace(): string[];
-  /** A request of a colleague in the console, which the trace leaves out. */
+  /** Sends a colleague's request in the console, which the trace leaves out. */
   console(method: string, path: string, body?: unknown): Promise<void>;
 }
 
@@ -96,7 +96,10 @@ function entries(list: "allow" | "deny", count: number): ScenarioTenant["entries
   }));
 }
 
-/** A reading as "deny 2 200" (list, page, status), a write of VIPs as "add 1000 Board 200", another as its method. */
+/**
+ * Formats a read as "deny 2 200" (list, page, status), a write of VIPs as "add 1000 Board 200", and any other write as
+ * its method.
+ */
 export function describe({ method, path, query, body, status }: RecordedRequest): string {
   const place = path.replace("/api/v1/settings/", "");
   if (method === "GET") return `${query["list"] ?? "vips"} ${query["page"]} ${status}`;

@@ -9,7 +9,7 @@ const entry = (at: number) =>
 
 type Failing = TenantService & { fail(times: number): void };
 
-/** Fails as many writes as it is told: before the service does them, or after. */
+/** Starts a service that fails the given number of writes, before or after they take effect. */
 async function failing(when: "before" | "after", people = 0): Promise<Failing> {
   let left = 0;
   const fail = ({ method }: ServiceRequest) => {
@@ -29,7 +29,7 @@ async function failing(when: "before" | "after", people = 0): Promise<Failing> {
 }
 
 const READINGS = ["allow 1 200", "deny 1 200"];
-/** Two readings have to miss what is sent again, for a list may lag. */
+/** Two reads must miss a row before its write is sent again, since a list may lag. */
 const TWICE = [...READINGS, ...READINGS];
 
 describe("entry creation with an unknown outcome", () => {

@@ -4,8 +4,8 @@ import { aComment, aList, aMailbox, aScope, aValue } from "./program";
 import { canonical, type EntryListName, entryTypeOf, OUTSIDER, type Scope } from "./world";
 
 /**
- * What a colleague does in the console. What is picked is picked from what the provider has made, as long as there is
- * any and the number is even, else from all that is there; in the order of its values.
+ * An edit that a colleague makes in the console. An even `pick` chooses among the entries that the provider created, if
+ * there are any; otherwise `pick` chooses among all entries. Entries are sorted by value.
  */
 export type ConsoleEdit =
   | {

@@ -5,7 +5,7 @@ import { EngineProject, type StackResource } from "../engine-project";
 import type { Declaration } from "./program";
 import type { Held, ModelStack, StackRun, StackRunOptions } from "./stack";
 
-/** Declares what is in a file beside it; one after another where that is asked for. */
+/** Declares the resources listed in `resources.json`; each depends on all previous ones unless `parallel` is set. */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
 import * as settings from "pulumi-email-security";

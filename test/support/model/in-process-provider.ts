@@ -67,7 +67,7 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
   }
 }
 
-/** What failed halfway, as the engine is told of it. */
+/** Runs `work`; rethrows a partial failure as the {@link InitFailed} that the engine would receive. */
 async function orInitFailed<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -265,7 +265,7 @@ export class RunProvider implements AsyncDisposable {
   readonly #client: SettingsClient;
   readonly #fronts: Readonly<Record<HandlerName, FullResourceProvider>>;
 
-  /** @param reviewed the plan that the run is held to. */
+  /** @param reviewed the plan that the run enforces. */
   constructor({ url, apiKey, now }: Access, reviewed?: ReviewedPlan) {
     this.#client = new SettingsClient({ baseUrl: url, apiKey });
     const soon = (begin: () => void) => void setTimeout(begin, 1);

@@ -133,7 +133,7 @@ export class Memory {
     return entries.filter(({ key }) => this.#held.has(key));
   }
 
-  /** Takes in what came of a run. */
+  /** Updates the memory with the outcome of a run. */
   learn({ program, before, after, holdings, holdingsAfter, run, audit }: RunFacts): void {
     if (run.result === "ok") {
       this.#held = new Set(program.entries.map(keyOf));
@@ -202,7 +202,7 @@ export function brokenAlways(facts: RunFacts): string[] {
       }
       case "allow_deny_entry.update": {
         const [was, is] = [entryOf(before as AllowDenyEntryRow), entryOf(after as AllowDenyEntryRow)];
-        // What the console changed meanwhile shows in the answer, and is mended by a second change.
+        // A concurrent change in the console appears in the response; a second update reverts it.
         const isDeclared = program.entries.some((one) => one.value === is.value);
         if (!isDeclared) broken.push(`changed ${formatEntry(was)} to ${formatEntry(is)}, which nobody declares`);
         // One that was made again by hand is the resource's all the same.
@@ -285,7 +285,7 @@ export function brokenWhenQuiet(facts: RunFacts): string[] {
   const mistakes = mistakesIn(program, holdings);
   const obstacles = obstaclesOf(program, before, holdings);
   const reasons = `(mistakes: ${mistakes.join("; ") || "none"}; obstacles: ${obstacles.map(({ why }) => why).join("; ") || "none"})`;
-  // Without a preview, what stands before the mistake is begun, and may fail first.
+  // Without a preview, the run starts the resources that precede the mistake, and one of them may fail first.
   const mayFail = !isPreviewed && obstacles.length > 0;
   if ((run.result === "refused") !== mistakes.length > 0 && !(run.result === "failed" && mayFail)) {
     broken.push(`the run was ${run.result} ${reasons}: ${run.messages.join("\n")}`);
@@ -551,7 +551,7 @@ function brokenByFailure(facts: RunFacts): string[] {
   if (run.result === "refused" && isPreviewed) {
     return JSON.stringify(before) === JSON.stringify(after) ? [] : ["a run that its preview refused has written"];
   }
-  // Without a preview, what stands before the mistake was brought about, as if there were no more.
+  // Without a preview, the run applied the resources that precede the mistake as if they were the whole program.
   if (mistakesIn(program, holdings).length > 0) return [];
   const broken: string[] = [];
   for (const row of before.entries) {
@@ -592,7 +592,8 @@ function fateOfEntry(row: ModelEntry, program: ModelProgram, holdings: Holdings)
   if (program.entries.some((one) => keyOf(one) === row.key)) return "declared";
   const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
   if (holders.some((held) => isLetGo(held, row.value, program) === "goes")) return "goes";
-  // The service may say that it is in the way; beside one of another scope on the same list it never is.
+  // The service may report a conflict with this entry. It never does so for two entries with different scopes on the
+  // same list.
   const isTaken = program.entries.some(
     (one) => one.value === row.value && one.list !== row.list && mayAdopt(one, program),
   );

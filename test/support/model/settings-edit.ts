@@ -73,7 +73,10 @@ export function editedSettings(before: DeclaredSettings, edit: SettingsEdit): De
   }
 }
 
-/** The settings file. What can't be said together of a list, such as to ignore what is declared, is left out. */
+/**
+ * Returns the text of the settings file. Omits list options that contradict the declarations, such as ignoring a
+ * declared value.
+ */
 export function settingsText({ entries, vips, lists }: DeclaredSettings, today: string): string {
   const isCurrent = ({ expires }: Written): boolean => expires === undefined || expires >= today;
   const current = [...entries, ...vips].filter(isCurrent);

@@ -27,7 +27,7 @@ export const VALUES: readonly Spellings[] = [
   ["sue@partner.example"],
 ];
 
-/** The first is a VIP by automatic detection, the last is none of the organization's. */
+/** The first mailbox is an auto-detected VIP; the last one doesn't belong to the organization. */
 export const MAILBOXES: readonly Spellings[] = [
   ["ceo@acme.example", "CEO@acme.example"],
   ["lena@acme.example", "Lena@Acme.Example"],

@@ -434,7 +434,7 @@ it("halves concurrency once for all in-flight failures", async () => {
 });
 
 describe("a rate-limit token", () => {
-  /** A pacer whose permits the test gives; each try and each permit leaves its mark. */
+  /** Creates a pacer whose rate-limit tokens come from the test. Records each attempt and each token. */
   function createTokenLimit(take: (takeCount: number) => Promise<void> = async () => {}) {
     const time = new VirtualTime();
     const marks: string[] = [];

@@ -26,7 +26,10 @@ interface Response {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The code of the failure after this much of a response; `silence` is none at all. */
+  /**
+   * The error code with which the connection fails after the given part of the response; with `silence`, the response
+   * never ends.
+   */
   readonly broken?: string;
 }
 

@@ -13,7 +13,7 @@ function verbs(): Command[] {
   return all;
 }
 
-/** Runs a line through the parser; no verb does anything. Answers the verb that would, and what is told of a mistake. */
+/** Parses a command line without running the command. Returns the command that would run, and the error output. */
 async function parsed(words: readonly string[]): Promise<{ verb?: string; output: string }> {
   const all = createProgram();
   const outcome: { verb?: string; output: string } = { output: "" };

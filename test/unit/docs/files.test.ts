@@ -40,7 +40,7 @@ const TENANTS: Readonly<Record<string, DocsTable>> = {
   "waves[].health.threats": ["tenants-file", "`threats`"],
 };
 
-/** Only told of tenants, in a table of their own. */
+/** Keys that exist only for tenants and are documented in a separate table. */
 const OF_TENANTS_ALONE = ["stack", "resource"];
 
 function listDocumentedKeys([page, heading, column = 1]: DocsTable): string[] {

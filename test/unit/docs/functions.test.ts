@@ -43,7 +43,7 @@ const types = Object.entries(schema.types).flatMap(([token, { properties, requir
 
 test.for(types)("documents the fields of %s as in the schema", ([type, properties, required]) => {
   const [, section = ""] = page.text.split(`### \`${type}\`\n`);
-  // What stands in parentheses is said of a field.
+  // Text in parentheses describes a field; code in it isn't a field name.
   const text = section.replace(/\n##[\s\S]*$/, "").replace(/\((?:[^()]|\([^()]*\))*\)/g, "");
   expect(codesIn(text).toSorted()).toEqual(properties.toSorted());
   const bold = [...text.matchAll(/\*\*`(\w+)`\*\*/g)].map(([, name = ""]) => name);

@@ -7,8 +7,8 @@ interface Schema {
 }
 
 /**
- * The keys of each mapping that a JSON schema describes, by its path: `""` is the whole, `waves[]` an element of a list, and
- * `tenants.*` what stands under any name.
+ * Returns the keys of each mapping that a JSON schema describes, by path: `""` is the root, `waves[]` an element of a
+ * list, and `tenants.*` the value of any key.
  */
 export function mappingsOf(schema: Schema, path = ""): Map<string, string[]> {
   const { properties, additionalProperties, items, anyOf = [] } = schema;

@@ -12,7 +12,7 @@ const TEAM: Team = {
 
 const WHO = "(owner: Dana Reyes, approved by: Tomas Lindqvist)";
 
-/** What each policy tells of entries in the short form, or of VIPs. */
+/** Returns the messages that each policy reports for entries in the short form, or for VIPs. */
 function collectViolations(
   policy: Team["policy"],
   entries: Record<string, string>,

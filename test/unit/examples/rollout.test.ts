@@ -187,7 +187,7 @@ function podOf({ template, jobTemplate }: Manifest["spec"]): PodSpec[] {
   return pod === undefined ? [] : [pod];
 }
 
-/** What the compiler says of manifests as values of their types: schemas let unknown fields pass. */
+/** Returns the compiler's errors for manifests as values of their types. Schemas alone accept unknown fields. */
 function mistypedIn(all: readonly [string, Manifest][]): string[] {
   const apiVersions: Readonly<Record<Manifest["kind"], string>> = {
     CronJob: "batch/v1",

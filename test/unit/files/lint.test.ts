@@ -115,7 +115,7 @@ describe("a risky entry", () => {
     const { spots, messages } = lint(`policy: { refuseWholeDomains: true }\n${allow}`);
     expect(spots).toEqual(["tenant.yaml:4:12 note accepted-risk"]);
     expect(messages[0]).toContain("(policy-whole-domain: it allows a whole domain)");
-    // Without that rule it accepts what the mail says of the sender, which a plan tells.
+    // Without that rule, `acceptRisk` covers the evidence from the sender's mail, which only a plan shows.
     expect(lint(allow).spots).toEqual(["tenant.yaml:3:12 note accepted-mail"]);
   });
 

@@ -10,7 +10,7 @@ allow: [{ value: partner.example, comment: c, ticket: T-1, owner: Dana, approved
 deny: [{ value: a.soc.example, comment: c }, { value: b.soc.example, comment: c }]
 `;
 
-/** What lint says of `tenant.yaml`, which includes `baseline.yaml`. */
+/** Returns the lint results of `tenant.yaml`, which includes `baseline.yaml`. */
 function lint(tenant: string, baseline: string, more: Record<string, string> = {}) {
   const files = {
     "tenant.yaml": `include: [baseline.yaml]\n${tenant}`,
@@ -165,7 +165,7 @@ describe("an indirect override of an included file", () => {
   ])("is rejected unless that file allows it: %s", (_what, baseline, tenant, option) => {
     expect(lint(tenant, baseline).codes).toEqual(["error loosening-refused"]);
     expect(lint(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual(["note loosened"]);
-    // From beside it, too.
+    // An override in another included file is rejected, too.
     const sibling = lint("", baseline, {
       "tenant.yaml": "include: [extra.yaml, baseline.yaml]",
       "extra.yaml": tenant,

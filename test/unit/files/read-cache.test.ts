@@ -31,7 +31,7 @@ const reading = (cache?: SettingsReadCache) => {
 it("reads a shared include once with the same result as uncached", () => {
   const kept = reading(new Map());
   const uncachedReader = reading();
-  // By another day, and back: what has ended is judged anew.
+  // Changing the date and changing it back re-evaluates which entries have expired.
   for (const today of ["2026-06-01", "2026-07-01", "2026-06-01"]) {
     for (const file of ["a.yaml", "b.yaml", "c.yaml", "a.yaml"])
       expect([file, today, kept.read(file, today)]).toEqual([file, today, uncachedReader.read(file, today)]);

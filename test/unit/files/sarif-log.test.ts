@@ -9,7 +9,7 @@ import { buildSarifLog } from "../../../provider/files/sarif-log";
 import { RISKS } from "../../../provider/settings/risk";
 import { LintedDirectory } from "../../support/linted-folder";
 
-// OASIS' own schema. One of its patterns is no expression with the flag "u".
+// The official schema by OASIS. One of its patterns isn't a valid regular expression with the "u" flag.
 const require = createRequire(__filename);
 const schema = require("@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json");
 const ajv = new Ajv({ strict: false, allErrors: true, unicodeRegExp: false });

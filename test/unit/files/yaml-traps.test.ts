@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { inspectSettings } from "../../../provider/files/read-settings";
 import { LintedDirectory } from "../../support/linted-folder";
 
-/** What is told of a file: `line:column code: message`. */
+/** Returns the findings of a file as `line:column code: message`. */
 function listFindings(content: string | Uint8Array, name = "a.yaml"): string[] {
   using directory = new LintedDirectory({ [name]: content });
   const { findings, settings } = inspectSettings(directory.path(name), { today: "2026-11-21" });

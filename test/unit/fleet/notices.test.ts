@@ -78,7 +78,10 @@ function statusOf(tenants: readonly TenantStatus[], ends: readonly ExpiringEntry
   };
 }
 
-/** What a webhook is told of each status, one night after the other; what was not sent, and the ids. */
+/**
+ * Sends one status per night to a webhook. Returns the notices of each night, the problems with sending them, and the
+ * IDs.
+ */
 async function nights(
   statuses: readonly FleetStatus[],
   notify?: NotificationSettings,

@@ -100,7 +100,7 @@ describe("exportSettings for an arbitrary tenant", () => {
             one.key,
           ).toBe(true);
         }
-        // Each row is declared, stands beside one that is, or is told of.
+        // Each row is declared, duplicates a declared one, or is reported.
         const declared = new Set(settings.entries.map((one) => `${one.list} ${one.value}`));
         const isReported = ({ list, value }: AllowDenyEntryRow): boolean =>
           exported.undeclarable.some((line) => line.startsWith(`${JSON.stringify(list)} `)) || value === "";

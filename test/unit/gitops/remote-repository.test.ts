@@ -11,7 +11,7 @@ it.each<[url: string, host: string | undefined, address: string | undefined]>([
   ["git+ssh://git@github.com/acme/settings", "github", "https://github.com/acme/settings"],
   ["https://gitlab.com/acme/mail/settings.git", "gitlab", "https://gitlab.com/acme/mail/settings"],
   ["git@gitlab.acme.example:mail/settings.git", "gitlab", "https://gitlab.acme.example/mail/settings"],
-  // The port of ssh is no web server's; one of https is.
+  // A web address keeps the port of an https remote, but not that of an ssh remote.
   ["ssh://git@gitlab.acme.example:2222/mail/settings.git", "gitlab", "https://gitlab.acme.example/mail/settings"],
   [
     "https://dana@gitlab.acme.example:8443/mail/settings.git",

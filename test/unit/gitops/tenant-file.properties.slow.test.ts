@@ -98,7 +98,8 @@ it("generates a tenant file whose first run only adds missing baseline items", (
       // What detection found is left to it, whatever the baseline wants it to be told with.
       const detected = [...observed.vips].flatMap(([key, row]) => (isAutoDetected(row) ? [key] : []));
       for (const { sign, key } of plan.changes) {
-        // What no file can declare as it stands, and the baseline declares, is changed, or stops the run: the plan tells it.
+        // If the baseline declares a row that no file can declare as it is, the row is changed or blocks the run. The
+        // plan shows it.
         const isOwn = detected.includes(key) || made.undeclarable.length > 0;
         expect([sign, keys.has(key)]).toEqual([isOwn ? sign : "add", true]);
         expect(sign).not.toBe("remove");

@@ -8,7 +8,7 @@ describe.each(Object.entries(PARTS))("part %s", (name, part) => {
   it("exists in the file that it names or next to it", () => {
     expect(existsSync(`${part.file}.test.ts`)).toBe(true);
     const directory = dirname(part.file);
-    // A test may leave it to another file beside it to ask.
+    // Another file in the same directory may look up the part for the test.
     const all = readdirSync(directory).filter((file) => file.endsWith(".ts"));
     const texts = all.map((file) => readFileSync(join(directory, file), "utf8")).join("\n");
     expect(texts).toContain(`"${name.replace(/-native$/, "")}"`);

@@ -19,7 +19,10 @@ it("keeps the young generation of the heap small", async () => {
   expect(await outcomeOf(PROGRAM)).toEqual(["grown\n", ""]);
 });
 
-/** With no marking beside the program: on a busy machine it is late, and has the part grow over its size until it is through. */
+/**
+ * Disables incremental marking: on a busy machine it falls behind, and the young generation grows past its limit until
+ * marking finishes.
+ */
 async function outcomeOf(program: string): Promise<readonly [stdout: string, stderr: string]> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--no-incremental-marking", "-e", program]);
   return [stdout, stderr];

@@ -32,7 +32,7 @@ require("node:fs").writeFileSync(scratch.path + "/plan.json", "what a tenant has
 console.log(scratch.path);
 `;
 
-/** A process that has made a scratch folder in `folder`, and then does this. */
+/** Starts a process that creates a scratch directory and then runs the given code. */
 async function processWith(then: string): Promise<{ child: ChildProcess; path: string }> {
   const child = spawn(process.execPath, ["-e", `${PROGRAM}${then}`], {
     env: { ...process.env, TMPDIR: directory },

@@ -22,7 +22,7 @@ const vip = (name: string, args: Arguments) => (program: DeclarationRegistry) =>
     vipEmployeeLifecycle.declare(vipEmployeeLifecycle.complete(args)),
   );
 
-/** What is told of the last of these declarations; those before it are fine. */
+/** Returns the failures of the last declaration. Asserts that the previous ones have none. */
 function lastOf(...declarations: ((program: DeclarationRegistry) => ArgumentFailure[])[]): ArgumentFailure[] {
   const program = new DeclarationRegistry();
   const failures = declarations.map((declare) => declare(program));

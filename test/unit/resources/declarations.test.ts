@@ -67,7 +67,7 @@ it.runIf(process.platform === "linux")("opens its file once for a series of writ
     const before = descriptors();
     const one = declarations();
     for (let at = 0; at < 10; at++) one.shareManagedIds([`ade_${at}`]);
-    // Its folder stays open.
+    // The directory stays open.
     expect(descriptors() - before).toBeLessThanOrEqual(2);
     const opened = descriptors();
     vi.advanceTimersByTime(1_000);
@@ -174,7 +174,7 @@ describe.skipIf(process.getuid === undefined)("unsafe shared directory", () => {
   });
 });
 
-/** All names below a folder. */
+/** Returns all names below a directory, sorted. */
 function tree(path: string): string[] {
   return readdirSync(path, { recursive: true, encoding: "utf8" }).sort();
 }

@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 afterEach(() => putBack());
 
-/** The module is asked anew, for it prepares a class once. */
+/** Reloads the module, because it prepares each class only once. */
 async function prepared(of: unknown = messages): Promise<void> {
   vi.resetModules();
   (await import("../../../provider/resources/host-structs.ts")).enableLazyStructs(of);

@@ -79,7 +79,10 @@ function process({ ownDomains }: Held): LifecycleContext & { readonly messages: 
 
 type LookedUp<State> = Required<ResourceReadResult<State>>;
 
-/** What an id means, or undefined where no program can declare it; what a message says of it is nothing but text. */
+/**
+ * Looks up an ID. Returns undefined if no program can declare its resource. Asserts that the error message contains no
+ * commands.
+ */
 async function lookUp<Inputs, State>(
   lifecycle: Lifecycle<Inputs, State>,
   id: string,
@@ -109,7 +112,8 @@ async function expectSettled<Inputs, State>(
   const refreshed = await lifecycle.read(id, state, context);
   expect(refreshed?.id).toBe(id);
   if (refreshed === undefined) return;
-  // An allow beside a deny of the same value is left out of an import, and fails each run until it is removed.
+  // If a value is both allowed and denied, an import omits the allow entry, and every run fails until someone removes
+  // it.
   const isConflict = ({ property }: PropertyChange): boolean => ["incomplete", "conflict"].includes(property);
   const changes = lifecycle.diff(refreshed.state, complete);
   expect(changes.filter((change) => !isConflict(change))).toEqual([]);
@@ -242,7 +246,7 @@ describe("lookUp for an arbitrary tenant", () => {
         );
         expect(found).not.toContain(undefined);
         expect(new Set(found.map((one) => one?.id)).size).toBe(resources.length);
-        // Each row is brought in, left to detection, or told of.
+        // Each row is imported, left to auto-detection, or reported.
         const mailboxes = new Set(tenant.vips.map(({ email }) => email?.trim().toLowerCase()));
         mailboxes.delete(undefined);
         const rows = tenant.entries.length + mailboxes.size + observed.mailboxlessVips.length;

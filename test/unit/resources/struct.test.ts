@@ -9,7 +9,7 @@ import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/settings/unknown";
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** How Pulumi tells what is no plain object, on the wire. */
+/** The key with which Pulumi marks special values, such as secrets and assets, on the wire. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = { [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value: "s3cret" };
 const RESOURCE = {

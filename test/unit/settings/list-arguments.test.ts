@@ -377,7 +377,7 @@ describe("risky list entry", () => {
     const expectedPlaces = ['entries["acme-login.example"] allow-look-alike', 'entries["gmail.com"] deny-free-mail'];
     expect(places(risky)).toEqual(expectedPlaces);
     expect(places({ ...risky, "news.example (graymail)": "deny" })).toEqual(expectedPlaces);
-    // Beside an element that a preview does not know yet.
+    // The list also has an element that is still unknown in a preview.
     expect(places([{ list: "allow", value: "gmail.com" }, UNKNOWN])).toEqual(["entries[0] allow-free-mail"]);
   });
 

@@ -37,7 +37,8 @@ it("detects any combination of confusable letters in names of any length", () =>
   );
   fc.assert(
     fc.property(disguised, ({ name, other, suffix }) => {
-      // What IDNA has no form for, or takes for the letter itself, is no other domain.
+      // Skips names without a valid IDNA form, and those that IDNA maps to the original name: neither is a different
+      // domain.
       const canonical = domain(`${other}.${suffix}`);
       fc.pre(canonical !== undefined && canonical !== domain(`${name}.${suffix}`));
       expect([other, isTaken(`${other}.${suffix}`, `${name}.${suffix}`)]).toEqual([other, true]);

@@ -20,7 +20,7 @@ test("finds rows by key and by name in insertion order", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       const rows = new Rows<Row>((row) => row.name);
-      // Keys keep their place when their row is written anew; among those of its name such a row comes last.
+      // Rewriting a row keeps the position of its key, but moves the row to the end of the rows with the same name.
       let keys: string[] = [];
       let written: { readonly key: string; readonly row: Row }[] = [];
       const without = (gone: (one: { readonly key: string; readonly row: Row }) => boolean) => {

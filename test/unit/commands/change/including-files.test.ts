@@ -46,6 +46,6 @@ it("refuses a change that breaks a file including the changed one", () => {
     expect.stringMatching(/^ {2}settings\/baseline\.yaml:\d+:\d+ error: "new\.example" names no ticket/),
     "    Give --ticket.",
   ]);
-  // Its own mistake is no reason.
+  // An existing mistake in an including file doesn't block the change.
   expect(add("other.example", { ticket: "INC-1" }).files).toHaveLength(1);
 });

@@ -40,7 +40,7 @@ interface World {
   readonly left?: { readonly entries?: EncodedList; readonly vips?: EncodedList } | "nothing read";
 }
 
-/** The files `acme/settings.yaml` and what it includes beside a tenant. */
+/** Sets up `acme/settings.yaml`, the files that it includes, and a tenant. */
 function world({ files, rows = [], vips = [], left }: World) {
   const top = "acme/settings.yaml";
   const observed = buildObservedState(AT, rows, vips);

@@ -18,7 +18,7 @@ function tagsOf(page: string): string[] {
   return [...body.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
 }
 
-/** As it is read: without tags, with what stands for a character as that. */
+/** Returns the text that a reader sees: without tags and with character references decoded. */
 function read(page: string): string {
   return page
     .replace(/<style>.*?<\/style>/s, "")

@@ -15,8 +15,8 @@ import type { Target } from "../../../../provider/rollout/model/target";
 import { LocalQueue } from "../../../../provider/rollout/queue/local-queue";
 
 /*
- * Two clones of a repository over one state backend, each with a journal of its own that may be lost, or be brought back as it was
- * before: nothing goes past a gate that nobody has opened for what the wave before it holds.
+ * Two clones of a repository share one state backend. Each has its own journal, which may be lost or restored to an
+ * earlier state. No run passes a gate that nobody has approved for the version that the previous wave holds.
  */
 
 const TENANTS = ["canary", "early", "rest"] as const;

@@ -156,7 +156,7 @@ describe("randomly generated rollouts", () => {
         const witness = new Witness(given);
         witness.carryOut();
         expect(witness.rollout.journal.state).toBe("done");
-        // What could not be planned is not tried again: a new plan is what helps there.
+        // A tenant whose plan failed isn't retried: it needs a new plan.
         for (const { name, state, hasPlan, attempt } of witness.rollout.journal.tenants.values()) {
           expect(SETTLED_STATES, name).toContain(state);
           expect(state === "done", name).toBe(hasPlan);
@@ -293,7 +293,7 @@ function everyoneFails(maxConcurrent: number, tolerated: number): Scenario {
   };
 }
 
-/** Carries a rollout out and watches: all that it promises is counted here anew, from what happens to tenants. */
+/** Runs a rollout and checks its guarantees with independent counts of the tenants' events. */
 class Witness {
   readonly rollout: VirtualRollout;
   readonly #given: Scenario;
@@ -342,15 +342,15 @@ class Witness {
       const mayRetry = journal.state === "stopped" || journal.state === "done";
       const gated = journal.waves.findIndex(({ state }) => state === "gated");
       if (gated >= 0 && journal.waves[gated]?.wave.name !== until) this.#approved.set(gated, ++this.#moment);
-      // Those that are tried again count as failed no longer.
+      // Retried tenants no longer count as failed.
       if (mayRetry) this.#failed.clear();
       this.#until = until;
       const state = this.rollout.run({ until, retry: mayRetry });
-      // Done, with no more failures than are tolerated: those are tried again too.
+      // A rollout is also done when its failures are within the tolerance; the next run retries them.
       if (state === "done" && this.#failed.size === 0) return;
       until = undefined;
       const begun = [...journal.tenants.values()].reduce((sum, { attempt }) => sum + attempt, 0);
-      // It stops over plans that failed, with nothing that could be tried again.
+      // The rollout stops because too many plans failed, and there is nothing to retry.
       if (state === "stopped" && mayRetry && begun === attempts && this.#areTooManyPlansFailed()) return;
       attempts = begun;
     }

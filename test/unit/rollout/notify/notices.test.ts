@@ -18,7 +18,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What each receiver is told of a rollout's events. */
+/** Returns the requests that each receiver gets for a rollout's events. */
 async function sendNotices(
   events: readonly RolloutEvent[],
   notify?: ConstructorParameters<typeof RolloutNotifier>[0],

@@ -7,7 +7,7 @@ import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { countsOf, rollouts } from "../../../support/rollouts";
 
-/** What an overview says of plans, of which a report keeps the first 20 changes. */
+/** Returns the overview of plans. The report keeps the first 20 changes of each plan. */
 function overviewOf(plans: readonly (readonly TenantChange[])[], most?: number): string {
   const tally = new ChangeTally(most);
   const [blank] = rollouts.small.before.tenants;

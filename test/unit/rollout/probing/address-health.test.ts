@@ -76,7 +76,7 @@ describe("changing tenants at an unresponsive address", () => {
     const { became, engines } = await changed(600, 1, {
       isSilent: (atMs) => atMs > 50_000 && atMs < 200_000,
     });
-    // Those until it is looked at anew are not asked; then all are.
+    // Until a probe finds the address healthy, the remaining tenants get no requests; afterwards, all of them do.
     const first = became.indexOf("failed");
     const again = became.lastIndexOf("not asked") + 1;
     expect(first).toBe(11);

@@ -83,7 +83,7 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
     if (mood === "refusing") throw new RateLimitedError("ERR_RATE_LIMITED", "no", { request, status: 429 });
     if (own === "key") throw new AuthenticationError("ERR_AUTH", "no", { request, status: 401 });
   };
-  /** As the client has it: what fails quickly is tried again however patient one is. */
+  /** Retries like the client: quick failures are retried in every retry mode. */
   const read = async (one: Target, retryMode: RequestPolicy["retryMode"]): Promise<void> => {
     for (let attempt = 1; ; attempt += 1) {
       const beganAt = time.now();

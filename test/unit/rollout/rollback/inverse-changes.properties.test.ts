@@ -137,7 +137,7 @@ describe("invertChanges", () => {
         fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }),
         fc.boolean(),
         (before, declaredBefore, wanted, doneOrNot, isKnown) => {
-          // What the stack declared is there; beside it, what the console holds.
+          // The tenant has everything that the stack declared, plus the console's own rows.
           const held: Tenant = {
             entries: new Map([...before.entries, ...declaredBefore.entries]),
             vips: new Map([...before.vips, ...declaredBefore.vips]),

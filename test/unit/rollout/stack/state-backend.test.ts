@@ -5,7 +5,7 @@ const of = (PULUMI_BACKEND_URL: string | undefined, more: NodeJS.ProcessEnv = {}
   resolveStateBackend({ PULUMI_BACKEND_URL, ...more }, "/nowhere");
 
 describe("the state backend", () => {
-  // Each is another place than all others, by what is told of it.
+  // Each address is a distinct backend; the second element is its display name.
   const PLACES: readonly (readonly [address: string, shown: string])[] = [
     ["s3://states", "s3://states"],
     ["s3://states?prefix=acme/", "s3://states?prefix=acme/"],

@@ -5,7 +5,7 @@ import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
 import { LintedDirectory } from "../../../support/linted-folder";
 
-/** What is read of files of which `tenants.yaml` is asked for, with paths as in their folder. */
+/** Reads `tenants.yaml` from the given files. Returns the targets with paths relative to their directory. */
 function read(files: Readonly<Record<string, string>>, prepare?: (directory: LintedDirectory) => void): Targets {
   using directory = new LintedDirectory(files);
   prepare?.(directory);
