@@ -16,7 +16,7 @@ const NATIVE_ONLY = ["integration/plugin/**/*"];
 const DYNAMIC_ONLY = ["import", "detailed-diff", "first-calls"].map((name) => `integration/resources/${name}`);
 
 /** What of conformance `npm test` runs over the dynamic front, whose process takes four times as long to start. */
-const BRIEFLY = ["integration/resources/vip-employee", "integration/resources/written-in-two-ways"];
+const BRIEFLY = ["integration/resources/vip-employee", "integration/resources/duplicate-spellings"];
 
 /** What of conformance is about the client below the fronts: over the dynamic one `npm run test:long` alone has it, whole. */
 const LONG_ONLY = ["integration/faults/resources"];
@@ -68,7 +68,7 @@ export default defineConfig(({ mode }) => {
       expect: { poll: { timeout: 30_000 } },
       globalSetup: "test/support/compile-cache.ts",
       setupFiles: "test/support/property-seed.ts",
-      reporters: ["default", "./test/support/longest-reporter.ts"],
+      reporters: ["default", "./test/support/slowest-tests-reporter.ts"],
       projects: [
         project("unit", 30, { include: files(["unit/**/*"], endings) }),
         project("integration", 120, {

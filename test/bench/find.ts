@@ -1,4 +1,4 @@
-import { CONCURRENCY, compareWithReadings } from "#bench/beside-readings";
+import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-readings";
 import { deniedDomain } from "#bench/service";
 import { findInFleet } from "../../provider/dist/fleet/find-in-fleet.js";
 import { Matcher } from "../../provider/dist/gitops/find/matcher.js";

@@ -1,5 +1,5 @@
 import type { Finished } from "#bench/command";
-import type { BenchProviderKind } from "#bench/front";
+import type { BenchProviderKind } from "#bench/provider-kind";
 import { listProgram } from "#bench/list-resource";
 import type { Operation, Peer } from "#bench/observation";
 import { counted } from "#bench/operations";

@@ -1,5 +1,5 @@
 import { type Comments, entriesSource } from "#bench/entries";
-import { type BenchProviderKind, packageOf } from "#bench/front";
+import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
 import type { Peer } from "#bench/observation";
 import { measureOperations, measureState } from "#bench/operations";
 

@@ -5,7 +5,7 @@ import packed from "@sparticuz/chromium";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { vi } from "vitest";
 import { cacheFolder } from "../../provider/engine";
-import { madeOnce } from "../support/made-once";
+import { madeOnce } from "../support/cached-directory";
 
 export interface Look {
   readonly width: number;

@@ -3,9 +3,9 @@ import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HOSTILE } from "../support/hostile-text";
-import { madeSite, WrittenSite } from "../support/made-site";
+import { madeSite, WrittenSite } from "../support/site-fixture";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
-import { ServedDirectory } from "./served-folder";
+import { ServedDirectory } from "./served-directory";
 
 const WIDE = { width: 1_400, scheme: "light" } as const;
 /** The color schemes in which axe checks each page. Limited, because axe takes most of the time. */

@@ -4,11 +4,11 @@ import { renderReviewHtml } from "../../provider/commands/review/review-html";
 import { renderPlanHtml } from "../../provider/plan/render/plan-html";
 import { renderCombinedPlanHtml } from "../../provider/rollout/plan-report/combined-plan-html";
 import { renderReportHtml } from "../../provider/rollout/report/report-html";
+import { denies, shownOf } from "../support/combined-plans";
 import { HOSTILE } from "../support/hostile-text";
 import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
 import { hostileReview, mixedReview, unreadReview } from "../support/reviews";
 import { rollouts } from "../support/rollouts";
-import { denies, shownOf } from "../support/whole-plans";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 
 /** The HTML of `plan`, `review`, `rollout` and `rollout status`. */

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KINDS, linkTo, pagesIn, REGISTRY_PAGES } from "../../docs/.vitepress/pages.mts";
 import { LOOKS, missingBrowser, PHONE, startBrowser, Tab } from "./browser";
-import { ServedDirectory } from "./served-folder";
+import { ServedDirectory } from "./served-directory";
 
 /** Search terms, each with the pages of which one must rank first. */
 const SEARCHES: readonly (readonly [words: string, pages: readonly string[]])[] = [

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { LocalRegistry } from "./local-registry";
 import { firstMissing, PageError, type RunnablePage, readPage, type ShellBlock } from "./page-blocks";
-import { PageDirectory } from "./page-folder";
+import { PageDirectory } from "./page-directory";
 import { ShellSession } from "./shell-session";
 
 /** The sandbox port that pages use, so that they can show its URL. The tests replace it with a free port. */

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, it } from "vitest";
 import type { ErrorCode } from "../../provider/commands/explain/explanations";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
+import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/error-coverage";
 import { type EndedCommand, Fleet } from "../support/fleet";
-import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/provoked";
 
 /*
  * Errors that only the real engine can provoke. Checks their codes, and that they match the example in `email-security

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-import { writesOf } from "../support/writes-of";
+import { writesOf } from "../support/write-requests";
 
 const KEY = "sandbox-acme-ci";
 

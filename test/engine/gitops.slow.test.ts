@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { RepositoryOnGitHub } from "../support/github/repository-on-github";
-import { writesOf } from "../support/writes-of";
+import { writesOf } from "../support/write-requests";
 
 /*
  * Events in the example's repository other than a pull request applied as reviewed. The tests share one repository and

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { RepositoryOnGitHub } from "../support/github/repository-on-github";
-import { writesOf } from "../support/writes-of";
+import { writesOf } from "../support/write-requests";
 
 /*
  * The example's workflows from the pull request to the tenant: their own commands, in a Git repository, with the real

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-import { writesOf } from "../support/writes-of";
+import { writesOf } from "../support/write-requests";
 
 it("edits in place and recreates an entry that was deleted by hand", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });

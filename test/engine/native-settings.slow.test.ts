@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { type CommandLine, commandLine } from "../support/command-line";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
-import { writesOf } from "../support/writes-of";
+import { writesOf } from "../support/write-requests";
 import { BASELINE, PROGRAM, SETTINGS } from "./tenant-settings";
 
 /*

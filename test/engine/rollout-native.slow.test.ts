@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { begun, Fleet, statesIn } from "../support/fleet";
 
 /*
- * Rollouts with the native plugin next to dynamic resources. rollout-taken-back.slow.test.ts kills and rolls back a
+ * Rollouts with the native plugin next to dynamic resources. rollout-rollback.slow.test.ts kills and rolls back a
  * rollout with the plugin.
  */
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requireEngine } from "../../provider/engine";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
-import { built } from "../support/built";
+import { built } from "../support/build-output";
 import { Fleet, keyVariable } from "../support/fleet";
 
 /*

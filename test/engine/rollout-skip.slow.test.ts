@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { emailSecurity } from "../support/command";
+import { expectExample } from "../support/error-coverage";
 import { startFaultyProxy } from "../support/faulty-proxy";
 import { Fleet, statesIn } from "../support/fleet";
-import { expectExample } from "../support/provoked";
 
 /*
  * A tenant stops a rollout at night, and somebody continues without it. Runs through the real command and the real

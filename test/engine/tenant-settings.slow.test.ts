@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { click } from "../support/console";
-import { writesOf } from "../support/writes-of";
+import { writesOf } from "../support/write-requests";
 import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
 
 /* Everything that follows a first apply. The tests share one project and depend on their order. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { click } from "../support/console";
-import { writesOf } from "../support/writes-of";
+import { writesOf } from "../support/write-requests";
 import { SETTINGS, SettingsProject } from "./tenant-settings";
 
 /*

@@ -6,7 +6,7 @@ import type { RolloutReport } from "../../provider/rollout/model/rollout-report"
 import type { Sandbox } from "../../provider/sandbox";
 import type { CommandRun } from "../support/command-line";
 import type { EngineProject } from "../support/engine-project";
-import { COMMENT, FRONTS, KeptRelease, keptReleases, leaveAll } from "../support/kept-release";
+import { COMMENT, FRONTS, KeptRelease, keptReleases, leaveAll } from "../support/release-fixture";
 
 /*
  * Upgrades from earlier releases. The state that each release leaves behind is stored in test/fixtures/releases, and

@@ -24,7 +24,7 @@ const FAULTS = {
 
 const KILLS = {
   project: "engine",
-  file: "test/engine/killed.slow",
+  file: "test/engine/process-kills.slow",
   aCase: "a run, the killed process, the request, and the moment in it",
   cases: 420,
   shard: 10,
@@ -111,7 +111,7 @@ const parts = {
   },
   "rollout-kills": {
     project: "engine",
-    file: "test/engine/rollout-killed.slow",
+    file: "test/engine/rollout-kills.slow",
     only: "is killed at request",
     aCase: "the killed process, and the request of a rollout",
     cases: 216,
@@ -119,7 +119,7 @@ const parts = {
   },
   "rollout-moments": {
     project: "engine",
-    file: "test/engine/rollout-killed.slow",
+    file: "test/engine/rollout-kills.slow",
     only: "is killed when .*, and resumed",
     aCase: "the step of a rollout at which its coordinator is killed",
     cases: 6,
@@ -137,7 +137,7 @@ const parts = {
   },
   "tenants-over-time": {
     project: "engine",
-    file: "test/engine/tenants-over-time.slow",
+    file: "test/engine/tenant-set-changes.slow",
     aCase: "a scenario of ten rounds with a fleet's tenants, in two clones",
     cases: 200,
     shard: 5,
@@ -145,7 +145,7 @@ const parts = {
   },
   "plan-processes": {
     project: "integration",
-    file: "test/integration/gitops/plan-holds",
+    file: "test/integration/gitops/plan-accuracy",
     only: "in the real provider process",
     aCase: "a scenario of three plans and runs, each in a provider process",
     cases: 200,
@@ -154,7 +154,7 @@ const parts = {
   },
   "plan-stories": {
     project: "integration",
-    file: "test/integration/gitops/plan-holds",
+    file: "test/integration/gitops/plan-accuracy",
     only: "values as canonical",
     aCase: "a scenario of three plans and runs",
     cases: 10_000,
@@ -163,7 +163,7 @@ const parts = {
   },
   "plan-as-sent": {
     project: "integration",
-    file: "test/integration/gitops/plan-holds",
+    file: "test/integration/gitops/plan-accuracy",
     only: "values as sent",
     aCase: "the same, with a service that returns values as they were sent",
     cases: 2_500,
@@ -180,7 +180,7 @@ const parts = {
   },
   "failing-journal": {
     project: "integration",
-    file: "test/integration/rollout/failing-journal",
+    file: "test/integration/rollout/journal-failures",
     only: "reports each tenant's true state",
     aCase: "a rollout whose journal fails at a statement",
     cases: 1_000,
@@ -200,7 +200,7 @@ const parts = {
   "faults-native": { ...FAULTS, project: "native" },
   "faults-reading": {
     project: "integration",
-    file: "test/integration/faults/reading",
+    file: "test/integration/faults/read-only-endpoints",
     only: "at the read-only endpoints",
     aCase: "the same, for read-only operations",
     cases: 1_152,
@@ -212,7 +212,7 @@ const parts = {
   "two-stacks-native": { ...TWO_STACKS, project: "native" },
   "first-calls": {
     project: "dynamic",
-    file: "test/integration/resources/first-calls",
+    file: "test/integration/resources/concurrent-configuration",
     aCase: "concurrent calls of every kind, to starting processes",
     cases: 60,
     shard: 60,
@@ -220,7 +220,7 @@ const parts = {
   },
   alike: {
     project: "native",
-    file: "test/integration/plugin/alike",
+    file: "test/integration/plugin/provider-parity",
     aCase: "arguments before and after, of each kind of resource",
     cases: 20_000,
     shard: 4_000,

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, symlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import manifest from "../../provider/package.json";
-import { built } from "./built";
+import { built } from "./build-output";
 import { PACKAGE } from "./packed-package";
 
 /**

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { built } from "./built";
+import { built } from "./build-output";
 
 /** The built `email-security` command. */
 export const COMMAND = built("commands/main.js", () => import("../../provider/commands/main.ts"));

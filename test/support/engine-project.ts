@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { requireEngine } from "../../provider/engine";
-import { built } from "./built";
+import { built } from "./build-output";
 import { linkPackages } from "./program-packages";
 
 /** The result of a run of the CLI. */

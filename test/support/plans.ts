@@ -10,8 +10,8 @@ import type {
   PlanChange,
   UnmanagedItem,
 } from "../../provider/plan/plan";
-import { countsOf } from "./counts";
 import { HOSTILE, HOSTILE_ID, hostileText } from "./hostile-text";
+import { countsOf } from "./named-counts";
 
 const FILE = "settings/acme.yaml";
 const BASELINE = "baseline/security.yaml";

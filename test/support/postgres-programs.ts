@@ -4,7 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder } from "../../provider/engine";
-import { madeOnce } from "./made-once";
+import { madeOnce } from "./cached-directory";
 
 const run = promisify(execFile);
 

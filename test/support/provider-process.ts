@@ -5,7 +5,7 @@ import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { buildSerializedProvider, type HandlerName } from "../../provider/resources/serialized-provider";
-import { built } from "./built";
+import { built } from "./build-output";
 import { call, plain, type ResourceProperties, type Start, urnOf } from "./provider-call";
 import { ProviderInstance } from "./provider-instance";
 import { type RunningProvider, runAlone, runInHost } from "./running-provider";

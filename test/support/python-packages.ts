@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder } from "../../provider/engine";
-import { madeOnce } from "./made-once";
+import { madeOnce } from "./cached-directory";
 
 const run = promisify(execFile);
 

@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { built } from "./built";
+import { built } from "./build-output";
 
 // The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
 const COMMAND = built(

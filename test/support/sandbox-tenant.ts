@@ -23,7 +23,7 @@ export interface ManagedSandboxTenant extends AsyncDisposable {
   readonly provider: ProviderProcess;
   /**
    * The requests since the last call, as "GET /api/v1/… ?query {body} 200", oldest first. The one by which a run sees whose
-   * tenant it is, is left out: same-tenant.test.ts counts it.
+   * tenant it is, is left out: duplicate-tenants.test.ts counts it.
    */
   trace(): string[];
   /** The same without reads. */

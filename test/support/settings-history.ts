@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { devNull } from "node:os";
 import { runEnvironment } from "./run-environment";
-import { createSettingsDirectory, type SettingsDirectory } from "./settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "./settings-directory";
 
 /** Settings files with a past: a git repository that nobody's own settings of git reach. */
 export interface SettingsHistory extends SettingsDirectory {

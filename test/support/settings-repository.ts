@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
-import { createSettingsDirectory, type SettingsDirectory } from "./settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "./settings-directory";
 
 /** A git repository with settings files, all of them committed on `main`. */
 export interface SettingsRepository extends SettingsDirectory {

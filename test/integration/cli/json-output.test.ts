@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { added, writeRollout } from "../../support/written-rollouts";
+import { added, writeRollout } from "../../support/rollout-fixtures";
 import { hasShell } from "../engine-setup/workshop";
-import { PlannedFleet } from "../rollout/planned-fleet";
+import { PlannedFleet } from "../rollout/plan-fleet";
 
 /* Every command with JSON output, through the real command against the sandbox. */
 

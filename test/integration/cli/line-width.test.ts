@@ -3,7 +3,7 @@ import { getTextWidth } from "../../../provider/render/text-width";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
 
 /* Text output fits a terminal with 80 columns, whatever the tenant's values, names and comments. */
 

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { COMMAND } from "../../support/command-line";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 
 const run = promisify(execFile);
 

@@ -178,7 +178,7 @@ const fieldsOf = ({ fields }: Table) => rowsOf(fields).map(([name = "", type = "
 
 /** Returns a value for a type in the reference. */
 function sample(name: string, type: string): unknown {
-  // Any mailbox in this field causes a separate error: see answers.test.ts.
+  // Any mailbox in this field causes a separate error: see response-parsing.test.ts.
   if (name === "not_in_org") return [];
   if (type.startsWith("array of string")) return [`${name} 1`, `${name} 2`];
   if (type.startsWith("array of")) return [{ indicator_type: "url", explanation: "é", grounding: "x" }];

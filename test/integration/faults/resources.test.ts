@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
 import { sized } from "../../support/scale";
+import { type FaultCaseResult, FaultRunner, type Observed } from "./fault-runner";
 import { buildErrorPattern, chosen, type FaultCase, type ProxiedEndpoint, promiseOf } from "./faults";
-import { type FaultCaseResult, FaultRunner, type Observed } from "./lane";
 import { Pool } from "./pool";
 import { AFTER, declaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
 import type { TenantContent } from "./tenant-content";

@@ -5,7 +5,7 @@ import { findTenantMatches, readMatchingRows } from "../../../provider/gitops/fi
 import { Matcher } from "../../../provider/gitops/find/matcher";
 import { parseQueries } from "../../../provider/gitops/find/parse-queries";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 let sandbox: Sandbox;
 let client: SettingsClient;

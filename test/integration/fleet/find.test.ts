@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FindReport, findSchema } from "../../../provider/gitops/find/find-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
 /* `email-security find` through the real command, against the sandbox and servers that never respond. */

@@ -9,7 +9,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
 

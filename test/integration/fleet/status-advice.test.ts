@@ -9,7 +9,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { emailSecurity } from "../../support/command";
 import { COMMAND } from "../../support/command-line";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 import { runEnvironment } from "../../support/run-environment";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 

@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 import { startHook } from "../../support/hook";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
 /* `email-security fleet status` through the real command, against the sandbox and servers that never respond. */

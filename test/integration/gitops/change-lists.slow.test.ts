@@ -4,7 +4,7 @@ import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 
 const SETTINGS = "version: 1\npolicy:\n  requireTicket: [deny]\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";

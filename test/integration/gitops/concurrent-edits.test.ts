@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { FileLocks } from "../../../provider/files/file-locks";
 import { commandLine } from "../../support/command-line";
+import { runAtOnce, startCommand } from "../../support/concurrent-commands";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 import { settingsRepository } from "../../support/settings-repository";
-import { runAtOnce, startCommand } from "../../support/started-at-once";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 it("imports 5,000 CSV rows", async () => {
   const rows = Array.from({ length: 5_000 }, (_one, at) => `host${at}.example,INC-${at}\n`);

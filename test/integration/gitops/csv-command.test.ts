@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 const TABLE = "Domain;Reason;Added\r\nevil.example;INC-7;2020\r\nbad.example;;2021\r\n";
 

@@ -10,7 +10,7 @@ import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { EmptyDirectory } from "../../support/packed-package";
 import { makeCertificate } from "../client/certificate";
 import { CompanyProxy } from "../hostile/proxy";
-import { answering, Examination, HOUR_MS, KEY, serve } from "./examination";
+import { answering, Examination, HOUR_MS, KEY, serve } from "./doctor-fixture";
 
 /** The version of the built engine. */
 const [, VERSION = ""] = /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("scripts/engine/cli/go.mod", "utf8")) ?? [];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CHECK_NAMES } from "../../../provider/commands/doctor/doctor";
 import { startSandbox } from "../../../provider/sandbox";
 import { EmptyDirectory } from "../../support/packed-package";
-import { canary, Examination, KEY, serve, settings } from "./examination";
+import { canary, Examination, KEY, serve, settings } from "./doctor-fixture";
 
 describe("email-security doctor", () => {
   it("reports no problem for a correct setup", async () => {

@@ -11,9 +11,9 @@ import type { LifecycleContext } from "../../../provider/resources/lifecycle/lif
 import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
-import { answering, type WireRow } from "../../support/answering";
 import { COMMAND } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { answering, type WireRow } from "../../support/intercept-rows";
 import { ManagedResource } from "../../support/managed-resource";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 

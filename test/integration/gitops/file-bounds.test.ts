@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-folder";
-import { isRefused, MUCH } from "./much-to-a-parser";
+import { LintedDirectory } from "../../support/linted-directory";
+import { isRefused, MUCH } from "./parser-bombs";
 
 /*
  * Files that a repository refers to are read only if they are regular files of a limited size whose real path is within

@@ -9,7 +9,7 @@ import { actionlint } from "../../support/actionlint";
 import { type CommandRun, commandLine } from "../../support/command-line";
 import { runStep } from "../../support/github/workflow-run";
 import { GITOPS, gitLabJobs, type Workflow } from "../../support/pipeline-files";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 import { missingZizmor, zizmor } from "../../support/zizmor";
 

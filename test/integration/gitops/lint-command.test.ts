@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 const BASELINE = "version: 1\nownDomains: [acme.example]\ndeny:\n  - evil.example\n  - mail.evil.example\n";
 const TENANT = "version: 1\ninclude: [../shared/baseline.yaml]\nallow:\n  - partner.example\n";

@@ -15,7 +15,7 @@ import { readPlanFile } from "../../../provider/resources/lifecycle/reviewed-pla
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 
 const TODAY = "2026-11-21";
 const NOTHING: StackLists = { entries: { content: {} }, vips: { content: {} } };

@@ -4,7 +4,7 @@ import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
 
 /*

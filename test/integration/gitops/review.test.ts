@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { reviewSchema } from "../../../provider/commands/review/review-schema";
 import { startSandbox } from "../../../provider/sandbox";
 import { emailSecurity } from "../../support/command";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 
 /* `email-security review` through the real command, against the sandbox. */
 

@@ -6,7 +6,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
 
 let sandbox: Sandbox;
 

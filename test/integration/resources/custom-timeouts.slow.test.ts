@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { holdingTenant } from "../../support/holding-tenant";
+import { holdingTenant } from "../../support/blocking-tenant";
 import { ManagedResource } from "../../support/managed-resource";
 import { PROVIDER_KIND } from "../../support/provider-process";
 import { sandboxTenant } from "../../support/sandbox-tenant";

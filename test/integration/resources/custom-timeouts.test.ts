@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { holdingTenant } from "../../support/holding-tenant";
+import { holdingTenant } from "../../support/blocking-tenant";
 
 /**
  * The timeout, in seconds, of operations that must exceed it; the requests they wait for are held until the test

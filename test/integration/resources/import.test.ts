@@ -16,7 +16,7 @@ import {
 } from "../../../provider/sandbox";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
-import { answering } from "../../support/answering";
+import { answering } from "../../support/intercept-rows";
 import { laggingLists } from "../../support/lagging-lists";
 
 /** One provider process for a tenant, and the requests it sends. */

@@ -3,7 +3,7 @@ import { formatPlanDigest, hashChanges, hashTenant } from "../../../provider/set
 import { LiteralService, type LiteralTenant, literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import { ProviderProcess } from "../../support/provider-process";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 
 /*
  * A resource that leaves the program with `retainOnDelete` keeps its row at the service, which the provider doesn't learn. A deny of the

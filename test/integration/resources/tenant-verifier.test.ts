@@ -5,7 +5,7 @@ import { click } from "../../support/console";
 import { ProviderProcess } from "../../support/provider-process";
 import { SEES_PEOPLE } from "../../support/sandbox-tenant";
 import { twoTenants } from "../../support/two-tenants";
-import { writesOf } from "../../support/writes-of";
+import { writesOf } from "../../support/write-requests";
 
 /*
  * The accident: a stack of one tenant is run with another tenant's key. The run must write nothing there and forget

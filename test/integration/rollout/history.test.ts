@@ -18,7 +18,7 @@ import { formatHistoryJson } from "../../../provider/rollout/model/history-schem
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { added, writeRollout } from "../../support/written-rollouts";
+import { added, writeRollout } from "../../support/rollout-fixtures";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-history-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

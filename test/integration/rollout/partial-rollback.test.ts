@@ -12,7 +12,7 @@ import { click } from "../../support/console";
 import { targetOf } from "../../support/journal-story";
 import { calmPlan } from "../../support/plans";
 import { hasShell } from "../engine-setup/workshop";
-import { PlannedFleet } from "./planned-fleet";
+import { PlannedFleet } from "./plan-fleet";
 
 /*
  * Rolls back a rollout whose additions are gone by now at two tenants. One of them has a wrong key; nothing is left to

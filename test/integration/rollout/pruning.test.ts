@@ -14,7 +14,7 @@ import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-
 import type { RecordedChange } from "../../../provider/rollout/model/history-schema";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { Crash, CrashingDatabase } from "../../support/crashing-database";
-import { added, writeRollout } from "../../support/written-rollouts";
+import { added, writeRollout } from "../../support/rollout-fixtures";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-pruning-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

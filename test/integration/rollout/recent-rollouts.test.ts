@@ -7,7 +7,7 @@ import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { readRecentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RecordedChange } from "../../../provider/rollout/model/history-schema";
-import { added, writeRollout } from "../../support/written-rollouts";
+import { added, writeRollout } from "../../support/rollout-fixtures";
 
 /* The newest rollouts and their changes, read from a journal on disk. */
 

@@ -6,8 +6,8 @@ import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { endSkips } from "../../../provider/rollout/journal/skips";
 import { skip, unskip } from "../../../provider/rollout/skipping/skip";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
-import { LintedDirectory } from "../../support/linted-folder";
-import { SkippingFleet } from "../../support/skipping";
+import { LintedDirectory } from "../../support/linted-directory";
+import { SkippingFleet } from "../../support/skip-fleet";
 import { skippingStories } from "./skip";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-skip-"));

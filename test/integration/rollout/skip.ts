@@ -10,7 +10,7 @@ import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { renderReportText } from "../../../provider/rollout/report/report-text";
-import { FAILING_C_CHECK, SkippingFleet, WHOSE } from "../../support/skipping";
+import { FAILING_C_CHECK, SkippingFleet, WHOSE } from "../../support/skip-fleet";
 
 const WAVES = { canary: ["a", "b", "c"], rest: ["d", "e"] };
 const SKIPPED = { reason: "its key is refused", by: "dana@build-7" };

@@ -12,7 +12,7 @@ import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../
 import { click } from "../../support/console";
 import { fleetJournal } from "../../support/fleet-journal";
 import { hasShell } from "../engine-setup/workshop";
-import { PlannedFleet } from "./planned-fleet";
+import { PlannedFleet } from "./plan-fleet";
 
 /*
  * Without a journal, the markers in stack state identify the tenant of a key. Runs the real command, with a Pulumi that

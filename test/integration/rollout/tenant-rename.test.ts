@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { click } from "../../support/console";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 import { hasShell } from "../engine-setup/workshop";
-import { PlannedFleet } from "./planned-fleet";
+import { PlannedFleet } from "./plan-fleet";
 
 /* `tenant rename`, and a plan for a tenant that was renamed by hand, through the real command. */
 

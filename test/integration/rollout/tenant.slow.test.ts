@@ -6,9 +6,9 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { writeRollout } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
-import { writeRollout } from "../../support/written-rollouts";
 
 /* `tenant add` and `tenant remove`: git, refusals, and baselines with their own rules. */
 

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { answering, type WireRow } from "../../support/answering";
 import { type CommandRun, commandLine } from "../../support/command-line";
+import { answering, type WireRow } from "../../support/intercept-rows";
 import { Workshop } from "../engine-setup/workshop";
 
 export const KEY = "sandbox-acme-ci";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { aChangeInConsole, aConsoleEdit, type ConsoleEdit, doInConsole } from "./colleague";
 import type { Company } from "./company";
+import { aChangeInConsole, aConsoleEdit, type ConsoleEdit, doInConsole } from "./console-edits";
 import {
   aBeginning,
   aChangeOfEntry,

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { buildSettingsJsonSchema } from "../../../provider/files/settings-schema";
 import { buildTenantsJsonSchema } from "../../../provider/rollout/targets/targets-schema";
 import { DocsPage } from "../../support/docs-page";
-import { mappingsOf } from "./mappings-of";
+import { mappingsOf } from "./schema-mappings";
 
 /** Where the keys of a mapping are told: the page, the heading, and the column that has a text where the key is one of it. */
 type DocsTable = readonly [page: string, heading: string, column?: number];

@@ -6,8 +6,8 @@ import { type CsvOptions, readCsv } from "../../../provider/files/csv-table";
 import { formatCsv } from "../../../provider/files/csv-writer";
 import { readSettings } from "../../../provider/files/read-settings";
 import { editSettings } from "../../../provider/files/settings-editor";
-import { LintedDirectory } from "../../support/linted-folder";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { LintedDirectory } from "../../support/linted-directory";
+import { createSettingsDirectory } from "../../support/settings-directory";
 import { countSteps } from "../../support/step-count";
 
 function read(text: string | Uint8Array, options: CsvOptions = {}) {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { formatFilePatch } from "../../../provider/files/file-patch";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 
 /** What git makes of a text by a patch, which must fit at the very lines that it names. */
 function patched(before: string, patch: string): string {

@@ -1,8 +1,8 @@
 import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
-import { LintedDirectory } from "../../support/linted-folder";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { LintedDirectory } from "../../support/linted-directory";
+import { createSettingsDirectory } from "../../support/settings-directory";
 
 const TODAY = "2026-11-21";
 

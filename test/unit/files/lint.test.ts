@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 const TODAY = "2026-11-21";
 

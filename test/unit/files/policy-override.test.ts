@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
 import { OPTION_PATHS } from "../../../provider/files/settings-schema";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 const TODAY = "2026-11-21";
 const DECLARED = `vips: [ceo@acme.example]

@@ -6,7 +6,7 @@ import { readSettings } from "../../../provider/files/read-settings";
 import { getReviewDueDay, isReviewValid } from "../../../provider/files/reviews";
 import { type Edit, editSettings } from "../../../provider/files/settings-editor";
 import { buildDesiredState, hashDesiredState } from "../../../provider/plan/desired-state";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 const TODAY = "2026-11-23";
 const MARK = { on: TODAY, by: "lena@acme.example" };

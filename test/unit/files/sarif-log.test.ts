@@ -7,7 +7,7 @@ import { FINDING_RULES } from "../../../provider/files/finding-rules";
 import { lintSettings } from "../../../provider/files/lint";
 import { buildSarifLog } from "../../../provider/files/sarif-log";
 import { RISKS } from "../../../provider/settings/risk";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 // The official schema by OASIS. One of its patterns isn't a valid regular expression with the "u" flag.
 const require = createRequire(__filename);

@@ -6,7 +6,7 @@ import { buildPublishedSchemas } from "../../../provider/commands/json-schemas";
 import { inspectSettings } from "../../../provider/files/read-settings";
 import { buildSettingsJsonSchema } from "../../../provider/files/settings-schema";
 import { readYaml } from "../../../provider/files/yaml-source";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 const ROOT = join(__dirname, "../../..");
 const TODAY = "2026-11-21";

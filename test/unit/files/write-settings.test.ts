@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeDirectoryFiles, writeFiles, writeSettings } from "../../../provider/files/write-settings";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
 
 let made: SettingsDirectory;
 let directory: string;

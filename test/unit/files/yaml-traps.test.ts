@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { inspectSettings } from "../../../provider/files/read-settings";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 /** Returns the findings of a file as `line:column code: message`. */
 function listFindings(content: string | Uint8Array, name = "a.yaml"): string[] {

@@ -14,7 +14,7 @@ import type { NotificationSettings } from "../../../provider/rollout/model/notif
 import { type Notice, noticeSchema } from "../../../provider/rollout/notify/notice";
 import { startHook } from "../../support/hook";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { LintedDirectory } from "../../support/linted-folder";
+import { LintedDirectory } from "../../support/linted-directory";
 
 let directory: LintedDirectory;
 let file: string;

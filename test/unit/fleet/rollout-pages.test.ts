@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { SiteData } from "../../../provider/fleet/site/data/site-data";
 import type { RolloutDetails } from "../../../provider/rollout/model/history-schema";
-import { filesOf, madeSite } from "../../support/made-site";
+import { filesOf, madeSite } from "../../support/site-fixture";
 
 /* The pages of a fleet's site that show rollouts. */
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bytesOf, filesOf, madeSite } from "../../support/made-site";
+import { bytesOf, filesOf, madeSite } from "../../support/site-fixture";
 
 it("keeps the site under 60 MB for 300 tenants with 500 entries each", () => {
   const files = filesOf(madeSite({ tenants: 300, entries: 500, own: 500 }));

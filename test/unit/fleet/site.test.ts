@@ -10,7 +10,7 @@ import {
 } from "../../../provider/fleet/site/data/site-runs";
 import { getTenantPagePath } from "../../../provider/fleet/site/pages/paths";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { bytesOf, filesOf, madeSite } from "../../support/made-site";
+import { bytesOf, filesOf, madeSite } from "../../support/site-fixture";
 
 describe("the files of a site", () => {
   const shared = filesOf(madeSite({ tenants: 300, entries: 500, own: 20 }));

@@ -17,7 +17,7 @@ import { buildSiteRun, type SiteRun } from "../../../provider/fleet/site/data/si
 import { computeShortDigest } from "../../../provider/fleet/site/pages/paths";
 import { openSite, SITE_MARKER, writeSite } from "../../../provider/fleet/site/site-directory";
 import type { SiteFile } from "../../../provider/fleet/site/site-files";
-import { madeSite } from "../../support/made-site";
+import { madeSite } from "../../support/site-fixture";
 
 let top: string;
 let directory: string;

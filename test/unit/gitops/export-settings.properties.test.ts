@@ -16,8 +16,8 @@ import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
 import { parseValidPatterns } from "../../../provider/settings/list-safeguards";
 import type { PatternTarget } from "../../../provider/settings/pattern";
 import { canonicalizeComment } from "../../../provider/settings/text";
-import { anyEntry, anyVip } from "../../support/any-rows";
 import { commandsIn } from "../../support/hostile-text";
+import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
 const AT = "2026-11-21T20:00:00.000Z";
 

@@ -10,7 +10,7 @@ import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { parseStackLists } from "../../../provider/plan/stack-lists";
 import { isAutoDetected } from "../../../provider/tenant";
-import { anyEntry, anyVip } from "../../support/any-rows";
+import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
 const AT = "2026-11-21T20:00:00.000Z";
 const TODAY = AT.slice(0, 10);

@@ -5,7 +5,7 @@ import type { Part } from "../../long/parts";
 import { resultsOf } from "../../long/results";
 import { progressOf, schedule } from "../../long/schedule";
 
-const KILLS: Part = { project: "engine", file: "test/engine/killed", aCase: "a kill", cases: 5, shard: 2 };
+const KILLS: Part = { project: "engine", file: "test/engine/process-kills", aCase: "a kill", cases: 5, shard: 2 };
 const STORIES: Part = { ...KILLS, aCase: "a story", cases: 400, shard: 100, tests: 2 };
 
 const SHARD = { part: "kills", from: 2, count: 2 };

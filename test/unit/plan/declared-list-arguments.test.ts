@@ -7,7 +7,7 @@ import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
-import { createSettingsDirectory } from "../../support/settings-folder";
+import { createSettingsDirectory } from "../../support/settings-directory";
 
 afterEach(() => vi.unstubAllEnvs());
 

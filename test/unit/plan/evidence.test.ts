@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { collectEvidence } from "../../../provider/plan/evidence";
-import { countsOf } from "../../support/counts";
 import { evidenceBaseOf } from "../../support/evidence-base";
+import { countsOf } from "../../support/named-counts";
 
 describe("evidence", () => {
   const base = evidenceBaseOf({

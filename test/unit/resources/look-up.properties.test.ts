@@ -21,9 +21,9 @@ import { buildNaturalKey, canonicalizeValue } from "../../../provider/settings/e
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { canonicalizeComment } from "../../../provider/settings/text";
 import { isStoredRow, TenantCache } from "../../../provider/tenant";
-import { answering } from "../../support/answering";
-import { anyEntry, anyVip } from "../../support/any-rows";
 import { commandsIn } from "../../support/hostile-text";
+import { answering } from "../../support/intercept-rows";
+import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
 interface Held {
   readonly entries: readonly AllowDenyEntryRow[];

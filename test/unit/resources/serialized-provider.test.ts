@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import manifest from "../../../provider/package.json";
 import { buildSerializedProvider, type HandlerName } from "../../../provider/resources/serialized-provider";
-import { built } from "../../support/built";
+import { built } from "../../support/build-output";
 
 /**
  * Every handler that a release has ever had, and the very text that it left in people's state. Add to it; what a line

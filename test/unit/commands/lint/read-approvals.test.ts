@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readApprovals } from "../../../../provider/commands/lint/read-approvals";
-import { createSettingsDirectory } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-directory";
 
 const COMMIT = "a".repeat(40);
 const LATER = "b".repeat(40);

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readValueHistory } from "../../../../provider/commands/why/value-history";
 import type { HistoryEvent } from "../../../../provider/gitops/why-schema";
-import { createSettingsDirectory } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-directory";
 import { GIT_ENVIRONMENT, type SettingsHistory, settingsHistory } from "../../../support/settings-history";
 
 const before = process.cwd();

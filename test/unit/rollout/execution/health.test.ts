@@ -4,7 +4,7 @@ import { UNLIMITED_PERMITS } from "../../../../provider/client/permits";
 import { checkHealth, type HealthContext } from "../../../../provider/rollout/execution/health";
 import type { Wave } from "../../../../provider/rollout/model/wave";
 import { AddressHealth } from "../../../../provider/rollout/probing/address-health";
-import { LintedDirectory } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-directory";
 
 const wave: Wave = {
   name: "canary",

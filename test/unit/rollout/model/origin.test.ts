@@ -1,7 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import { afterEach, expect, it } from "vitest";
 import { getOperatorName, readOrigin } from "../../../../provider/rollout/model/origin";
-import { createSettingsDirectory } from "../../../support/settings-folder";
+import { createSettingsDirectory } from "../../../support/settings-directory";
 import { settingsHistory } from "../../../support/settings-history";
 
 const here = process.cwd();

@@ -5,10 +5,10 @@ import { PLAN_COMMENT_MARKER } from "../../../../provider/plan/render/plan-markd
 import { renderCombinedPlanHtml } from "../../../../provider/rollout/plan-report/combined-plan-html";
 import { renderCombinedPlanMarkdown } from "../../../../provider/rollout/plan-report/combined-plan-markdown";
 import type { MailSearchResult } from "../../../../provider/rollout/planning/search-tenant-mail";
+import { denies, shownOf } from "../../../support/combined-plans";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { dangerousPlan, emptyPlan, hugePlan, markupText, planOf } from "../../../support/plans";
-import { denies, shownOf } from "../../../support/whole-plans";
 
 /** How many tenants the fold of all tenants tells, by its lines. */
 function countListedTenants(markdown: string): number {

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { Plan } from "../../../../provider/plan/plan";
 import type { Journal } from "../../../../provider/rollout/journal/journal";
 import { searchTenantMail } from "../../../../provider/rollout/planning/search-tenant-mail";
+import { denies } from "../../../support/combined-plans";
 import { dangerousPlan, emptyPlan } from "../../../support/plans";
-import { denies } from "../../../support/whole-plans";
 
 const STRANGER = { code: "other-tenant", message: "It is another's." };
 

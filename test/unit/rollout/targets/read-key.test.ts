@@ -3,7 +3,7 @@ import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { KeySource } from "../../../../provider/rollout/model/target";
 import { readKey } from "../../../../provider/rollout/targets/read-key";
-import { LintedDirectory } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-directory";
 import { target } from "../../../support/rollout-target";
 import { runEnvironment } from "../../../support/run-environment";
 

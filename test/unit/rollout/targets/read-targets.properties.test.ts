@@ -4,7 +4,7 @@ import { stringify } from "yaml";
 import type { Target, Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import type { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
-import { LintedDirectory } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-directory";
 
 function read(directory: LintedDirectory, text: string): Targets {
   return readTargets(directory.write("tenants.yaml", text));

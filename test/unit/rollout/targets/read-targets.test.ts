@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
-import { LintedDirectory } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-directory";
 
 /** Reads `tenants.yaml` from the given files. Returns the targets with paths relative to their directory. */
 function read(files: Readonly<Record<string, string>>, prepare?: (directory: LintedDirectory) => void): Targets {

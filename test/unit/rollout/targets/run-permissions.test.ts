@@ -5,7 +5,7 @@ import type { KeySource, Target } from "../../../../provider/rollout/model/targe
 import { assertAllowed } from "../../../../provider/rollout/targets/assert-allowed";
 import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
 import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
-import { LintedDirectory } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-directory";
 import { target } from "../../../support/rollout-target";
 
 const SERVICE = "https://mail-security.example";

@@ -4,7 +4,7 @@ import { buildPublishedSchemas } from "../../../../provider/commands/json-schema
 import { readYaml } from "../../../../provider/files/yaml-source";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { buildTenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";
-import { LintedDirectory } from "../../../support/linted-folder";
+import { LintedDirectory } from "../../../support/linted-directory";
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(buildTenantsJsonSchema());
 

@@ -1,0 +1,13 @@
+/**
+ * Reads all lists of the tenants in `tenants.yaml` in the working directory, with the given number of tenants at once,
+ * and discards them. This is the lower bound for a rollout with nothing to do.
+ *
+ *   node test/bench/list-readings.ts 2
+ */
+import { readLists } from "#bench/compare-with-readings";
+import { UNLIMITED_PERMITS } from "../../provider/dist/client/permits.js";
+import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
+
+const { targets } = readTargets("tenants.yaml");
+const reach = { environment: process.env, getTokens: () => UNLIMITED_PERMITS };
+console.log(await readLists({ targets, reach }, Number(process.argv[2]), true));

@@ -1,0 +1,172 @@
+import { execFileSync } from "node:child_process";
+import { expect } from "vitest";
+import { COMMAND } from "../support/command-line";
+import { click } from "../support/console";
+import { writesOf } from "../support/write-requests";
+import { OWN, type SettingsProject } from "./tenant-settings";
+
+const TODAY = new Date().toISOString().slice(0, 10);
+
+const settings = (expires: string): string => `version: 1
+${OWN}deny:
+  - value: evil.example
+    comment: INC-7
+  - value: flood.example
+    comment: Newsletter flood
+    expires: ${expires}
+`;
+
+/** Tests a file with an expired entry, in addition to pending changes in the files and console edits. */
+export async function endsByItself(its: SettingsProject): Promise<void> {
+  const onlyExpired = async (...more: string[]) => await its.apply("--only-expired", ...more);
+  const comments = () =>
+    Object.fromEntries(its.sandbox.allowDenyEntries("acme").map((one) => [one.value, one.comment]));
+
+  // A stack that has never run has no declarations.
+  await its.declare(settings(TODAY));
+  const early = await onlyExpired();
+  expect(early.output).toContain('The stack "dev" holds no TenantSettings');
+  expect(early.code).toBe(1);
+  expect((await its.apply()).code).toBe(0);
+  const none = await onlyExpired();
+  expect(none.output).toContain("Nothing has expired that the tenant still holds.");
+  expect(none.code).toBe(0);
+
+  // One entry expires, the files have pending changes, and the console has changed another entry and the expired one.
+  const pending = settings("2026-01-02")
+    .replace("Contract 2026-114", "Contract 2027-001")
+    .concat("  - value: pending.example\n");
+  await its.declare(pending);
+  const rows = new Map(its.sandbox.allowDenyEntries("acme").map((one) => [one.value, one]));
+  await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("evil.example")?.id}`, {
+    comment: "mine",
+  });
+  await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("flood.example")?.id}`, { comment: "?" });
+  its.sandbox.clearRequests();
+  const shown = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
+  expect(shown.code, shown.output).toBe(2);
+  expect(shown.output).toContain("-1 remove");
+  expect(writesOf(its.sandbox)).toEqual([]);
+  const done = await onlyExpired();
+  expect(done.code, done.output).toBe(0);
+  expect(done.output).toContain("deny flood.example (until 2026-01-02, settings/acme.yaml:");
+  expect(done.output).toContain("3 other changes that are pending");
+  expect(writesOf(its.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
+  expect(comments()).toEqual({ "evil.example": "mine", "partner.example": "Contract 2026-114" });
+
+  // The pending changes are still pending, and the expired entry is no longer mentioned. A second run does nothing.
+  const plan = await its.plan();
+  expect(plan.output).toContain("+1 add  ~2 change  -0 remove");
+  expect(plan.output).not.toContain("remove deny flood.example");
+  its.sandbox.clearRequests();
+  expect((await onlyExpired()).output).toContain("Nothing has expired that the tenant still holds.");
+  expect(writesOf(its.sandbox)).toEqual([]);
+  expect((await its.apply()).code).toBe(0);
+  expect(comments()).toEqual({
+    "evil.example": "INC-7",
+    "partner.example": "Contract 2027-001",
+    "pending.example": "",
+  });
+  expect((await its.plan()).code).toBe(0);
+}
+
+/** Asserts that the removal guard also blocks `--only-expired`. */
+export async function isGuarded(its: SettingsProject): Promise<void> {
+  await its.declare("version: 1\ndeny: [{ value: only.example, expires: 2999-01-01 }]\n");
+  expect((await its.apply()).code).toBe(0);
+  await its.declare("version: 1\ndeny: [{ value: only.example, expires: 2026-01-02 }]\n");
+  its.sandbox.clearRequests();
+  const refused = await its.apply("--only-expired");
+  expect(refused.code, refused.output).toBe(3);
+  expect(refused.output).toContain("A list is never emptied without being told so.");
+  expect(writesOf(its.sandbox)).toEqual([]);
+}
+
+/**
+ * Tests an exclusive list with three expired entries. The whole run (command, engine and provider) is killed after the
+ * first removal, and the next run after the last one, so that the state records neither. The third run makes the state
+ * match the tenant.
+ */
+export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
+  const lapsing = ["one.example", "two.example", "three.example"];
+  const exclusive = (expires: string, comment: string): string =>
+    [
+      "version: 1",
+      "lists: { entries: { mode: exclusive } }",
+      "deny:",
+      `  - { value: evil.example, comment: ${comment} }`,
+    ]
+      .concat(lapsing.map((value) => `  - { value: ${value}, expires: ${expires} }`))
+      .join("\n");
+  const held = () => its.sandbox.allowDenyEntries("acme").map(({ value }) => value);
+  await click(its.sandbox, "POST", "/allow_deny_entries", {
+    list: "deny",
+    value: "console.example",
+    entry_type: "domain",
+  });
+  await its.declare(exclusive(TODAY, "INC-7"));
+  expect((await its.apply()).code).toBe(0);
+  expect(held().sort()).toEqual(["console.example", "evil.example", ...lapsing].sort());
+  await its.declare(exclusive("2026-01-02", "INC-8"));
+
+  for (const removals of [1, 2]) {
+    const before = held().length;
+    killAfter(its, removals);
+    expect((await its.apply("--only-expired")).code).toBe(-1);
+    its.proxy.hooks = {};
+    expect(before - held().length).toBe(removals);
+    if (removals === 1) {
+      const locked = await its.apply("--only-expired");
+      expect(locked.output).toContain("pulumi cancel");
+      expect(locked.code).toBe(1);
+    }
+    await its.project.succeed("cancel", "--yes");
+  }
+  expect(held().sort()).toEqual(["console.example", "evil.example"]);
+
+  its.sandbox.clearRequests();
+  const done = await its.apply("--only-expired");
+  expect(done.code, done.output).toBe(0);
+  expect(done.output).toContain("The tenant held nothing of it any more; the stack knows that now.");
+  expect(writesOf(its.sandbox)).toEqual([]);
+  expect((await its.apply("--only-expired")).output).toContain("Nothing has expired that the tenant still holds.");
+  // The files' changes, and the removals that an exclusive list would make in addition, stay pending.
+  const plan = await its.plan();
+  expect(plan.output).toContain("+0 add  ~1 change  -1 remove");
+  expect(plan.output).toContain("console.example");
+  for (const value of lapsing) expect(plan.output).not.toContain(`remove deny ${value}`);
+}
+
+/**
+ * Kills the next command and all of its descendants after this number of removals. Later removals don't reach the
+ * service.
+ */
+function killAfter({ proxy }: SettingsProject, removals: number): void {
+  let forwarded = 0;
+  let done = 0;
+  proxy.hooks = {
+    beforeForward: ({ method }) => {
+      if (method !== "DELETE") return undefined;
+      forwarded += 1;
+      return forwarded > removals ? "drop" : undefined;
+    },
+    afterCommit: ({ method }) => {
+      if (method !== "DELETE") return;
+      done += 1;
+      if (done === removals) killTree();
+    },
+  };
+}
+
+function killTree(): void {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
+  const all = lines.flatMap((line) => {
+    const [, id, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return id === undefined ? [] : [{ id: Number(id), parent: Number(parent), command }];
+  });
+  const tree = all
+    .filter(({ parent, command }) => parent === process.pid && command.includes(COMMAND))
+    .map(({ id }) => id);
+  for (const id of tree) tree.push(...all.filter(({ parent }) => parent === id).map((child) => child.id));
+  for (const id of tree) process.kill(id, "SIGKILL");
+}

@@ -1,6 +1,0 @@
-import { describeKills } from "./killed";
-
-/**
- * A kill before the response, when it is unknown whether the request took effect. killed.slow.test.ts has more cases.
- */
-describeKills("dynamic", [{ run: "create", victim: "provider", moment: "before the answer to", at: 4 }]);

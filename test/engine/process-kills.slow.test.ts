@@ -1,0 +1,26 @@
+import { FRONTS, type KillableProviderKind, MOMENTS, VICTIMS } from "../support/killable-stack";
+import { matrix } from "../support/scale";
+import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
+
+/**
+ * Returns all boundaries of all requests; by default only a sample that covers each run, victim and moment. With the
+ * native plugin, the sample kills only the plugin's process; with dynamic resources, it kills only the other victims,
+ * because process-kills.test.ts kills the dynamic provider. The plugin is killed in the first run, so that the later runs
+ * aren't needed.
+ */
+function cases(providerKind: KillableProviderKind): readonly KillCase[] {
+  const all = RUNS.flatMap((run) =>
+    Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
+      VICTIMS.flatMap((victim) => MOMENTS.map((moment): KillCase => ({ run, at, victim, moment }))),
+    ),
+  );
+  const sample = VICTIMS.map((victim, number): KillCase => {
+    const run = RUNS[number % RUNS.length] ?? "create";
+    const moment = MOMENTS[(number + 1) % MOMENTS.length] ?? "before the answer to";
+    return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
+  });
+  const isSampled = ({ victim }: KillCase) => (victim === "provider") === (providerKind === "native");
+  return matrix("kills", all, sample.filter(isSampled));
+}
+
+for (const providerKind of FRONTS) describeKills(providerKind, cases(providerKind));

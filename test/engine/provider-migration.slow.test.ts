@@ -1,0 +1,79 @@
+import { delimiter, resolve } from "node:path";
+import { expect, it } from "vitest";
+import { changesIn, declaredIn, ENTRY, expectManagedBy, program, stackOf, VIP } from "./provider-migration";
+
+it("moves a stack from native to dynamic and back without a request", async () => {
+  await using stack = await stackOf((url) => program("native", { provider: url }));
+  const { project, sandbox } = stack;
+  await project.up();
+  expect(stack.writes()).toHaveLength(6);
+  const before = stack.holds();
+  for (const providerKind of ["dynamic", "native"] as const) {
+    await project.write(program(providerKind, { provider: sandbox.url, aliases: true }));
+    expect(changesIn(await project.up()).join("\n")).not.toMatch(/created|deleted|replaced/);
+    expect(stack.trace()).toEqual([]);
+    await expectManagedBy(providerKind, stack);
+    // After the move, the aliases are no longer needed.
+    await project.write(program(providerKind, { provider: sandbox.url }));
+    await project.up("--refresh", "--expect-no-changes");
+    expect(stack.writes()).toEqual([]);
+    expect(stack.holds()).toEqual(before);
+  }
+  await project.destroy();
+  expect(declaredIn(sandbox)).toEqual([]);
+});
+
+it("deletes nothing when one run drops one provider for the other", async () => {
+  // Uses Pulumi's own launcher, which stays as a process between the engine and the dynamic provider.
+  const launchers = resolve("node_modules/@pulumi/pulumi");
+  await using stack = await stackOf(() => program("dynamic"));
+  const { project } = stack;
+  await project.up();
+  stack.trace();
+  const before = stack.holds();
+  const environment = { PATH: `${launchers}${delimiter}${project.environment["PATH"]}` };
+  for (const providerKind of ["native", "dynamic"] as const) {
+    await project.write(program(providerKind));
+    const { code, output } = await project.runWith(environment, "up", "--yes", "--skip-preview");
+    expect(code, output).toBe(0);
+    expect(output).toContain(`using pulumi-resource-pulumi-nodejs from $PATH at ${launchers}`);
+    for (const sentence of [
+      `${ENTRY} on the deny list stays: the program declares it.`,
+      `${VIP} stays a VIP: the program declares it.`,
+      "2 entries stay: the program declares them (deny one.example, allow two.example).",
+      "1 VIP stays: the program declares it (diego.santos@acme.example).",
+      `Adopted ${ENTRY} on the deny list`,
+    ]) {
+      expect(output).toContain(sentence);
+    }
+    expect(stack.writes()).toEqual([]);
+    expect(stack.holds()).toEqual(before);
+    await expectManagedBy(providerKind, stack);
+    await project.up("--expect-no-changes");
+  }
+});
+
+it("deletes nothing when native imports replace the dynamic resources", async () => {
+  const singles = ["AllowDenyEntry", "VipEmployee"];
+  const lists = ["AllowDenyList", "VipList"];
+  await using stack = await stackOf(() => program("dynamic", { kinds: singles }));
+  const { project } = stack;
+  for (const [kinds, imports] of [
+    [singles, { AllowDenyEntry: `deny:${ENTRY}`, VipEmployee: VIP }],
+    [lists, { AllowDenyList: "allow-deny-list", VipList: "vip-list" }],
+  ] as const) {
+    await project.write(program("dynamic", { kinds }));
+    await project.up();
+    stack.trace();
+    const before = stack.holds();
+    await project.write(program("native", { kinds, imports }));
+    const output = await project.up();
+    expect(output).toMatch(/imported[\s\S]*stays/);
+    expect(stack.writes()).toEqual([]);
+    expect(stack.holds()).toEqual(before);
+    await project.write(program("native", { kinds }));
+    await project.up("--expect-no-changes");
+  }
+  await project.destroy();
+  expect(declaredIn(stack.sandbox)).toEqual([]);
+});

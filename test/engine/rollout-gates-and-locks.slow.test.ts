@@ -1,0 +1,195 @@
+import { chmod } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { openJournalDatabase } from "../../provider/rollout/database/open-database";
+import { Journal } from "../../provider/rollout/journal/journal";
+import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
+import { expectExample } from "../support/error-coverage";
+import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
+
+/*
+ * Everything that a rollout waits for: a person, a healthy wave, another Pulumi run, another rollout. The tests depend
+ * on their order, and use the real command and the real engine.
+ */
+
+let fleet: Fleet;
+let atRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () => undefined;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 3,
+    waves: `waves:
+  - { name: one, take: 1, gate: true }
+  - name: two
+    take: 1
+    soak: 1s
+    health: { command: [./check.sh, "a word"], threats: { min: 10 } }
+  - { name: three }
+`,
+    sandbox: { intercept: (request) => atRequest(request) },
+  });
+  fleet.environment["EMAIL_SECURITY_COMMANDS"] = '[./check.sh, "a word"]';
+  await fleet.write("check.sh", '#!/bin/sh\nenv > seen.txt\necho "not well: $1" >&2\ntest -e well\n');
+  await chmod(`${fleet.directory}/check.sh`, 0o755);
+});
+
+/** Releases delayed requests, however the test ended. */
+let release = (): void => {};
+
+afterEach(() => {
+  atRequest = () => undefined;
+  release();
+});
+
+/** Resolves when the service receives a matching write. That write and all later ones wait until they are released. */
+async function held(isHeld: (body: { readonly value?: string }) => boolean): Promise<void> {
+  const { promise: released, resolve } = Promise.withResolvers<undefined>();
+  release = () => resolve(undefined);
+  await new Promise<void>((done) => {
+    atRequest = async ({ method, body }) => {
+      if (method !== "POST" || !isHeld(body as { value?: string })) return undefined;
+      done();
+      return await released;
+    };
+  });
+}
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+it("waits at a gate and after --until, and stops when unhealthy", async () => {
+  const first = await fleet.rollout("--yes");
+  expect(summarizeRun(first)).toEqual([2, ["t0"]]);
+  expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
+  const { id } = first.report();
+  // An existing journal other than the rollout's own. A missing one would be rejected.
+  const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
+  const other = join(fleet.directory, elsewhere.EMAIL_SECURITY_DATABASE);
+  await (await Journal.open(await openJournalDatabase(other))).close();
+  const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
+  expect(status.output).toContain(`The rollout ${id} of another journal`);
+
+  // After the rollout was abandoned at the gate, a new one in the same journal, with a change to another tenant's file,
+  // waits there again.
+  expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
+  const planned = await fleet.rollout();
+  expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then\s+waits\s+for\s+a\s+person/);
+  expect(planned.output).toMatch(/An earlier rollout's changes in t0 were never\s+let\s+through/);
+  // The reviewed plan includes the waves, so a looser one is rejected.
+  const [, digest = "none"] = /--plan-digest (r2-\w+)/.exec(planned.output) ?? [];
+  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
+  const mismatchRun = await fleet.rollout("--yes", "--plan-digest", digest);
+  expect(summarizeRun(mismatchRun)).toEqual([3, []]);
+  expect(mismatchRun.output).toContain("[ERR_ROLLOUT_DIGEST]");
+  await fleet.targets();
+  expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, []]);
+
+  const unhealthyRun = await fleet.rollout("resume", "--until", "two");
+  expect(summarizeRun(unhealthyRun)).toEqual([1, ["t1"]]);
+  expect(unhealthyRun.report()).toMatchObject({
+    state: "stopped",
+    reason: expect.stringMatching(/wave two is not well: "\.\/check\.sh" ended with 1: not well: a word/),
+  });
+  const seen = await fleet.read("seen.txt");
+  expect(seen).toMatch(/^EMAIL_SECURITY_TENANTS=t1$/m);
+  expect(seen).not.toMatch(/sandbox-t\d|_KEY=/);
+
+  expect((await fleet.rollout("--yes")).output).toMatch(/was stopped\. The wave two is not well/);
+
+  // The health command succeeds now, but the number of threats has risen.
+  await fleet.write("well", "");
+  // The rollout first requests the threats since the change, then those of a period twice as long, which includes the
+  // time before.
+  let requestCount = 0;
+  atRequest = ({ path }) => {
+    if (path !== "/api/v1/threats") return undefined;
+    requestCount += 1;
+    const pagination = { page: 1, page_size: 0, total: requestCount % 2 === 1 ? 40 : 45 };
+    return { status: 200, body: { status: 200, pagination, results: { items: [] } } };
+  };
+  const risen = await fleet.rollout("resume", "--until", "two");
+  expect(summarizeRun(risen)).toEqual([1, []]);
+  expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, and had 5/);
+
+  atRequest = () => undefined;
+  expect(summarizeRun(await fleet.rollout("resume", "--until", "two"))).toEqual([2, []]);
+  expect(summarizeRun(await fleet.rollout("resume"))).toEqual([0, ["t2"]]);
+  for (const name of ["t0", "t1"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  expect(fleet.holds("t2")).toEqual(["deny mended.example", ...fleet.declared("t2")].sort());
+});
+
+it("waits for a stack locked by another run and names its owner", async () => {
+  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2 }\n" });
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n  - held.example\n"));
+  const reached = held(({ value }) => value === "held.example");
+  const person = fleet.pulumi("t2", "up", "--yes", "--skip-preview");
+  await reached;
+
+  const impatient = await fleet.rollout("--yes", "--only", "t2", "--lock-wait", "1");
+  const owner = `pid ${person.process.pid}`;
+  expect(impatient.code).toBe(1);
+  const error = impatient.report().tenants.find(({ error }) => error !== undefined)?.error;
+  expect(error?.message).toContain(`(${owner})`);
+  expectExample("ERR_STACK_LOCKED", error ?? impatient.output);
+
+  const patient = fleet.begin({}, "rollout", "resume");
+  await patient.seen((event) => event.kind === "tenant-note" && event.message.includes(owner));
+  release();
+  expect(await person.ended).toMatchObject({ code: 0 });
+  expect(await patient.ended).toMatchObject({ code: 0 });
+  expect(fleet.holds("t2")).toContain("deny held.example");
+  expect(fleet.sandbox.audit("t2").filter(({ after }) => JSON.stringify(after).includes("held.example"))).toHaveLength(
+    1,
+  );
+});
+
+it("rejects a second rollout of the same stacks by name", async () => {
+  await fleet.targets({
+    waves: `services:\n  ${fleet.sandbox.url}: { maxConcurrent: 1 }\nwaves:\n  - { name: all, maxConcurrent: 2 }\n`,
+  });
+  await fleet.baseline(["evil0.example", "shared.example"]);
+  const reached = held(() => true);
+  const first = fleet.begin({}, "rollout", "--yes", "--only", "t0", "t1");
+  await reached;
+  const { id } = await fleet.report();
+  const same = await fleet.rollout("--yes", "--only", "t1");
+  expect(same).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_BUSY]") });
+  expect(same.output).toContain(id);
+  expect(await fleet.rollout("resume", id)).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("[ERR_ROLLOUT_BUSY]"),
+  });
+
+  const other = fleet.begin({}, "rollout", "--yes", "--only", "t2");
+  await other.seen(({ kind }) => kind === "wave-started");
+  release();
+  const runs = [await first.ended, await other.ended];
+  expect(runs.map(summarizeRun)).toEqual([
+    [0, ["t0", "t1"]],
+    [0, ["t2"]],
+  ]);
+  const turns = runs
+    .flatMap(({ events }) => events)
+    .filter(({ kind }) => kind === "tenant-started" || kind === "tenant-finished")
+    .sort((one, next) => (one.at < next.at ? -1 : one.at > next.at ? 1 : one.kind === "tenant-finished" ? -1 : 1))
+    .map(({ kind }) => kind);
+  expect(turns).toEqual(Array.from({ length: 3 }, () => ["tenant-started", "tenant-finished"]).flat());
+  for (const name of fleet.names) expect(fleet.holds(name)).toContain("deny shared.example");
+  await fleet.quiet();
+});
+
+it("starts nothing in excluded hours without --any-time", async () => {
+  const hour = (ms: number): string => new Date(ms).toISOString().slice(11, 16);
+  const [from, to] = [hour(Date.now() - 3_600_000), hour(Date.now() + 7_200_000)];
+  await fleet.targets({ waves: `waves:\n  - { name: all, not: "${from}–${to}" }\n` });
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n  - late.example\n"));
+  const paused = await fleet.rollout("--yes", "--only", "t2");
+  expect(summarizeRun(paused)).toEqual([2, []]);
+  expect(paused.output).toContain(`begins nothing in these hours (${from}–${to})`);
+  expect(summarizeRun(await fleet.rollout("resume"))).toEqual([2, []]);
+  expect(fleet.holds("t2")).not.toContain("deny late.example");
+  expect(summarizeRun(await fleet.rollout("resume", "--any-time"))).toEqual([0, ["t2"]]);
+  expect(fleet.holds("t2")).toContain("deny late.example");
+});

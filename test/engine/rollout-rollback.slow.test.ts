@@ -1,0 +1,237 @@
+import { execFileSync } from "node:child_process";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ServiceRequest } from "../../provider/sandbox";
+import { emailSecurity } from "../support/command";
+import { expectExample } from "../support/error-coverage";
+import { begun, Fleet, settingsOf } from "../support/fleet";
+
+/*
+ * A faulty rollout is rolled back, so that each tenant has its earlier entries again. Runs through the real command and
+ * the real engine.
+ */
+
+let fleet: Fleet;
+
+const OLDEST = ["evil0.example", "oldest.example"];
+const V1 = ["evil0.example", "evil1.example"];
+const BAD = "bad.example";
+
+/** Returns the entries of every tenant. */
+const held = (): Record<string, string[]> => Object.fromEntries(fleet.names.map((name) => [name, fleet.holds(name)]));
+
+/** Writes a baseline with an allow that shouldn't exist, a missing domain and a wrong comment. */
+async function wrongBaseline(): Promise<void> {
+  await fleet.write(
+    "settings/baseline.yaml",
+    `version: 1\nallow:\n  - ${BAD}\ndeny:\n  - { value: evil0.example, comment: wrong }\n`,
+  );
+}
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 3,
+    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
+    waves: "waves:\n  - { name: canary, match: { ring: canary } }\n  - { name: rest, maxConcurrent: 2 }\n",
+  });
+  await fleet.baseline(OLDEST);
+  await fleet.commitAll("the oldest");
+  await fleet.baseline(V1);
+  fleet.git("commit", "--quiet", "-a", "-m", "the first");
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+it("restores what each tenant held before, or the files of a revision", async () => {
+  const oldest = fleet.git("rev-parse", "HEAD~1");
+  // One tenant has a colleague's entry that isn't in any settings file.
+  await fleet.console("t2", "POST", "/allow_deny_entries", {
+    list: "deny",
+    entry_type: "domain",
+    value: "colleague.example",
+  });
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  const before = held();
+  await wrongBaseline();
+  fleet.git("commit", "--quiet", "-a", "-m", "Allow a partner");
+  const first = await fleet.rollout("--yes", "--label", "ring=canary");
+  expect(first).toMatchObject({ code: 0 });
+  const canary = first.report().id;
+  const after = await fleet.rollout("--yes");
+  expect(begun(after)).toEqual(["t1", "t2"]);
+  const { id, digest } = after.report();
+  expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
+
+  // A colleague has fixed one entry by hand in the meantime. The rollback keeps the fix.
+  const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === BAD);
+  await fleet.console("t2", "PATCH", `/allow_deny_entries/${row?.id}`, { list: "deny" });
+
+  fleet.take();
+  const shown = await fleet.rollout("rollback");
+  expect(shown).toMatchObject({ code: 2, events: [] });
+  expect(shown.stderr).toContain(
+    `Rolling back the rollout ${id} of tenants.yaml (journal: .email-security/rollouts.db).`,
+  );
+  expect(shown.output).toContain("To what each tenant held before it");
+  expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
+  expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*allow bad\.example in t2/);
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  const back = await fleet.rollout("rollback", "--yes");
+  expect(back.code, back.output).toBe(0);
+  expect(begun(back)).toEqual(["t1", "t2"]);
+  expect(new Set(fleet.take().map(({ tenant }) => tenant))).toEqual(new Set(["t1", "t2"]));
+  const { t0, ...others } = held();
+  expect(others).toEqual({
+    t1: before["t1"],
+    t2: [...(before["t2"] ?? []), `deny ${BAD}`].sort(),
+  });
+  // The previous rollout changed the canary, so it must be rolled back by its own ID.
+  expect(t0).toContain(`allow ${BAD}`);
+  expect(await fleet.report(id)).toMatchObject({
+    state: "rolled-back",
+    reason: expect.stringMatching(/It was rolled back by \S+ in all 2 tenants/),
+    advice: [],
+  });
+  const history = await emailSecurity(fleet.directory, ["rollout", "history"], fleet.environment);
+  expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
+  expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
+  expect((await fleet.rollout("resume", id)).output).toMatch(
+    /can't be resumed: it is rolled back\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
+  );
+  const own = back.report();
+  expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });
+  const commit = fleet.git("log", "-1", "--format=%h");
+  expect(own.advice.map(({ command }) => command)).toEqual([
+    `email-security rollout rollback ${canary}`,
+    `git revert --no-edit ${commit}`,
+  ]);
+  expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
+  expect(fleet.holds("t0")).toEqual(before["t0"]);
+  expect((await fleet.rollout("rollback", id)).output).toMatch(/rolled back by \S+ already/);
+  // A repeated `rollback` without an ID doesn't roll back the rollout before it.
+  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was rolled back already/);
+
+  // The files still declare the change. Applying it again requires the plan digest.
+  await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 3, events: [] });
+  const again = await fleet.rollout("--yes", "--only", "t1");
+  expect(again).toMatchObject({ code: 3, events: [] });
+  expect(again.output).toMatch(/rolled back what this plan would do again.*allow bad\.example.*\[ERR_ROLLED_BACK\]/);
+  // The example in `email-security explain` shows one rollback, of another change.
+  const asShown = again.stderr
+    .replace(/\S+ and (?=\S+ rolled back what this plan)/, "")
+    .replace(/(?<=would do again \()[^;]*/, "deny wrong.example");
+  expectExample("ERR_ROLLED_BACK", asShown);
+  expect(fleet.holds("t1")).toEqual(before["t1"]);
+  const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
+  expect(command).not.toBe(digest);
+  // A plan with an additional new change is refused too.
+  await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
+  expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(/allow bad\.example.*\[ERR_ROLLED_BACK\]/);
+  fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
+  // After the advised Git command, there is nothing left to write.
+  execFileSync("sh", ["-c", own.advice.at(-1)?.command ?? "false"], {
+    cwd: fleet.directory,
+    env: {
+      ...process.env,
+      GIT_AUTHOR_NAME: "a",
+      GIT_AUTHOR_EMAIL: "a@a.example",
+      GIT_COMMITTER_NAME: "a",
+      GIT_COMMITTER_EMAIL: "a@a.example",
+    },
+  });
+  fleet.take();
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  fleet.git("revert", "--no-edit", "HEAD");
+  const named = await fleet.rollout("--yes", "--only", "t1", "--plan-digest", command);
+  expect(named.code, named.output).toBe(0);
+  expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
+  // Rolls back to the files of a revision, regardless of the earlier entries.
+  const unknown = await fleet.rollout("rollback", "--to", "no-such-branch", "--yes");
+  expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining("no-such-branch") });
+  const older = await fleet.rollout("rollback", "--to", oldest, "--yes");
+  expect(older.code, older.output).toBe(0);
+  expect(held()).toEqual({ ...before, t1: fleet.declared("t1", OLDEST) });
+});
+
+it.each(["dynamic", "native"])(
+  "rolls back an interrupted rollout and one that is not the newest (%s)",
+  async (providerKind) => {
+    let atRequest: (request: ServiceRequest) => undefined = () => undefined;
+    await using fleet = await Fleet.start({
+      tenants: 2,
+      about: () => `{ front: ${providerKind} }`,
+      sandbox: { intercept: (request) => atRequest(request) },
+    });
+    expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+    const before = fleet.holds("t1");
+    await fleet.write(
+      "settings/t1.yaml",
+      settingsOf("t1", `  - ${BAD}\n  - worse.example\nallow:\n  - { value: ally.example }\n`),
+    );
+    // Kills the command and its engine at one of three writes. The service executes the write, but the state doesn't
+    // record it.
+    atRequest = ({ method, body }) => {
+      if (method !== "POST" || (body as { value?: string }).value !== "ally.example") return undefined;
+      for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
+      return undefined;
+    };
+    await fleet.begin({}, "rollout", "--yes", "--only", "t1").ended;
+    atRequest = () => undefined;
+    await fleet.quiet();
+    expect(fleet.holds("t1")).not.toEqual(before);
+    const back = await fleet.rollout("rollback", "--yes");
+    expect(back.code, back.output).toBe(0);
+    expect(fleet.holds("t1")).toEqual(before);
+
+    // The rest doesn't depend on the provider.
+    if (providerKind === "native") return;
+
+    // The rollback removes more than the removal guard allows, and there was another rollout in the meantime.
+    await fleet.write(
+      "settings/t1.yaml",
+      settingsOf("t1", Array.from({ length: 40 }, (_, n) => `  - many${n}.example\n`).join("")),
+    );
+    expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+    expect(await fleet.rollout("--yes", "--only", "t0")).toMatchObject({ code: 0 });
+    const [, many] = (await fleet.rollout("status", "--list")).stdout.split("\n").map((line) => line.split(" ")[0]);
+    const whole = await fleet.rollout("rollback", many ?? "", "--yes", "--only", "t1");
+    expect(whole.code, whole.output).toBe(0);
+    expect(fleet.holds("t1")).toEqual(before);
+  },
+);
+
+it("names a destroyed stack and the newer rollouts that it passes over", async () => {
+  await using fleet = await Fleet.start({ tenants: 3 });
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: revert\n"));
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  const before = fleet.holds("t0");
+  await fleet.write("settings/baseline.yaml", `version: 1\nallow:\n  - ${BAD}\n`);
+  const wrong = await fleet.rollout("--yes", "--only", "t0,t1");
+  expect(wrong, wrong.output).toMatchObject({ code: 0 });
+  const destroyed = await fleet.pulumi("t1", "destroy", "--yes", "--skip-preview").ended;
+  expect(destroyed.code, destroyed.output).toBe(0);
+  const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === "evil0.example");
+  await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
+  await fleet.baseline(["evil0.example", "evil1.example", "evil2.example"]);
+  const revertRun = await fleet.rollout("--revert-drift", "--yes", "--only", "t2");
+  expect(revertRun, revertRun.output).toMatchObject({ code: 0 });
+
+  const [{ id }, nightly] = [wrong.report(), revertRun.report()];
+  const shown = await fleet.rollout("rollback");
+  expect(shown.stderr).toContain(
+    `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
+  );
+  expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
+  fleet.take();
+  const back = await fleet.rollout("rollback", "--yes");
+  expect(back.code, back.output).toBe(0);
+  expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t0")).toEqual([]);
+  expect(fleet.holds("t0")).toEqual(before);
+  const statusRun = await fleet.rollout("status", back.report().id);
+  expect(statusRun.output.replace(/\s+/g, " ")).toContain(
+    `1 of 2 tenants hold what they held before ${id}. Somebody changed t1 after the rollout; what was changed stays.`,
+  );
+});

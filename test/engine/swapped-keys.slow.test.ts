@@ -1,0 +1,155 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Sandbox } from "../../provider/sandbox";
+import { commandLine } from "../support/command-line";
+import { click } from "../support/console";
+import { EngineProject } from "../support/engine-project";
+import { Fleet } from "../support/fleet";
+import { chiefOf, twoTenants } from "../support/two-tenants";
+import { writesOf } from "../support/write-requests";
+
+/*
+ * The keys of two tenants at one host are swapped, with the real engine. Nothing is written to either tenant and
+ * nothing is removed from the state. With the correct keys, everything continues as before.
+ */
+
+const keyOf = (tenant: string): Record<string, string> => ({
+  EMAIL_SECURITY_API_KEY: `sandbox-${tenant}-ci`,
+});
+
+const ALL_GONE = /nothing of what this stack's state says is there/;
+const OTHER_PEOPLE = /its own people have mailboxes of "\w+\.example"/;
+
+const ENTRIES = `
+import { AllowDenyEntry, AllowDenyList } from "pulumi-email-security";
+import { getStack } from "@pulumi/pulumi";
+const about = getStack();
+for (let i = 0; i < 6; i++) new AllowDenyEntry(\`e\${i}\`, { list: "deny", value: \`\${about}\${i}.example\` });
+`;
+
+/** Returns a program's stack that has been applied to its own tenant. Another tenant has as many entries. */
+async function applied(sandbox: Sandbox, program: string, plugin = false): Promise<EngineProject> {
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url };
+  const project = await EngineProject.create({ program, environment, stack: "acme", plugin });
+  const run = await project.runWith(keyOf("acme"), "up", "--yes", "--skip-preview");
+  expect(run.code, run.output).toBe(0);
+  for (const { value } of sandbox.allowDenyEntries("acme"))
+    await deny(sandbox, "globex", value.replace("acme", "globex"));
+  sandbox.clearRequests();
+  return project;
+}
+
+async function deny(sandbox: Sandbox, tenant: string, value: string): Promise<void> {
+  await click(sandbox, "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value }, tenant);
+}
+
+it.each([
+  [
+    "a program of dynamic resources",
+    {
+      program: ENTRIES,
+      plugin: false,
+      // swapped-keys.test.ts covers `up --refresh` and `destroy`.
+      commands: ["refresh --yes --skip-preview"],
+    },
+  ],
+  [
+    "a program over the native plugin",
+    {
+      program: ENTRIES.replace('security"', 'security/native"'),
+      plugin: true,
+      commands: ["preview --refresh", "destroy --yes --skip-preview"],
+    },
+  ],
+])("writes nothing when everything in its state is gone: %s", async (_what, { program, plugin, commands }) => {
+  await using sandbox = await twoTenants({ people: false });
+  await using project = await applied(sandbox, program, plugin);
+  const before = (await project.state()).text;
+  const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
+  for (const command of commands) {
+    const args = command.split(" ");
+    const run = await project.runWith(keyOf("globex"), ...args);
+    expect([args[0], run.code]).toEqual([args[0], 1]);
+    expect(run.output).toMatch(ALL_GONE);
+    expect(run.output).toContain("[ERR_OTHER_TENANT]");
+  }
+  // Without a refresh, a new or changed resource is the first to reach the tenant.
+  await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
+  const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview");
+  expect(up.output).toMatch(ALL_GONE);
+  expect(writesOf(sandbox)).toEqual([]);
+  expect(held()).toEqual([6, 6]);
+  const resources = (text: string): unknown =>
+    (JSON.parse(text) as { deployment: { resources: { urn: string; id?: string }[] } }).deployment.resources
+      .map(({ urn, id }) => `${urn} ${id}`)
+      .sort();
+  expect(resources((await project.state()).text)).toEqual(resources(before));
+  // With the correct key, the next run only creates the new entry.
+  await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview");
+  expect(writesOf(sandbox)).toEqual(["POST /allow_deny_entries"]);
+});
+
+it("refuses every settings file command when other people's mailboxes are there", async () => {
+  await using sandbox = await twoTenants();
+  const program = `
+import { TenantSettings } from "pulumi-email-security";
+import { getStack } from "@pulumi/pulumi";
+new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
+`;
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url };
+  await using project = await EngineProject.create({ program, environment, stack: "acme" });
+  await mkdir(join(project.directory, "settings"));
+  const settings = (text: string) => project.writeFile("settings/acme.yaml", `version: 1\n${text}`);
+  const up = (key: string, ...args: string[]) => project.runWith(keyOf(key), "up", "--yes", "--skip-preview", ...args);
+  await settings("ownDomains: [acme.example]\ndeny: [only-acme.example, shared.example]\n");
+  expect((await up("acme")).code).toBe(0);
+  for (const value of ["only-globex.example", "shared.example"]) await deny(sandbox, "globex", value);
+  sandbox.clearRequests();
+  // Without own domains, the identity recorded by the first run reveals the mistake.
+  await settings("deny: [only-acme.example, shared.example, more.example]\n");
+  const cli = commandLine(project.directory, { ...project.environment, ...keyOf("globex") });
+  const plan = await cli("plan", "settings/acme.yaml", "--stack", "acme", "--no-evidence");
+  expect([plan.code, plan.output]).toEqual([expect.any(Number), expect.stringMatching(OTHER_PEOPLE)]);
+  expect(plan.code).not.toBe(0);
+  const apply = await cli("apply", "settings/acme.yaml", "--stack", "acme", "--yes");
+  expect([apply.code, apply.output]).toEqual([3, expect.stringMatching(OTHER_PEOPLE)]);
+  const drift = await cli("drift", "settings/acme.yaml", "--stack", "acme", "--adopt", "added");
+  expect([drift.code, drift.output]).toEqual([1, expect.stringMatching(/ERR_OTHER_TENANT/)]);
+  for (const args of [[], ["--refresh"]]) {
+    const run = await up("globex", ...args);
+    expect([run.code, run.output]).toEqual([1, expect.stringMatching(OTHER_PEOPLE)]);
+  }
+  expect(writesOf(sandbox)).toEqual([]);
+  const right = await up("acme", "--refresh");
+  expect(right.code).toBe(0);
+  expect(writesOf(sandbox)).toHaveLength(1);
+});
+
+it("refuses a rollout with swapped keys when planned or resumed", async () => {
+  await using fleet = await Fleet.start({
+    tenants: 2,
+    scenario: (name) => ({ employees: [chiefOf(`${name}.example`)] }),
+    waves: "waves:\n  - { name: one, take: 1, gate: true }\n  - { name: two }\n",
+  });
+  const swapped = { T0_KEY: fleet.environment["T1_KEY"], T1_KEY: fleet.environment["T0_KEY"] };
+  expect((await fleet.rollout("--yes")).code).toBe(2);
+  fleet.take();
+  // The second tenant's stack doesn't exist yet, so the identity recorded while planning reveals the mistake.
+  const swappedLater = await fleet.begin(swapped, "rollout", "resume").ended;
+  expect(swappedLater.code).toBe(1);
+  expect(await fleet.states()).toEqual({ t0: "done", t1: "failed" });
+  const { tenants } = await fleet.report();
+  expect(tenants[1]?.error).toMatchObject({ code: "ERR_OTHER_TENANT" });
+  expect(writesOf(fleet.sandbox)).toEqual([]);
+  expect((await fleet.rollout("resume")).code).toBe(0);
+  expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
+
+  await fleet.baseline(["another.example"]);
+  fleet.take();
+  const planned = await fleet.begin(swapped, "rollout", "--yes").ended;
+  expect(planned.code, planned.output).toBe(3);
+  expect(planned.output).toMatch(/"t0" \([^)]+\) opens the tenant of "t1"/);
+  expect(planned.output).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t0,t1");
+  expect(writesOf(fleet.sandbox)).toEqual([]);
+});

@@ -1,0 +1,40 @@
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { makeCertificate } from "../client/certificate";
+import { chosen, promiseOf } from "./faults";
+import { askTwice, type KnownIds, READING } from "./read-only-endpoints";
+
+describe.concurrent("faults at the read-only endpoints", () => {
+  const [trusted, untrusted] = [makeCertificate("localhost"), makeCertificate("localhost")];
+  const usualAuthorities = getCACertificates("default");
+  let sandbox: Sandbox;
+  let client: SettingsClient;
+  let ids: KnownIds;
+
+  beforeAll(async () => {
+    setDefaultCACertificates([...usualAuthorities, trusted.cert]);
+    // A fixed clock, so that the same request gets the same response.
+    const now = new Date();
+    sandbox = await startSandbox({ clock: () => now });
+    client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    const [report] = sandbox.phishingReports("acme");
+    ids = { report: report?.id ?? "", internetMessage: report?.report_internet_message_id ?? "" };
+  });
+
+  afterAll(async () => {
+    setDefaultCACertificates(usualAuthorities);
+    await client.close();
+    await sandbox.close();
+  });
+
+  test.for(chosen("faults-reading", READING))("%s", { timeout: 600_000 }, async ([, one]) => {
+    const answer = await one.endpoint.ask(client, ids);
+    const broken = promiseOf(one) === "recovers" ? answer : one.fault.code;
+    const { answers, hits } = await askTwice(one, { target: sandbox.url, ids, trusted, untrusted });
+    const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
+    expect(answers).toEqual(expected[one.attempts]);
+    if (hits !== undefined) expect(hits).toBeGreaterThan(0);
+  });
+});

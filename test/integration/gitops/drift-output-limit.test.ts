@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandRun, commandLine } from "../../support/command-line";
+import { LintedDirectory } from "../../support/linted-directory";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+
+/* `email-security drift` through the real command, for a tenant with far more drift than anybody would read. */
+
+const LONG = "c".repeat(200);
+const ADDED = Array.from({ length: 600 }, (_, at) => entry("deny", `added-${at}.example`, LONG));
+
+let sandbox: Sandbox;
+let directory: LintedDirectory;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "long",
+      tenants: [
+        tenantWith("acme", [...ADDED, entry("allow", "turned.example", "Phishing"), entry("deny", "kept.example")]),
+        tenantWith("globex", [
+          ...Array.from({ length: 60 }, (_, at) => entry("deny", `a${at}.globex.example`)),
+          entry("allow", "zz.globex.example"),
+        ]),
+      ],
+    },
+  });
+  directory = new LintedDirectory({
+    "settings/acme.yaml":
+      "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n  - kept.example\n",
+    "settings/globex.yaml": "version: 1\nownDomains: [globex.example]\ndeny: []\n",
+  });
+});
+
+afterAll(async () => {
+  directory[Symbol.dispose]();
+  await sandbox.close();
+});
+
+async function drift(tenant: string, ...args: string[]): Promise<CommandRun> {
+  return await commandLine(directory.root, {
+    ...process.env,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: sandbox.tenants.find(({ name }) => name === tenant)?.apiKeys.ci,
+  })("drift", `settings/${tenant}.yaml`, ...args);
+}
+
+it("shows all drift on a terminal, dangerous drift first", async () => {
+  const { code, stdout } = await drift("acme");
+  expect(code).toBe(2);
+  const lines = stdout.split("\n");
+  expect(lines.filter((line) => /^ {2}(?:allow|deny) /.test(line)).slice(0, 3)).toEqual([
+    "  allow turned.example",
+    "  deny gone.example",
+    expect.stringMatching(/^ {2}deny added-/),
+  ]);
+  expect(lines).toContain("      list: allow, declared deny");
+  expect(stdout.match(/deny added-\d+\.example/g)).toHaveLength(600);
+  expect(stdout).not.toContain("more");
+});
+
+it("shows dangerous drift first in an issue", async () => {
+  await drift("acme", "--output", "drift.md");
+  const markdown = readFileSync(join(directory.root, "drift.md"), "utf8");
+  expect(Buffer.byteLength(markdown)).toBeLessThan(65_536);
+  const items = markdown.split("\n").filter((line) => line.startsWith("- `"));
+  expect(items.slice(0, 2)).toEqual(["- `allow turned.example`", "- `deny gone.example`"]);
+  expect(markdown).toContain("  - `list: allow, declared deny`");
+  expect(markdown).toContain("  - `declared at settings/acme.yaml:4`");
+  const left = 602 - items.length;
+  expect(left).toBeGreaterThan(100);
+  expect(markdown).toContain(
+    `- … and ${left} more, none of them a new allow, a removed deny or a removed VIP; \`email-security drift\` shows all of them`,
+  );
+});
+
+it("lists dangerous drift first among what it doesn't adopt", async () => {
+  const { stderr } = await drift("globex", "--adopt", "added", "--dry-run");
+  const lines = stderr
+    .replaceAll(/\n {2}(?=\S)/g, " ")
+    .split("\n")
+    .filter((line) => /^Not adopted|^…/.test(line));
+  expect(lines).toHaveLength(51);
+  expect(lines[0]).toMatch(/^Not adopted: allow zz\.globex\.example: /);
+  expect(lines[50]).toBe(
+    "… and 11 more, none of them a new allow, a removed deny or a removed VIP; `email-security drift` shows all of them.",
+  );
+});

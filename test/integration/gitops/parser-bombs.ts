@@ -1,0 +1,27 @@
+import { expect } from "vitest";
+import { emailSecurity } from "../../support/command";
+import { LintedDirectory } from "../../support/linted-directory";
+
+const MANY_BYTES = 5 * 1024 * 1024;
+
+/** The pieces of files of 5 MiB, and the reason why each is rejected. */
+export const MUCH: readonly (readonly [what: string, piece: string, message: string, head?: string])[] = [
+  ["opens a list in a list", "[", "nested more than 32 deep"],
+  ["opens a mapping in a mapping", "{", "nested more than 32 deep"],
+  ["begins an item in an item", "- ", "nested more than 32 deep"],
+  ["closes what is not open", "}", "more than 1,000 mistakes"],
+  ["has tag upon tag", "!a ", "more than 1,000 mistakes"],
+  ["has millions of empty lists", "- []\n", "holds more than 1,000,000 values"],
+  ["has a million plain entries", "- a\n", "holds more than 1,000,000 values", "deny:\n"],
+];
+
+/** Asserts that lint rejects the file within the memory of a small machine. */
+export async function isRefused([, piece, reason, head = ""]: (typeof MUCH)[number]): Promise<void> {
+  using directory = new LintedDirectory({
+    "acme.yaml": head + piece.repeat(Math.floor(MANY_BYTES / piece.length)),
+  });
+  const { code, stdout } = await emailSecurity(directory.root, ["lint", "acme.yaml"], {
+    NODE_OPTIONS: "--max-old-space-size=900",
+  });
+  expect([code, stdout]).toEqual([2, expect.stringContaining(reason)]);
+}

@@ -1,0 +1,45 @@
+import { dirname } from "node:path";
+import { expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { planFiles } from "../../../provider/gitops/plan-tenant";
+import { renderPlanText } from "../../../provider/plan/render/plan-text";
+import { startSandbox } from "../../../provider/sandbox";
+import { createSettingsDirectory } from "../../support/settings-directory";
+import { terminalPicture } from "../../support/terminal-picture";
+
+const NOW = new Date("2026-11-21T09:30:00Z");
+
+const SETTINGS = `version: 1
+ownDomains: [acme.example]
+
+vips:
+  - { email: lena.hartmann@acme.example, comment: Releases payments }
+
+allow:
+  - { value: bulk.example.org, comment: "The supplier's newsletter", ticket: CHG-31 }
+
+deny:
+  - { value: acme-login.example, comment: Look-alike of ours, ticket: INC-1042 }
+`;
+
+/** Update the picture with `npm test -- test/integration/gitops/plan-image.test.ts -u`. */
+it("prints a plan that matches the README picture", async () => {
+  await using sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
+  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+  using directory = createSettingsDirectory({ "settings/acme.yaml": SETTINGS });
+  const plan = await planFiles(directory.at("settings/acme.yaml"), {
+    client,
+    now: () => NOW,
+    today: "2026-11-21",
+  });
+  await client.close();
+  const shown = { ...plan, tenant: { ...plan.tenant, host: "mail-security.example" } };
+  const text = renderPlanText(shown, { color: true, width: 92 }).replaceAll(
+    `${dirname(directory.at("settings"))}/`,
+    "",
+  );
+  const [whatChanges = ""] = text.split(/\n.*Left alone/);
+  await expect(
+    terminalPicture(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),
+  ).toMatchFileSnapshot("../../../docs/public/plan.svg");
+});

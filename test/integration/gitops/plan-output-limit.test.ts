@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandRun, commandLine } from "../../support/command-line";
+import { LintedDirectory } from "../../support/linted-directory";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+
+/* `email-security plan` through the real command, for a plan that is far longer than anybody would read. */
+
+const numbered = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
+
+let sandbox: Sandbox;
+let directory: LintedDirectory;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "long",
+      tenants: [
+        tenantWith("acme", [
+          ...numbered(400, (at) => entry("allow", `a${at}.example`)),
+          entry("deny", "turned.example"),
+          ...numbered(150, (at) => entry("deny", `undeclared-${at}.example`)),
+          entry("allow", "zz-undeclared.example"),
+        ]),
+      ],
+    },
+  });
+  directory = new LintedDirectory({
+    "settings/acme.yaml": `version: 1
+allow:
+  - turned.example
+  - zz-new.example
+${numbered(400, (at) => `  - { value: a${at}.example, comment: Partner }\n`).join("")}`,
+  });
+});
+
+afterAll(async () => {
+  directory[Symbol.dispose]();
+  await sandbox.close();
+});
+
+async function plan(...args: string[]): Promise<CommandRun> {
+  return await commandLine(directory.root, {
+    ...process.env,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,
+  })("plan", "settings/acme.yaml", "--no-evidence", ...args);
+}
+
+it("shows dangerous changes first on a terminal", async () => {
+  const { stdout } = await plan();
+  const changes = stdout.split("\n").filter((line) => /^ {2}[+~-] /.test(line));
+  expect(changes).toHaveLength(100);
+  expect(changes.slice(0, 2)).toEqual([
+    "  ~ change deny → allow turned.example (domain)",
+    "  + add allow zz-new.example (domain)",
+  ]);
+  expect(stdout).toContain(
+    "  … and 302 more:\n      302 × change allow\n  `email-security plan --all` shows all of them\n",
+  );
+  const left = stdout.slice(stdout.indexOf("Left alone")).split("\n");
+  expect(left[2]).toContain("  allow zz-undeclared.example");
+  expect(left.join(" ").replaceAll(/\s+/g, " ")).toContain(
+    "… and 131 more, none of them an allow; `email-security plan --all` shows all of them",
+  );
+  const all = await plan("--all");
+  expect(all.stdout).not.toContain("… and");
+  expect(all.stdout.match(/^ {2}[+~-] /gm)).toHaveLength(402);
+});
+
+it("shows dangerous changes first in a pull request comment", async () => {
+  await plan("--output", "plan.md");
+  const markdown = readFileSync(join(directory.root, "plan.md"), "utf8");
+  const rows = markdown.split("\n").filter((line) => /^\| `[+~-]`/.test(line));
+  expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);
+  expect(rows[1]).toMatch(/^\| `\+` add allow<br>`zz-new\.example`/);
+  expect(markdown).toMatch(/Left alone[^\n]*\n\n- allow `zz-undeclared\.example`/);
+});

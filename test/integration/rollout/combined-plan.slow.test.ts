@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { reportSchema } from "../../../provider/rollout/model/rollout-report";
+import { hasShell } from "../engine-setup/workshop";
+import { PlannedFleet } from "./plan-fleet";
+
+/* The Markdown and HTML of an `email-security rollout` plan, over the sandbox. */
+
+describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
+  let fleet: PlannedFleet;
+
+  beforeAll(async () => {
+    fleet = await PlannedFleet.start();
+  });
+
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+  });
+
+  it("reads every tenant's mail or none, according to --evidence", async () => {
+    const all = await fleet.plan(["--evidence", "all"]);
+    expect(all.code).toBe(2);
+    expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 7 * 5);
+    const markdown = fleet.written("plan.md");
+    expect(markdown).toContain(
+      "The mail of the last 30 days of all 7 tenants in which something changes was looked at",
+    );
+    const none = await fleet.plan(["--evidence", "none"]);
+    expect(none.code).toBe(2);
+    expect(fleet.sandbox.requests).toHaveLength(8 * 3);
+    expect(fleet.written("plan.md")).toContain("> **No finding.** 7 of 8 tenants would change");
+    expect(fleet.written("plan.md")).toContain("The tenants' mail was not looked at.");
+    expect(fleet.written("plan.md").split("Digest").at(-1)).toBe(markdown.split("Digest").at(-1));
+  });
+
+  it("rejects --evidence when no document would show it", async () => {
+    const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
+    expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
+    expect(stderr).toContain("--evidence is told in the Markdown or HTML of a plan");
+    // Someone who asked for evidence would read that no mail was searched.
+    for (const task of [["--only-expired"], ["--revert-drift"]]) {
+      const outcome = await fleet.plan(["--evidence", "sample", ...task]);
+      expect([outcome.code, fleet.sandbox.requests.length]).toEqual([1, 0]);
+      expect(outcome.stderr).toContain("no mail is asked with --only-expired and --revert-drift");
+    }
+  });
+
+  it("writes empty documents when no drift is to be reverted", async () => {
+    const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
+    expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
+    const reason = "0 of 8 tenants say `onDrift: revert` in the settings files";
+    expect(stderr).toBe(`${reason}: nothing is reverted.\nWrote plan.md, plan.html, plan.json.\n`);
+    const report = reportSchema.parse(JSON.parse(fleet.written("plan.json")));
+    expect(report).toMatchObject({ id: "none", state: "done", reason: reason, tenants: [], waves: [] });
+    expect(fleet.written("plan.md").split("\n", 1)).toEqual(["<!-- email-security-plan -->"]);
+    expect(fleet.written("plan.md")).toContain("0 tenants");
+    expect(fleet.written("plan.html")).toContain("</html>");
+  });
+
+  it("keeps the comment marker when planning fails", async () => {
+    const { code, stderr } = await fleet.plan([], { T0_KEY: undefined });
+    const text = fleet.written("plan.md");
+    expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
+    expect(stderr).toContain("ERR_ROLLOUT_PLAN");
+    expect(text.split("\n", 1)).toEqual(["<!-- email-security-plan -->"]);
+    expect(text).toContain("T0_KEY");
+  });
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { breakoutsIn } from "../../support/markdown-breakouts";
+import { hasShell } from "../engine-setup/workshop";
+import { NAMES, PlannedFleet } from "./plan-fleet";
+
+/* The Markdown and HTML of an `email-security rollout` plan, over the sandbox. */
+
+describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
+  let fleet: PlannedFleet;
+
+  beforeAll(async () => {
+    fleet = await PlannedFleet.start();
+  });
+
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+  });
+
+  it("reads a stack's state file instead of asking the CLI", async () => {
+    fleet.hasState("held", { manifest: {}, resources: [] });
+    expect(await fleet.plan(["--only", "held", "t0"])).toMatchObject({ code: 2 });
+    const exports = fleet.calls.filter((call) => call.includes("export"));
+    expect(new Set(exports)).toEqual(new Set(["--non-interactive stack export --stack t0"]));
+  });
+
+  it("shows a shared change once, with evidence from sampled tenants", async () => {
+    const { code, stderr } = await fleet.plan(["--fail-on", "risk"]);
+    const text = fleet.written("plan.md");
+    expect(code).toBe(3);
+    expect(stderr).toContain("Wrote plan.md, plan.html, with what the mail of 5 of 7 tenants says.");
+    expect(stderr).toContain("the changes of 1 tenant are refused by --fail-on risk");
+    expect(text).toContain(
+      "> [!CAUTION]\n> **Refused.** `--fail-on` refuses the changes of 1 tenant. 7 of 8 tenants would change, by 2 different changes: 1 dangerous.",
+    );
+    expect(text).toContain("Changes of this tenant are refused by --fail-on risk.");
+    expect(text).toContain(
+      "of 5 of 7 tenants in which something changes was looked at (`t0`, `t2`, `t3`, `t5` and `t6`), a sample",
+    );
+    expect(text).toContain(`#### \`+\` add allow \`${fleet.sender}\` (mailbox, in \`t6\`)\n\n- **Mail:** **`);
+    expect(text).toMatch(/- \*\*Mail:\*\* \*\*\d+ threats? in 30 days, \d+ malicious/);
+    expect(text).toContain("- **Asked for:** ticket `INC-9`\n- **Declared:** `settings/t6.yaml:4`\n");
+    expect(text).toContain("`evil.example`<br>domain, in 7 of 8 tenants: group 1 | `Phishing` | ticket `INC-7`");
+    expect(breakoutsIn(text)).toEqual([]);
+    // Three lists for each of eight tenants; for five of them the lists again, a page of threats and a page of reports.
+    expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 5 * 5);
+    const mail = fleet.sandbox.requests.filter(({ path }) => path.endsWith("/threats"));
+    expect(new Set(mail.map(({ tenant }) => tenant))).toEqual(new Set(["t0", "t2", "t3", "t5", "t6"]));
+    const page = fleet.written("plan.html");
+    for (const name of NAMES) expect(page).toContain(`<bdi class="given">${name}</bdi>`);
+    expect(page).toContain("&#60;b&#62;");
+    expect(page).not.toContain("<b>@");
+    const [digest] = /`r2-[0-9a-f]+`/.exec(text) ?? [];
+    expect(page).toContain(`Digest <code>${digest?.slice(1, -1)}</code>`);
+  });
+});

@@ -1,0 +1,185 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { LintedDirectory } from "../../support/linted-directory";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { chiefOf } from "../../support/two-tenants";
+import { hasShell } from "../engine-setup/workshop";
+import { PlannedFleet } from "./plan-fleet";
+
+/*
+ * One tenant's second key is used as another tenant's key: the real command against the sandbox, where each tenant has
+ * two keys.
+ */
+
+describe.skipIf(!hasShell)("email-security rollout", () => {
+  let fleet: PlannedFleet;
+
+  beforeAll(async () => {
+    fleet = await PlannedFleet.start();
+  });
+
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+  });
+
+  const secondKeyOf = (name: string): string =>
+    fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
+
+  it.each([
+    ["holds an entry", "held"],
+    ["holds VIPs alone", "t0"],
+  ])("rejects a second key of a tenant that %s before writing", async (_case, tenant) => {
+    const { code, stderr } = await fleet.plan(["--yes"], { T3_KEY: secondKeyOf(tenant) });
+    expect(code).toBe(3);
+    expect(stderr).toContain("Different keys open the same tenant of the service");
+    expect(stderr).toContain("[ERR_SAME_TENANT]");
+    expect(stderr).toMatch(new RegExp(`"(${tenant}|t3)" \\(tenants\\.yaml:\\d+; [^)]+\\), "(${tenant}|t3)" \\(ten`));
+    expect(fleet.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+
+  it("plans tenants that hold the same entries, each with its own key", async () => {
+    expect(await fleet.plan([])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("commands that read a fleet", () => {
+  const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
+  let sandbox: Sandbox;
+  let directory: LintedDirectory;
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({
+      scenario: {
+        name: "fleet",
+        tenants: [
+          {
+            ...tenantWith("acme", [...HELD, entry("allow", "hidden.example")]),
+            employees: [chiefOf("acme.example")],
+          },
+          { ...tenantWith("globex", HELD), employees: [chiefOf("globex.example")] },
+          { ...tenantWith("hooli", HELD), employees: [chiefOf("hooli.example")] },
+        ],
+      },
+    });
+    directory = new LintedDirectory({
+      "tenants.yaml": `version: 1
+project: p
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml
+tenants: { acme: {}, globex: {}, hooli: {} }
+`,
+      "settings/baseline.yaml": "version: 1\ndeny: [evil.example]\nallow: [partner.example]\n",
+      ...Object.fromEntries(
+        ["acme", "globex", "hooli"].map((name) => [
+          `settings/${name}.yaml`,
+          `version: 1\nownDomains: [${name}.example]\ninclude: [baseline.yaml]\n`,
+        ]),
+      ),
+    });
+  });
+
+  afterAll(async () => {
+    directory[Symbol.dispose]();
+    await sandbox.close();
+  });
+
+  const run = async (keys: Record<string, string>, ...args: string[]): Promise<CommandOutcome> => {
+    sandbox.clearRequests();
+    return await emailSecurity(directory.root, args, {
+      ACME_KEY: "sandbox-acme-ci",
+      GLOBEX_KEY: "sandbox-globex-ci",
+      HOOLI_KEY: "sandbox-hooli-ci",
+      EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY",
+      ...keys,
+    });
+  };
+  const withoutOwnDomains = (): void => {
+    for (const name of ["acme", "globex", "hooli"])
+      directory.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
+  };
+  interface StatusOutput {
+    readonly isComplete: boolean;
+    readonly tenants: readonly {
+      readonly name: string;
+      readonly standing: string;
+      readonly unread: readonly { readonly code: string }[];
+      readonly error?: { readonly code: string };
+    }[];
+  }
+
+  it("reports swapped keys even if both tenants match their files", async () => {
+    const swapped = { GLOBEX_KEY: "sandbox-hooli-ci", HOOLI_KEY: "sandbox-globex-ci" };
+    const { code, stdout } = await run(swapped, "fleet", "status", "--format", "json");
+    const { tenants } = JSON.parse(stdout) as StatusOutput;
+    expect([code, tenants.map(({ standing, error }) => [standing, error?.code])]).toEqual([
+      1,
+      [
+        ["not-known", undefined],
+        ["key-wrong", "ERR_OTHER_TENANT"],
+        ["key-wrong", "ERR_OTHER_TENANT"],
+      ],
+    ]);
+  });
+
+  it.each([
+    ["another one of the same tenant", "sandbox-globex-console"],
+    ["that of the other tenant", "sandbox-globex-ci"],
+  ])("reports only the key that contradicts own domains as wrong: %s", async (_which, key) => {
+    const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--format", "json");
+    const { tenants } = JSON.parse(stdout) as StatusOutput;
+    expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong", "in-step", "in-step"]);
+  });
+
+  it("reports a second key of another tenant without extra requests", async () => {
+    withoutOwnDomains();
+    expect(await run({}, "fleet", "status", "--except", "acme")).toMatchObject({ code: 0 });
+    const requests = (): string[] => sandbox.requests.map(({ path, query }) => `${path} ${query}`).sort();
+    const plain = requests();
+    const outcome = await run(
+      { GLOBEX_KEY: "sandbox-hooli-console" },
+      "fleet",
+      "status",
+      "--except",
+      "acme",
+      "--format",
+      "json",
+    );
+    expect(outcome.code).toBe(1);
+    const { tenants } = JSON.parse(outcome.stdout) as StatusOutput;
+    expect(tenants.map(({ standing, error }) => [standing, error?.code])).toEqual([
+      ["key-wrong", "ERR_SAME_TENANT"],
+      ["key-wrong", "ERR_SAME_TENANT"],
+    ]);
+    expect(requests()).toEqual(plain);
+  });
+
+  it("reports an incomplete search when a key opens another tenant", async () => {
+    withoutOwnDomains();
+    const wrong = { ACME_KEY: "sandbox-globex-console" };
+    const outcome = await run(wrong, "find", "hidden.example", "--all", "--format", "json");
+    const { tenants, isComplete } = JSON.parse(outcome.stdout) as StatusOutput;
+    expect([outcome.code, isComplete]).toEqual([1, false]);
+    expect(tenants.map(({ unread }) => unread.map(({ code }) => code))).toEqual([
+      ["ERR_SAME_TENANT"],
+      ["ERR_SAME_TENANT"],
+      [],
+    ]);
+  });
+
+  it("leaves another tenant's data out of the site", async () => {
+    withoutOwnDomains();
+    const outcome = await run({ GLOBEX_KEY: "sandbox-acme-console" }, "fleet", "site", "out");
+    expect(outcome).toMatchObject({ code: 1 });
+    expect(existsSync(directory.path("out/index.html"))).toBe(true);
+    const page = readFileSync(directory.path("out/tenants/globex.html"), "utf8");
+    expect(page).toContain("Different keys open the same tenant");
+    const files = globSync("out/**/*.{html,js,json}", { cwd: directory.root });
+    const texts = files.map((file) => readFileSync(join(directory.root, file), "utf8"));
+    expect(texts.join("\n")).not.toContain("hidden.example");
+  });
+});

@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
+import { renderHistoryText } from "../../../provider/rollout/history/history-text";
+import { findOldRollouts } from "../../../provider/rollout/history/old-rollouts";
+import { readRolloutHistory } from "../../../provider/rollout/history/rollout-history";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
+import { findRetryableRollouts } from "../../../provider/rollout/journal/rollout-tally";
+import { type RolloutAction, selectRollout } from "../../../provider/rollout/journal/select-rollout";
+import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
+import type { RolloutMode } from "../../../provider/rollout/model/rollout-mode";
+import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
+import { renderReportText } from "../../../provider/rollout/report/report-text";
+import { added, type Writing, writeRollout } from "../../support/rollout-fixtures";
+
+/*
+ * Unattended rollouts (`--only-expired`, `--revert-drift`) don't count as applying the files, and don't hide earlier
+ * rollouts.
+ */
+
+const directory = mkdtempSync(join(tmpdir(), "email-security-tasks-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const DAY = 86_400_000;
+let count = 0;
+const commands = new RolloutCommands();
+
+async function written(...all: readonly Writing[]) {
+  let nowMs = Date.UTC(2026, 10, 1);
+  const journal = await Journal.open(await openSqlite(join(directory, `${count++}.db`)), () => nowMs);
+  const ids: string[] = [];
+  for (const one of all) {
+    nowMs += DAY;
+    ids.push(await writeRollout(journal, one));
+  }
+  const which = async (purpose: RolloutAction, id?: string) =>
+    (
+      await selectRollout(journal, id, purpose, {
+        journalLocation: "the journal",
+        commands,
+        isLocked: () => Promise.resolve(false),
+        log: () => {},
+      })
+    ).id;
+  return { journal, ids, which, [Symbol.asyncDispose]: async () => await journal.close() };
+}
+
+const nightly = (task: RolloutMode, value: string, rest: Partial<Writing> = {}): Writing => ({
+  tenants: { acme: [added(value)], globex: [] },
+  ...rest,
+  spec: { task },
+});
+
+it("excludes nightly runs from the default rollback", async () => {
+  await using its = await written(
+    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
+    nightly("only-expired", "old.example"),
+    nightly("revert-drift", "evil.example"),
+  );
+  const [change = "", ended = "", revert = ""] = its.ids;
+  expect(await its.which("status")).toBe(revert);
+  expect(await its.which("rollback")).toBe(change);
+  expect(await its.which("rollback", ended)).toBe(ended);
+  expect(await its.journal.listLaterChanges(change)).toEqual([]);
+  // It isn't retained for that reason; the change is, since the unattended rollout didn't hide it.
+  const { prunable, retained } = await findOldRollouts(its.journal, Date.UTC(2027, 0, 1));
+  expect(prunable.map(({ id }) => id)).toEqual([revert, ended]);
+  expect(retained.map(({ record }) => record.id)).toEqual([change]);
+});
+
+it("does not count a nightly run as applying the files", async () => {
+  await using its = await written(
+    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] }, failing: ["acme"] },
+    nightly("only-expired", "old.example"),
+  );
+  const [change = ""] = its.ids;
+  expect(await findRetryableRollouts(its.journal.database, await its.journal.listRollouts())).toEqual(
+    new Set([change]),
+  );
+  const { stacks, otherBackendCount } = await readLastApplied(its.journal.database, {
+    project: "p",
+    backend: "b",
+  });
+  expect([...stacks].map(([stack, { applied, pending }]) => [stack, applied?.rollout, pending?.rollout])).toEqual([
+    ["acme", undefined, change],
+    ["globex", change, undefined],
+  ]);
+  expect(otherBackendCount).toBe(0);
+});
+
+it("reports an unfinished nightly run as pending for its tenants", async () => {
+  await using its = await written(
+    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
+    nightly("revert-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
+  );
+  const [change = "", open = ""] = its.ids;
+  const { stacks } = await readLastApplied(its.journal.database, { project: "p", backend: "b" });
+  expect([...stacks].map(([stack, { applied, pending }]) => [stack, applied?.rollout, pending])).toEqual([
+    ["acme", change, expect.objectContaining({ rollout: open, state: "failed", rolloutState: "stopped" })],
+    ["globex", change, undefined],
+  ]);
+});
+
+it("settles a nightly failure with the same mode or a full rollout", async () => {
+  const failed = nightly("revert-drift", "evil.example", { failing: ["acme"] });
+  for (const [after, isRetriable] of [
+    [nightly("revert-drift", "evil.example"), false],
+    [nightly("only-expired", "old.example"), true],
+    [{ tenants: { acme: [added("evil.example")] } }, false],
+  ] as const) {
+    await using its = await written(failed, after);
+    const found = await findRetryableRollouts(its.journal.database, await its.journal.listRollouts());
+    expect(found.has(its.ids[0] ?? "")).toBe(isRetriable);
+  }
+});
+
+it("resumes an interrupted nightly run in its own mode", async () => {
+  await using its = await written(
+    { tenants: { acme: [added("evil.example")] } },
+    { ...nightly("only-expired", "old.example"), end: "running" },
+  );
+  const [, open = ""] = its.ids;
+  expect(await its.which("resume")).toBe(open);
+  const report = await buildRolloutReport(its.journal, open, false, commands);
+  expect(report.task).toBe("only-expired");
+  const text = renderReportText(report).replace(/\s+/g, " ");
+  expect(text).toContain("takes away what has ended, and nothing else");
+  expect(text).toContain("It changed 0 of 2 tenants, and left 1 as they are. 0 failed, and 1 are still to do.");
+  expect(text).not.toContain("declared");
+  const history = await readRolloutHistory(its.journal, { limit: 20 }, () => Promise.resolve(false));
+  expect(history.rollouts.map(({ task }) => task)).toEqual(["only-expired", undefined]);
+  expect(renderHistoryText(history, {}).replace(/\s+/g, " ")).toContain("takes away what has ended, and nothing else");
+  expect(commands.plan("tenants.yaml", ["acme"], "revert-drift")).toBe(
+    "email-security rollout tenants.yaml --only acme --revert-drift",
+  );
+});

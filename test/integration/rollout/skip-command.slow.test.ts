@@ -1,0 +1,151 @@
+import { existsSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { statusSchema } from "../../../provider/fleet/status/status-schema";
+import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { fleetJournal } from "../../support/fleet-journal";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { LintedDirectory } from "../../support/linted-directory";
+import { tenantWith } from "../../support/scenario-tenant";
+
+/* `email-security rollout skip`, and the commands that report skipped tenants, through the real command. */
+
+let sandbox: Sandbox;
+let directory: LintedDirectory;
+let environment: NodeJS.ProcessEnv;
+let id: string;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: { name: "skip", tenants: ["acme", "globex"].map((name) => tenantWith(name, [])) },
+  });
+  directory = new LintedDirectory({
+    "tenants.yaml": `version: 1
+project: p
+defaults: { baseUrl: "${sandbox.url}", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+tenants: { acme: {}, globex: {} }
+`,
+    "settings/acme.yaml": "version: 1\n",
+    "settings/globex.yaml": "version: 1\n",
+    "state/.keep": "",
+  });
+  environment = {
+    PULUMI_BACKEND_URL: `file://${directory.path("state")}`,
+    ACME_KEY: "sandbox-acme-ci",
+    GLOBEX_KEY: "sandbox-globex-ci",
+    EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
+    GITHUB_ACTOR: "dana",
+  };
+});
+
+afterAll(async () => {
+  directory[Symbol.dispose]();
+  await sandbox.close();
+});
+
+const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> =>
+  await emailSecurity(directory.root, args, { ...environment, ...more });
+/** Runs the command and puts each sentence on its own line. */
+const runUnfolded = async (...args: string[]): Promise<CommandOutcome> => {
+  const outcome = await run(["rollout", ...args]);
+  return { ...outcome, stdout: outcome.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
+};
+const skip = async (...args: string[]): Promise<CommandOutcome> => await runUnfolded("skip", ...args);
+const unskip = async (...args: string[]): Promise<CommandOutcome> => await runUnfolded("unskip", ...args);
+
+it("creates no journal when none exists", async () => {
+  expect(await skip("acme", "--reason", "why")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("There is no rollouts' journal at"),
+  });
+  for (const verb of ["status", "resume", "rollback", "skip", "history"]) {
+    expect(await run(["rollout", verb, "--database", "nowhere.db"]), verb).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("There is no rollouts' journal at"),
+    });
+    expect(existsSync(directory.path("nowhere.db")), verb).toBe(false);
+  }
+  await using journal = await fleetJournal(
+    await openSqlite(directory.path("rollouts.db")),
+    resolveStateBackend(environment, directory.root).fingerprint,
+  );
+  id = await journal.rollout(new Map(), { acme: "pending", globex: "unchanged" });
+  environment["EMAIL_SECURITY_DATABASE"] = directory.path("rollouts.db");
+  expect(await skip("--reason", "why")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("Name the tenants"),
+  });
+  expect(await unskip()).toMatchObject({ code: 1, stderr: expect.stringContaining("missing required") });
+});
+
+it("shows skipped tenants in every command until they are unskipped", async () => {
+  const reason = Object.values(HOSTILE).join(" ").replaceAll("\0", "").slice(0, 900).toWellFormed();
+  const skipped = await skip("globex", "acme", "--reason", reason);
+  expect(skipped).toMatchObject({ code: 0, stderr: "" });
+  expect(skipped.stdout).toMatch(
+    /^Skipped from now on: "acme", since .* UTC by dana@.*\nSkipped from now on: "globex"/,
+  );
+  expect(skipped.stdout).toContain(
+    `In the rollout ${id}: "acme" is left out when it goes on; "globex" is through already`,
+  );
+  expect(await skip("acme", "--reason", "another")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Skipped already: "acme".*That stands\..*unskip acme`\n/),
+  });
+
+  const looked = [
+    await skip(),
+    await run(["rollout", "status"]),
+    await run(["fleet", "status", "--output", "fleet.md", "--output", "fleet.json"]),
+  ];
+  const markdown = readFileSync(directory.path("fleet.md"), "utf8");
+  expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, globex, since .* by `dana/);
+  for (const { stdout, stderr } of [skipped, ...looked]) {
+    expect(stdout).toMatch(/acme.*since/);
+    expect(stdout).not.toContain("another");
+    expect(commandsIn(`${stdout}${stderr}`)).toEqual([]);
+  }
+  expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
+  expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
+  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.path("fleet.json"), "utf8")));
+  expect(tenants.map(({ skipped: one }) => one)).toEqual([
+    { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
+    { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
+  ]);
+  await run(["fleet", "site", "site"]);
+  const page = readFileSync(directory.path("site/tenants/acme.html"), "utf8");
+  expect(page).toMatch(/Skipped by rollouts[\s\S]*since \d{4}-\d\d-\d\d \d\d:\d\d UTC by dana@/);
+  expect(page).not.toContain("<script>alert");
+  const none = await run(["rollout", "--yes", "--only", "ac*"]);
+  expect(none).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("[ERR_ROLLOUT_SKIPPED]"),
+  });
+
+  // This works even if the targets file no longer exists.
+  const ended = await unskip("acme", "globex", "--targets", "gone.yaml");
+  expect(ended.code).toBe(0);
+  expect(ended.stdout).toContain(`email-security rollout resume ${id}`);
+  expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
+
+  // Skips end by the patterns that started them; a pattern that matches no skipped tenant ends none.
+  await skip("*", "--reason", "all of them");
+  expect(await unskip("x*")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('"x*" is not skipped; skipped are "acme", "globex".'),
+  });
+  expect(await unskip("ac*", "acme")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Not skipped any more: "acme"[^"]*\n(?!Not)/),
+  });
+  expect(await unskip("*", "--targets", "gone.yaml")).toMatchObject({ code: 1 });
+  expect(await unskip("*")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Not skipped any more: "globex"/),
+  });
+  expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
+  expect((await run(["fleet", "status"])).stdout).not.toContain("Skipped by rollouts");
+});

@@ -1,0 +1,295 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
+import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { click } from "../../support/console";
+import { type FleetJournal, fleetJournal } from "../../support/fleet-journal";
+import { LintedDirectory } from "../../support/linted-directory";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { chiefOf } from "../../support/two-tenants";
+
+/* Wrong keys of tenants with the same entries and no VIPs: only the journal can distinguish them. */
+
+const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
+/**
+ * `former` was removed from the targets file. No rollout knows `stranger` or `recent`; all of `recent`'s entries are
+ * newer than the rollout.
+ */
+const SERVICE = ["acme", "globex", "hooli", "former", "stranger", "recent"];
+const NAMES = SERVICE.slice(0, 3);
+
+const keyOf = (name: string, label = "ci"): string => `sandbox-${name}-${label}`;
+
+interface Read {
+  readonly isComplete: boolean;
+  readonly tenants: readonly {
+    readonly name: string;
+    readonly standing: string;
+    readonly unread: readonly { readonly code: string; readonly message: string }[];
+    readonly error?: { readonly code: string; readonly message: string };
+  }[];
+}
+
+async function readIdentity({ url }: Sandbox, name: string): Promise<TenantIdentity> {
+  const client = new SettingsClient({ baseUrl: url, apiKey: keyOf(name) });
+  try {
+    return getObservedIdentity(url, await readObservedState(client));
+  } finally {
+    await client.close();
+  }
+}
+
+async function openFleetJournal({ root: directory }: LintedDirectory): Promise<FleetJournal> {
+  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory}` }, directory);
+  return await fleetJournal(await openJournalDatabase(join(directory, "j.db")), fingerprint);
+}
+
+class RememberedFleet implements AsyncDisposable {
+  /** More variables of the command. */
+  environment: Readonly<Record<string, string>> = {};
+  readonly #sandbox: Sandbox;
+  readonly directory: LintedDirectory;
+
+  private constructor(sandbox: Sandbox, directory: LintedDirectory) {
+    this.#sandbox = sandbox;
+    this.directory = directory;
+  }
+
+  /** @param hasPeople whether the tenants have VIPs. */
+  static async start(hasPeople = false): Promise<RememberedFleet> {
+    const sandbox = await startSandbox({
+      scenario: {
+        name: "fleet",
+        tenants: SERVICE.map((name) => ({
+          ...tenantWith(
+            name,
+            name === "recent" ? [] : [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])],
+          ),
+          employees: hasPeople ? [chiefOf(`${name}.example`)] : [],
+        })),
+      },
+    });
+    const directory = new LintedDirectory({
+      "tenants.yaml": `version: 1
+project: p
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml
+tenants: { acme: {}, globex: {}, hooli: {} }
+`,
+      "settings/baseline.yaml": "version: 1\ndeny: [evil.example]\nallow: [partner.example]\n",
+      ...Object.fromEntries(
+        NAMES.map((name) => [
+          `settings/${name}.yaml`,
+          `version: 1\ninclude: [baseline.yaml]\n${name === "acme" ? "allow: [hidden.example]\n" : ""}`,
+        ]),
+      ),
+    });
+    const read = new Map();
+    for (const name of SERVICE.slice(0, 4)) {
+      const people = collectMailDomains(hasPeople ? [`ceo@${name}.example`] : [], true);
+      const fingerprint = buildDomainFingerprint(people);
+      read.set(name, {
+        identity: await readIdentity(sandbox, name),
+        ...(fingerprint === undefined ? {} : { fingerprint }),
+      });
+    }
+    await using journal = await openFleetJournal(directory);
+    const files = ["baseline", ...NAMES].map((name): [string, Uint8Array] => {
+      const path = `settings/${name}.yaml`;
+      return [path, readFileSync(directory.path(path))];
+    });
+    const states = {
+      acme: "unchanged",
+      globex: "unchanged",
+      hooli: "unchanged",
+      former: "unchanged",
+    } as const;
+    await journal.rollout(new Map(files), states, "p", read);
+    const body = { list: "deny", entry_type: "domain", value: "evil.example" };
+    await click(sandbox, "POST", "/allow_deny_entries", body, "recent");
+    return new RememberedFleet(sandbox, directory);
+  }
+
+  /** Records a rollout that read another tenant of the service by a wrong key. */
+  async recordReading(name: string, other: string): Promise<void> {
+    const read = new Map([[name, { identity: await readIdentity(this.#sandbox, other) }]]);
+    await using journal = await openFleetJournal(this.directory);
+    await journal.rollout(new Map(), { [name]: "unchanged" }, "p", read);
+  }
+
+  /** @param keys the keys of tenants that use a different key from their own. */
+  async run(keys: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandOutcome> {
+    this.#sandbox.clearRequests();
+    const variables = NAMES.map((name) => [`${name.toUpperCase()}_KEY`, keys[name] ?? keyOf(name)] as const);
+    return await emailSecurity(this.directory.root, [...args, "--database", "j.db"], {
+      ...Object.fromEntries(variables),
+      EMAIL_SECURITY_KEY_VARIABLES: [...variables.map(([name]) => name), "STRANGER_KEY"].join(","),
+      PULUMI_BACKEND_URL: `file://${this.directory.root}`,
+      PULUMI_CONFIG_PASSPHRASE: "",
+      ...this.environment,
+    });
+  }
+
+  /** The requests of the last run. */
+  get requests(): string[] {
+    return this.#sandbox.requests.map(({ path, query }) => `${path} ${query}`).sort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.directory[Symbol.dispose]();
+    await this.#sandbox.close();
+  }
+}
+
+const SWAPPED = { globex: keyOf("hooli"), hooli: keyOf("globex") };
+
+const WRONG_KEYS = [
+  { about: "two keys that were swapped", keys: SWAPPED, only: "*", wrong: ["globex", "hooli"] },
+  { about: "one of two swapped keys", keys: SWAPPED, only: "globex", wrong: ["globex"] },
+  { about: "a second key", keys: { globex: keyOf("hooli", "console") }, only: "*", wrong: ["globex"] },
+  {
+    about: "a second key of a tenant outside the selection",
+    keys: { globex: keyOf("hooli", "console") },
+    only: "globex",
+    wrong: ["globex"],
+  },
+  {
+    about: "the key of a tenant that left the targets file",
+    keys: { globex: keyOf("former") },
+    only: "*",
+    wrong: ["globex"],
+  },
+  {
+    about: "the key of a tenant that nobody knows",
+    keys: { globex: keyOf("stranger") },
+    only: "*",
+    wrong: ["globex"],
+  },
+  {
+    about: "the key of a tenant that nobody knows, with newer entries only",
+    keys: { globex: keyOf("recent") },
+    only: "*",
+    wrong: ["globex"],
+  },
+] as const;
+
+describe("tenants without VIPs", () => {
+  let fleet: RememberedFleet;
+
+  beforeAll(async () => {
+    fleet = await RememberedFleet.start();
+  });
+
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+  });
+
+  it("reports tenants with their own keys as in step", async () => {
+    const { code, stdout, stderr } = await fleet.run({}, "fleet", "status", "--format", "json");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect((JSON.parse(stdout) as Read).tenants.map(({ standing }) => standing)).toEqual([
+      "in-step",
+      "in-step",
+      "in-step",
+    ]);
+  });
+
+  describe.each(WRONG_KEYS)("$about", ({ keys, only, wrong }) => {
+    it("is reported by status without extra requests", async () => {
+      await fleet.run({}, "fleet", "status", "--only", only);
+      const plain = fleet.requests;
+      const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
+      const { tenants, isComplete } = JSON.parse(stdout) as Read;
+      expect([code, isComplete]).toEqual([1, false]);
+      const faulty = tenants.filter(({ standing }) => standing === "key-wrong");
+      expect(faulty.map(({ name }) => name)).toEqual(wrong);
+      for (const { standing } of tenants) expect(["key-wrong", "in-step"]).toContain(standing);
+      expect(faulty[0]?.error?.message).toMatch(/the environment variable GLOBEX_KEY/);
+      expect(fleet.requests).toEqual(plain);
+    });
+
+    it("is reported by find as an incomplete result", async () => {
+      const args = ["find", "hidden.example", "--all", "--only", only, "--format", "json"];
+      const { code, stdout } = await fleet.run(keys, ...args);
+      const { tenants, isComplete } = JSON.parse(stdout) as Read;
+      expect([code, isComplete]).toEqual([1, false]);
+      const unread = tenants.filter((tenant) => tenant.unread.length > 0);
+      expect(unread.map(({ name }) => name)).toEqual(wrong);
+      expect(unread[0]?.unread[0]?.message).toMatch(/the environment variable GLOBEX_KEY/);
+    });
+
+    it("is reported by site", async () => {
+      expect(await fleet.run(keys, "fleet", "site", "out", "--only", only)).toMatchObject({ code: 1 });
+      const page = readFileSync(fleet.directory.path("out/tenants/globex.html"), "utf8");
+      expect(page).toMatch(/opens? another tenant|open the same tenant/);
+    });
+  });
+
+  it("reads no mail of an unknown tenant for the site", async () => {
+    const site = ["fleet", "site", "out", "--only", "acme", "--evidence"];
+    const readsMail = () => fleet.requests.some((request) => !request.includes("/settings/"));
+    expect(await fleet.run({}, ...site)).toMatchObject({ code: 0 });
+    expect(readsMail()).toBe(true);
+    expect(await fleet.run({ acme: keyOf("stranger") }, ...site)).toMatchObject({ code: 1 });
+    expect(readsMail()).toBe(false);
+  });
+
+  it("reports an unknown tenant's key without comparing its lists", async () => {
+    const keys = { acme: keyOf("stranger") };
+    const { code, stdout } = await fleet.run(keys, "fleet", "status", "--format", "json");
+    expect(code).toBe(1);
+    expect(
+      (JSON.parse(stdout) as Read).tenants.map(({ name, standing, error }) => [name, standing, error?.code]),
+    ).toEqual([
+      ["acme", "key-wrong", "ERR_OTHER_TENANT"],
+      ["globex", "in-step", undefined],
+      ["hooli", "in-step", undefined],
+    ]);
+    expect(stdout).not.toContain("hidden.example");
+  });
+
+  it("names the key's actual tenant and the rollout that read it", async () => {
+    const { stdout } = await fleet.run(SWAPPED, "fleet", "status", "--only", "globex", "--format", "json");
+    expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({
+      code: "ERR_OTHER_TENANT",
+      message: expect.stringMatching(
+        /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) opens the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
+      ),
+    });
+  });
+});
+
+it("adds a tenant that a rollout read by a wrong key once a person accepts it", async () => {
+  await using fleet = await RememberedFleet.start();
+  await fleet.recordReading("hooli", "stranger");
+  const add = ["tenant", "add", "stranger", "--no-baseline", "--dry-run"];
+  fleet.environment = { STRANGER_KEY: keyOf("stranger") };
+  const refused = await fleet.run({}, ...add);
+  expect(refused.code, refused.stderr).toBe(1);
+  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.stderr) ?? [];
+  expect(value.split(",").sort(), refused.stderr).toEqual(["hooli", "stranger"]);
+  fleet.environment = { ...fleet.environment, EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value };
+  const accepted = await fleet.run({}, ...add);
+  expect(accepted.code, accepted.stderr).toBe(0);
+});
+
+it("recognizes an unknown tenant's key by its VIPs", async () => {
+  await using fleet = await RememberedFleet.start(true);
+  const keys = { acme: keyOf("stranger") };
+  const args = ["find", "hidden.example", "--all", "--only", "acme", "--format", "json"];
+  const { code, stdout } = await fleet.run(keys, ...args);
+  const { tenants, isComplete } = JSON.parse(stdout) as Read;
+  expect([code, isComplete]).toEqual([1, false]);
+  expect(tenants[0]?.unread[0]).toMatchObject({ code: "ERR_OTHER_TENANT" });
+  const own = await fleet.run({}, ...args);
+  expect(own.code).toBe(2);
+});

@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
+import { startPostgres } from "../../support/postgres";
+import { journalAt } from "../../support/rollout-journal";
+import { runEnvironment } from "../../support/run-environment";
+import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
+
+it("finds the rollout that added a value in a PostgreSQL journal", async () => {
+  await using server = await startPostgres();
+  const rollout = await journalAt(server.url);
+  const database = await openJournalDatabase(server.url);
+  expect(await findValueChanges(database, "acme", "flood.example")).toEqual([
+    {
+      rollout,
+      wave: "canary",
+      did: "add",
+      kind: "entry",
+      lists: ["deny"],
+      state: "done",
+      digest: "r2-reviewed",
+      planDigest: "v2-acme",
+      at: "2026-11-02T09:00:00.000Z",
+    },
+  ]);
+  expect(await findValueChanges(database, "globex", "flood.example")).toEqual([]);
+  await database.close();
+});
+
+it("shows the rollout that added an entry at a tenant", async () => {
+  using repository = settingsHistory();
+  const sandbox: Sandbox = await startSandbox({ scenario: "acme" });
+  try {
+    repository.commit("begin", {
+      "tenants.yaml": `version: 1\nproject: p\ntenants:\n  acme: { baseUrl: "${sandbox.url}", key: { environment: EMAIL_SECURITY_API_KEY_ACME }, settings: acme.yaml }\nservices: { "${sandbox.url}": { requestsPerSecond: 200 } }\nwaves:\n  - { name: all }\n`,
+      "acme.yaml": "version: 1\ndeny:\n  - flood.example\n",
+    });
+    const email = commandLine(repository.path, {
+      ...runEnvironment(),
+      ...GIT_ENVIRONMENT,
+      EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
+      EMAIL_SECURITY_SERVICES: sandbox.url,
+    });
+    const without = await email("why", "flood.example", "--tenant", "acme");
+    expect(without.stderr).toBe("");
+    expect(without.stdout).toContain("There is no rollouts' journal here");
+    expect(without.stdout).toContain("The tenant does not hold it.");
+    expect(without.code).toBe(2);
+
+    // The address's rate limit is shared with rollouts, which needs a journal.
+    const shared = await openJournalDatabase(join(repository.path, ".email-security/rollouts.db"));
+    expect(await shared.query("SELECT address FROM rollout_addresses")).toEqual([{ address: sandbox.url }]);
+    await shared.close();
+
+    const rollout = await journalAt(join(repository.path, "rollouts.db"));
+    const whyRun = await email("why", "flood.example", "--tenant", "acme", "--database", "rollouts.db");
+    expect(whyRun.code).toBe(0);
+    expect(whyRun.stdout.replace(/\s+/g, " ")).toContain(
+      `deny added at the tenant by the rollout ${rollout}, wave canary reviewed as r2-reviewed; this tenant's plan v2-acme`,
+    );
+
+    // With a file argument, the tenant is the one that uses the file; the output says so if no tenant does.
+    const place = ["--no-evidence", "--database", "rollouts.db"];
+    const byFile = await email("why", "flood.example", join(repository.path, "acme.yaml"), ...place);
+    expect(byFile.stdout.replace(/\s+/g, " ")).toContain(`by the rollout ${rollout}`);
+    repository.write("other.yaml", "version: 1\n");
+    const other = await email("why", "flood.example", "other.yaml", ...place);
+    expect(other.stdout.replace(/\s+/g, " ")).toContain(
+      "No tenant of tenants.yaml has this settings file, so no rollout is told; --tenant names one.",
+    );
+    expect(other.code).toBe(2);
+    repository.write("broken.yaml", "version: [\n");
+    const broken = await email("why", "flood.example", "acme.yaml", "--targets", "broken.yaml", ...place);
+    expect(broken.stdout.replace(/\s+/g, " ")).toContain("No rollout is told, since broken.yaml can't be used");
+    expect(broken.stdout).toContain("deny at acme.yaml:3.");
+  } finally {
+    await sandbox.close();
+  }
+});

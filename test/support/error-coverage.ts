@@ -1,0 +1,116 @@
+import { expect } from "vitest";
+import { type ErrorCode, EXPLANATIONS } from "../../provider/commands/explain/explanations";
+
+/*
+ * Tests provoke every error that `email-security explain` documents: in test/integration/explain/error-explanations.test.ts,
+ * unless the error needs more than this process.
+ */
+
+/** By the real command, or in a provider process: test/integration/explain/error-explanations.slow.test.ts. */
+export const BY_PROCESSES = [
+  "ERR_CONFIGURATION",
+  "ERR_MISSING_PACKAGE",
+  "ERR_AUTH",
+  "ERR_EXISTS",
+  "ERR_OTHER_TENANT",
+  "ERR_MOVED",
+  "ERR_WRONG_LIST",
+  "ERR_NOT_APPLIED",
+  "ERR_EXCLUDED",
+  "ERR_NOT_LISTED",
+  "ERR_VIP_ALIAS",
+  "ERR_AUTO_DETECTED",
+  "ERR_GUARD",
+  "ERR_LIST_NOT_APPLIED",
+  "ERR_NOT_ATTEMPTED",
+  "ERR_SETTINGS_FILE",
+  "ERR_CHANGE_REFUSED",
+  "ERR_GIT",
+  "ERR_APPROVALS",
+  "ERR_SETTINGS_WRITE",
+  "ERR_NO_SETTINGS",
+  "ERR_CSV",
+  "ERR_INIT",
+  "ERR_EXPORT_EXISTS",
+  "ERR_EXPORT_OPTION",
+  "ERR_PLAN_STALE",
+  "ERR_PLAN_DIGEST",
+  "ERR_ROLLOUT_TARGETS",
+  "ERR_ROLLOUT_SELECTION",
+  "ERR_ROLLOUT_WAVES",
+  "ERR_ROLLOUT_NOT_ALLOWED",
+  "ERR_ROLLOUT_SAME_KEY",
+  "ERR_SAME_TENANT",
+  "ERR_ROLLOUT_NOT_FOUND",
+  "ERR_ROLLOUT_JOURNAL",
+  "ERR_ROLLOUT_NOT_KNOWN",
+  "ERR_ROLLOUT_STOPPED",
+  "ERR_PULUMI",
+  "ERR_ROLLOUT_BUSY",
+  "ERR_ROLLOUT_JOURNAL_OLD",
+  "ERR_ROLLOUT_LOCKS",
+] as const satisfies readonly ErrorCode[];
+
+/** By the real engine: test/engine/explain.slow.test.ts. */
+export const BY_ENGINE = [
+  "ERR_ROLLOUT_PLAN",
+  "ERR_ROLLOUT_DIGEST",
+  "ERR_ROLLOUT_NOT_AS_DECLARED",
+  "ERR_STACK_FOREIGN",
+] as const satisfies readonly ErrorCode[];
+
+/** In stories that come to them: rollout-taken-back, rollout-skip and rollout-waits, each a .slow.test.ts of test/engine. */
+export const BY_STORIES = [
+  "ERR_ROLLOUT_SKIPPED",
+  "ERR_ROLLED_BACK",
+  "ERR_STACK_LOCKED",
+] as const satisfies readonly ErrorCode[];
+
+/** An error as it came: one that was thrown, or as a command told it on a terminal. */
+export type Provoked = string | { readonly code: string; readonly message: string };
+
+/** Provokes the error and returns it. Each call gets its own new directory. */
+export type Provocation = (directory: string) => Promise<Provoked>;
+
+/** How each of some errors is provoked. */
+export type Provocations<Code extends ErrorCode> = Readonly<Record<Code, Provocation>>;
+
+/** The code is what comes, and the example that `email-security explain` shows is what was told, but for what varies. */
+export function expectExample(code: ErrorCode, provoked: Provoked): void {
+  const error = typeof provoked === "string" ? fromOutput(provoked, code) : provoked;
+  expect(error.code, error.message).toBe(code);
+  const message = withoutVolatile(error.message);
+  expect(message).toBe(EXPLANATIONS[code].example);
+}
+
+/** `error: message [CODE]`, and the lines below it, without the last one that names written files. */
+function fromOutput(output: string, code: string): { code: string; message: string } {
+  const lines = output
+    .replace(/\nWrote .+\.\s*$/, "")
+    .trimEnd()
+    .split("\n");
+  const at = lines.findIndex((line) => line.includes(` [${code}]`));
+  const [first = "", ...rest] = lines.slice(Math.max(at, 0));
+  if (at < 0) return { code: "", message: output };
+  return { code, message: [first.replace(/^error: /, "").replace(` [${code}]`, ""), ...rest].join("\n") };
+}
+
+/** Replaces addresses, directories, IDs, digests and times, which differ in every run. */
+function withoutVolatile(message: string): string {
+  return message
+    .replace(/http:\/\/127\.0\.0\.1:\d+/g, "https://mail-security.example")
+    .replace(/127\.0\.0\.1:\d+/g, "mail-security.example")
+    .replace(/(?:\/[\w.-]+)*\/email-security-(?:explain|fleet)-\w+/g, "/home/ci/acme")
+    .replace(/email-security-rollout-[\w-]+/g, "email-security-rollout")
+    .replace(/\bade_\w+/g, "ade_7q2m")
+    .replace(/\b\d{8}-\d{4}-[0-9a-f]{6}\b/g, "20261121-0800-7f3a91")
+    .replace(/\b([rv]2)-[\w-]{16,}/g, "$1-5d3c0f6a")
+    .replace(/\S+@\S+ \(pid \d+\)/g, "ci@build-3 (pid 4711)")
+    .replace(/since \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC by \S+@\S+/g, "since 2026-11-21 03:12 UTC by dana@build-7")
+    .replace(
+      /changed by process \d+, which did not finish within 0 s/g,
+      "changed by process 4711, which did not finish within 60 s",
+    )
+    .replace(/waited for \d+ s/g, "waited for 600 s")
+    .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, "2026-11-21T08:00:00Z");
+}

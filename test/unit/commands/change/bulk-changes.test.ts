@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
+import { formatGitPatch } from "../../../../provider/files/edit-files";
+import type { ListChange } from "../../../../provider/gitops/list-change";
+import { refang } from "../../../../provider/settings/refang";
+import { createSettingsDirectory } from "../../../support/settings-directory";
+import { countSteps } from "../../../support/step-count";
+
+/** The same entries of a deny list in each way of writing them. */
+const LAYOUTS: Readonly<Record<string, (hosts: readonly string[]) => string>> = {
+  "lines of keys": (hosts) =>
+    `version: 1\ndeny:\n${hosts.map((one) => `  - value: ${one}\n    ticket: INC-1\n    expires: 2027-01-31\n`).join("")}`,
+  "lines of values": (hosts) => `version: 1\ndeny:\n${hosts.map((one) => `  - ${one}\n`).join("")}`,
+  "expired lines": (hosts) =>
+    `version: 1\ndeny:\n${hosts.map((one) => `  - value: ${one}\n    expires: 2026-01-31\n`).join("")}`,
+  brackets: (hosts) => `version: 1\ndeny: [${hosts.join(", ")}]\n`,
+  JSON: (hosts) => JSON.stringify({ version: 1, deny: hosts.map((value) => ({ value, ticket: "INC-1" })) }, null, 2),
+};
+
+const metadata = { expires: "2026-12-23" };
+const reviewed = { on: "2026-11-23", by: "lena@acme.example" };
+const CHANGES: Readonly<Record<string, ListChange>> = {
+  "an addition": { do: "add", section: "deny", values: [], metadata },
+  "a removal": { do: "remove", values: [], metadata: {} },
+  "a move": { do: "move", to: "allow", values: [], metadata },
+  "an extension": { do: "extend", values: [], metadata },
+  "a review": { do: "keep", values: [], metadata: {}, reviewed },
+};
+
+const CASES = Object.keys(LAYOUTS).flatMap((layout) =>
+  Object.entries(CHANGES)
+    // An addition takes the place of what has expired; the others treat that as the rest.
+    .filter(([, change]) => layout !== "expired lines" || change.do === "add")
+    .map(([name, change]) => ({ name, layout, change })),
+);
+
+it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout, change }) => {
+  const stepsOf = (scale: number): number => {
+    const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
+    const some = hosts.filter((_host, at) => at % 4 === 0);
+    // In reverse order, each goes before those that were added so far.
+    const isNew = change.do === "add" && layout !== "expired lines";
+    const values = (isNew ? some.map((one) => `a-${one}`).toReversed() : some).map((one) => {
+      const value = refang(one);
+      if (!value.ok) throw new Error(value.reason);
+      return value.value;
+    });
+    using directory = createSettingsDirectory({ "settings.yaml": LAYOUTS[layout]?.(hosts) ?? "" });
+    let lines: string[] = [];
+    const steps = countSteps(() => {
+      const place = { file: directory.at("settings.yaml"), today: "2026-11-23" };
+      lines = formatGitPatch(prepareListChange(place, { ...change, values }).files, directory.path).split("\n");
+    });
+    expect(lines.length).toBeGreaterThan(4);
+    return steps;
+  };
+  // Looking at all elements for each value takes 16 times the steps.
+  expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
+});

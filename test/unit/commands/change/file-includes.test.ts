@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
+import { type RefangedValue, refang } from "../../../../provider/settings/refang";
+import { createSettingsDirectory } from "../../../support/settings-directory";
+
+function value(text: string): RefangedValue {
+  const read = refang(text);
+  if (!read.ok) throw new Error(read.reason);
+  return read.value;
+}
+
+const FILES = {
+  ".git/HEAD": "ref: refs/heads/main\n",
+  "settings/baseline.yaml": "version: 1\ndeny: [old.example]\n",
+  "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+  // It denies what is to be allowed; and has a mistake of its own already.
+  "settings/globex.yaml": 'version: 1\n"include":\n  - baseline.yaml\ndeny: [new.example, com]\n',
+  "settings/mid.yaml": "version: 1\ninclude: [./baseline.yaml] # for some\n",
+  "tenants/initech.yaml": "version: 1\ninclude: [../settings/mid.yaml]\npolicy: { requireTicket: [allow] }\n",
+  "tenants/hooli.yaml": "version: 1\ndeny: [new.example]\n",
+  "settings/notes.yaml": "# include: baseline.yaml\ninclude: baseline.yaml\n",
+};
+
+it("refuses a change that breaks a file including the changed one", () => {
+  using directory = createSettingsDirectory(FILES);
+  const place = {
+    file: directory.at("settings/baseline.yaml"),
+    includedBy: directory.at("settings/acme.yaml"),
+    tenantFiles: [directory.at("tenants/initech.yaml"), directory.at("tenants/hooli.yaml")],
+    today: "2026-11-23",
+  };
+  const add = (text: string, metadata = {}) =>
+    prepareListChange(place, { do: "add", section: "allow", values: [value(text)], metadata });
+  let refused = "";
+  try {
+    add("new.example");
+  } catch (error) {
+    refused = (error as Error).message.replaceAll(`${directory.path}/`, "");
+  }
+  const [first, ...reasons] = refused.split("\n");
+  expect(first).toBe("Nothing was written:");
+  expect(reasons).toEqual([
+    expect.stringMatching(
+      /^ {2}settings\/globex\.yaml:4:8 error: "new\.example" is on the allow list at .*baseline\.yaml:\d+, which is included/,
+    ),
+    expect.stringMatching(/^ {2}settings\/baseline\.yaml:\d+:\d+ error: "new\.example" names no ticket/),
+    "    Give --ticket.",
+  ]);
+  // An existing mistake in an including file doesn't block the change.
+  expect(add("other.example", { ticket: "INC-1" }).files).toHaveLength(1);
+});

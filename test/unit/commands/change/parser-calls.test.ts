@@ -1,0 +1,36 @@
+import { writeFileSync } from "node:fs";
+import { expect, it, vi } from "vitest";
+import { Lexer } from "yaml";
+import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
+import { refang } from "../../../../provider/settings/refang";
+import { createSettingsDirectory } from "../../../support/settings-directory";
+
+it("runs the YAML parser only on entries that need it", () => {
+  const plain = Array.from(
+    { length: 3_000 },
+    (_, at) => `  - value: host-${at}.example\n    comment: seen in campaign ${at}\n    expires: 2027-01-31\n`,
+  );
+  const other = "  - value: mid.example\n    comment: |\n      Two\n      lines\n";
+  const before = `version: 1\ndeny:\n${plain.slice(0, 2_000).join("")}${other}${plain.slice(2_000).join("")}`;
+  using directory = createSettingsDirectory({});
+  writeFileSync(directory.at("settings.yaml"), before);
+  const value = refang("evil[.]example");
+  if (!value.ok) throw new Error(value.reason);
+
+  const lex = vi.spyOn(Lexer.prototype, "lex");
+  try {
+    const { files, steps } = prepareListChange(
+      { file: directory.at("settings.yaml"), today: "2026-11-23" },
+      { do: "add", section: "deny", values: [value.value], metadata: { expires: "2026-12-23" } },
+    );
+    expect(steps.map(({ description }) => description)).toEqual(["deny evil.example until 2026-12-23"]);
+    const added = "  - value: evil.example\n    expires: 2026-12-23\n";
+    expect(files.map(({ after }) => after)).toEqual([before + added]);
+    // What is left of the file as it is and as it would be, and the element that shows how the new one is written.
+    const lexed = lex.mock.calls.map(([text]) => text.length);
+    expect(lexed).toHaveLength(3);
+    expect(Math.max(...lexed)).toBeLessThan(200);
+  } finally {
+    lex.mockRestore();
+  }
+});

@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import type { Plan } from "../../../../provider/plan/plan";
+import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
+import type { Target } from "../../../../provider/rollout/model/target";
+import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
+import { addMailAlarms } from "../../../../provider/rollout/plan-report/plan-summary-view";
+import { buildTargetPlan, type PlanningContext } from "../../../../provider/rollout/planning/plan-target";
+import { denies, shownOf } from "../../../support/combined-plans";
+
+/* What is told of a tenant whose key seems to be another tenant's: that, and nothing that it holds. */
+
+const GUARD = { code: "other-tenant", message: "The key is another tenant's." };
+const STACK = { state: {}, resource: "t1", isThere: true, isPending: false, front: "dynamic" } as const;
+const SECRET = "secret.example";
+
+function planned(plan: Plan) {
+  const known = { entries: { content: {} }, vips: { content: {} } };
+  return buildTargetPlan(
+    { name: "t1" } as Target,
+    plan,
+    { ...STACK, known },
+    false,
+    { acceptanceEnvironment: {} } as PlanningContext,
+    { left: [SECRET], drift: [SECRET], fingerprint: SECRET },
+  );
+}
+
+it("stores only the refusal of a tenant with another tenant's key", () => {
+  const { plannedTenant: own, changes } = planned(denies(SECRET));
+  expect([changes.length, own.summary?.left]).toEqual([1, [SECRET]]);
+  // What keeps many removals back names them.
+  const removals = { code: "removal-guard", message: `It would lose 31 entries: ${SECRET}` };
+  const stranger = planned({ ...denies(SECRET), guards: [GUARD, removals] });
+  expect(JSON.stringify(stranger)).not.toContain(SECRET);
+  expect(stranger.blockers).toEqual([GUARD]);
+  expect(stranger.plannedTenant.digest).toBe(own.digest);
+  expect(JSON.parse(stranger.plannedTenant.plan ?? "").guards).toEqual([GUARD]);
+});
+
+it("hides a tenant's data when only its mail reveals another tenant", () => {
+  const { report, plannedRollout: whole } = shownOf([denies(SECRET)]);
+  const tenants = report.tenants.map((tenant) => ({ ...tenant, left: [SECRET], drift: [SECRET] }));
+  const blockers = [{ tenant: "t0", guard: GUARD }];
+  const mail = { days: 30, candidateCount: 1, evidenceByTenant: new Map(), unavailable: [], blockers };
+  const shown = addMailAlarms({ ...report, tenants }, mail);
+  expect(shown.tenants[0]).toMatchObject({ planned: { added: 0, changed: 0, removed: 0 }, changes: [] });
+  const text = renderPlanOverviewText(
+    shown,
+    { ...whole, blockers, backend: "file", changes: [] },
+    new RolloutCommands(),
+  );
+  expect(JSON.stringify(shown) + text).not.toContain(SECRET);
+  expect(text).toContain("✗ t0 [other-tenant]");
+  // Of what is refused, nobody knows whether it holds what is declared.
+  expect(text).not.toContain("only the state of the stack");
+});

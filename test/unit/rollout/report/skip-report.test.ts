@@ -1,0 +1,102 @@
+import { expect, it } from "vitest";
+import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
+import type { RolloutEvent } from "../../../../provider/rollout/model/rollout-event";
+import type { RolloutReport, SkippedReport } from "../../../../provider/rollout/model/rollout-report";
+import { formatReportJson, reportSchema } from "../../../../provider/rollout/model/rollout-report";
+import { renderCombinedPlanMarkdown } from "../../../../provider/rollout/plan-report/combined-plan-markdown";
+import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
+import { PlainProgress } from "../../../../provider/rollout/progress/plain-progress";
+import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
+import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
+import { renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
+import { renderReportText } from "../../../../provider/rollout/report/report-text";
+import { denies, shownOf } from "../../../support/combined-plans";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { countsOf, rollouts } from "../../../support/rollouts";
+
+const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
+const skip = (name: string, reason = "its service is down"): SkippedReport => ({
+  ...{ name, since: "2026-11-21T03:12:00.000Z", by: "dana@build-7", reason },
+});
+
+/** A report in which these tenants are skipped, and others were left out of the plan. */
+function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] = []): RolloutReport {
+  const { after } = rollouts.small;
+  const tenants = after.tenants.map((one) => (names.includes(one.name) ? { ...one, state: "skipped" as const } : one));
+  return {
+    ...{
+      ...after,
+      tenants,
+      counts: countsOf(tenants),
+      skipped: [...names.map((name) => skip(name)), ...leftOut],
+    },
+    waves: after.waves.map((wave) => ({
+      ...{ ...wave, counts: countsOf(tenants.filter((one) => one.wave === wave.name)) },
+    })),
+  };
+}
+
+const [FIRST = "", SECOND = "", THIRD = ""] = rollouts.small.after.tenants.map(({ name }) => name);
+
+it.each([
+  [[FIRST], "2 tenants hold what is declared.", "1 tenant"],
+  [[FIRST, SECOND], "1 tenant holds what is declared.", "2 tenants"],
+  [[FIRST, SECOND, THIRD], "Nothing is left of it to do.", "3 tenants"],
+])("doesn't report a rollout with skipped tenants as complete: %j", (names, hold, butFor) => {
+  const text = renderReportText(reportWith(names), { width: 200 });
+  expect(text).toContain(`DONE, BUT FOR ${butFor.toUpperCase()}  ${hold} Skipped: ${names[0]}`);
+  expect(text).toContain(`⊘ ${FIRST}, since 2026-11-21 03:12 UTC by dana@build-7: its service is down`);
+  expect(text).not.toMatch(/\bAll\b/);
+});
+
+it("lists skipped tenants left out of the plan in every format", () => {
+  const many = Array.from({ length: 500 }, (_, index) => skip(`left${index}${HOSTILE_TEXT}`, HOSTILE_TEXT));
+  const report = reportWith([FIRST], many);
+  expect(reportSchema.parse(JSON.parse(formatReportJson(report)))).toEqual(report);
+  const markdown = renderReportMarkdown(report);
+  expect(markdown).toContain(`### Skipped (501)\n\n- \`${FIRST}\`, since 2026-11-21`);
+  expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(65_536);
+  expect(breakoutsIn(markdown)).toEqual([]);
+  const page = renderReportHtml(report);
+  expect(page).toContain('Skipped <span class="n">501</span>');
+  expect(page).toContain("… and 401 more");
+  expect(page).not.toContain("<script");
+  const planned = { blockers: [], backend: "file:///state", changes: [] };
+  const overview = renderPlanOverviewText(
+    { ...rollouts.small.before, skipped: many.slice(0, 2) },
+    planned,
+    new RolloutCommands(),
+  );
+  expect(overview).toMatch(/Skipped \(2\)\n\n {2}⊘ left0/);
+  for (const text of [renderReportText(report), overview]) expect(commandsIn(text)).toEqual([]);
+});
+
+it("names skipped tenants in the combined plan's headline", () => {
+  const { report, ...shown } = shownOf([denies("evil.example"), denies("evil.example")]);
+  const view = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
+  const headline = "2 of 2 tenants would change, by 1 different change.";
+  expect(renderCombinedPlanMarkdown(view)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
+  expect(renderCombinedPlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
+});
+
+it("removes a skipped tenant from the running and failed counts", () => {
+  const { before } = rollouts.small;
+  const model = new ProgressModel(before);
+  const about = { rollout: before.id, at: "2026-11-21T03:12:00.000Z", wave: before.waves[0]?.name ?? "" };
+  const events: readonly RolloutEvent[] = [
+    { ...about, seq: 1, kind: "tenant-started", tenant: FIRST, attempt: 1, worker: "host:1" },
+    { ...about, seq: 2, kind: "tenant-finished", tenant: FIRST, state: "failed", durationMs: 1_000 },
+    { ...about, seq: 3, kind: "tenant-skipped", tenant: FIRST, reason: `down${HOSTILE_TEXT}`, by: "dana" },
+  ];
+  for (const event of events.slice(0, 2)) model.handleEvent(event);
+  expect([model.counts.failed, model.failures.length]).toEqual([1, 1]);
+  for (const event of events.slice(2)) model.handleEvent(event);
+  expect(model.counts).toMatchObject({ failed: 0, skipped: 1, running: 0 });
+  expect([model.failures.length, model.running.size]).toEqual([0, 0]);
+  const lines: string[] = [];
+  const progress = new PlainProgress(before, (line) => lines.push(line));
+  for (const event of events) progress.handleEvent(event);
+  expect(lines[2]).toMatch(/^2026-11-21 03:12:00Z {2}1\/3 {2}\S+ {2}\S+: SKIPPED by dana: down/);
+  expect(commandsIn(lines.join(""))).toEqual([]);
+});
