@@ -1,5 +1,6 @@
 import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
+import { getHelp } from "../../../provider/cli/command-help";
 import { FORMATS } from "../../../provider/cli/output/outputs";
 import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 
@@ -57,6 +58,13 @@ describe("every command", () => {
     expect(named("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
     const all = named("--targets").filter(([path]) => !/ (?:find|rollout skip)$/.test(path));
     expect(new Set(all.map(([, { defaultValue }]) => defaultValue))).toEqual(new Set(["tenants.yaml"]));
+  });
+
+  it("describes its examples without an imperative in the middle", () => {
+    const examples = COMMANDS.flatMap((command) => getHelp(command)?.examples ?? []);
+    expect(examples.length).toBeGreaterThan(40);
+    const verb = new RegExp(`.\\b(?:${VERBS})\\b`);
+    expect(examples.map(({ does }) => does).filter((does) => verb.test(does))).toEqual([]);
   });
 
   it.each(COMMANDS.map((one) => [getCommandPath(one), one] as const))(
