@@ -54,6 +54,12 @@ describe("every command", () => {
     },
   );
 
+  it("gives --list the same values wherever it takes one", () => {
+    const lists = named("--list").filter(([, option]) => option.required);
+    expect(lists.length).toBeGreaterThan(3);
+    expect(new Set(lists.map(([, { argChoices }]) => argChoices?.join()))).toEqual(new Set(["allow,deny,vip"]));
+  });
+
   it("gives --today and --targets the same meaning", () => {
     expect(meanings("--today")).toEqual(["Judge `expires` as of this day (default: today, UTC)"]);
     expect(named("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
