@@ -9,7 +9,7 @@ import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";
 import { getDeclarationLocations, getSection } from "../../gitops/list-change";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
-import { DETAIL_NAMES, findDifferingDetails } from "../../settings/entry-fields";
+import { findDifferingDetails, getDetailValues } from "../../settings/entry-fields";
 import { getDetailTexts } from "../../settings/entry-state-text";
 import { parseEntryValue } from "../../settings/entry-value";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
@@ -323,7 +323,7 @@ function elementOf(one: Declaration): SettingsElement {
 
 /** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
 function elementAt({ there = {} }: DriftItem, one: Declaration): SettingsElement {
-  const element = { ...elementOf(one), ...Object.fromEntries(DETAIL_NAMES.map((name) => [name, there[name]])) };
+  const element = { ...elementOf(one), ...getDetailValues(there) };
   return Object.fromEntries(
     Object.entries(element).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
