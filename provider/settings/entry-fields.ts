@@ -288,6 +288,13 @@ export function pickRowValues(fields: Fields, row: Values, declared: Values): Re
   return values;
 }
 
+/** Returns the values by their names in a service row: the inverse of {@link pickRowValues}. */
+export function buildRowValues(fields: Fields, values: Values): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, { wire }]) => (wire === undefined ? [] : [[wire, values[name]]])),
+  );
+}
+
 function formatRowValue({ shown = sanitizeLine }: FieldDefinition, value: unknown): unknown {
   return typeof value === "string" ? shown(value) : value;
 }

@@ -7,6 +7,7 @@ import { decodeEntry, decodeVip, encodeEntry, encodeVip } from "../../../provide
 import {
   buildChangeBody,
   buildCreateBody,
+  buildRowValues,
   DETAIL_NAMES,
   ENTRY_FIELD_DEFINITIONS,
   type FieldDefinition,
@@ -14,6 +15,7 @@ import {
   getDetailValues,
   isSameEntryState,
   pickEntryState,
+  pickRowValues,
   pickSentFields,
   VIP_FIELD_DEFINITIONS,
 } from "../../../provider/settings/entry-fields";
@@ -51,6 +53,13 @@ describe("defined entry field", () => {
     expect(await client.update("id", body as EntryChange)).toEqual(body);
     const inPlace = namesOf(({ wire, change }) => wire !== undefined && change === "in place");
     expect(Object.keys(body)).toHaveLength(inPlace.length);
+  });
+
+  it("round-trips through a service row when it is sent", () => {
+    const row = buildRowValues(ENTRY_FIELD_DEFINITIONS, { ...ENTRY });
+    expect(Object.keys(pickRowValues(ENTRY_FIELD_DEFINITIONS, row, {}))).toEqual(
+      namesOf(({ wire }) => wire !== undefined),
+    );
   });
 
   it("has one place in a whole list unless it is a run option", () => {
