@@ -82,6 +82,11 @@ const checks: Check[] = [
     run: () => runTool(process.execPath, "scripts/check-names.mts"),
   },
   {
+    name: "prose",
+    filePattern: /\.(?:md|m?ts)$|^scripts\/glossary\.json$/,
+    run: () => runTool(process.execPath, "scripts/check-prose.mts"),
+  },
+  {
     name: "length of files",
     filePattern: PROVIDER_CODE,
     run: checkFileLengths,

@@ -28,7 +28,6 @@ import type { Transport } from "./transport";
 
 const PATH = "/settings/allow_deny_entries";
 const FILTER_PARAMETERS = ["list", "q"];
-const MUTABLE_FIELDS = ["list", "verdict_scope", "comment"] as const;
 
 /** The filters and page of a listing (reference, section "Allow/deny list"). */
 export interface ListEntriesQuery {
@@ -58,6 +57,29 @@ export interface EntryChange {
   readonly list?: List;
   readonly verdict_scope?: VerdictScope;
   readonly comment?: string;
+}
+
+/** The checks of the fields of an entry, in the order in which they are sent. A missing field is a compile error. */
+const FIELD_CHECKS: Readonly<Record<keyof NewEntry, (value: string) => void>> = {
+  list: (list) => assertOneOf("list", ENTRY_LISTS, list),
+  entry_type: (type) => assertOneOf("entry_type", ENTRY_TYPES, type),
+  value: (value) => assertNotBlank("value", value),
+  verdict_scope: (scope) => assertOptionalText("verdict_scope", scope),
+  comment: (comment) => assertOptionalText("comment", comment),
+};
+
+const NEW_ENTRY_FIELDS = Object.keys(FIELD_CHECKS) as readonly (keyof NewEntry)[];
+
+/** The fields that a change can have. A missing field is a compile error. */
+const MUTABLE_FIELDS = Object.keys({ list: true, verdict_scope: true, comment: true } satisfies Record<
+  keyof EntryChange,
+  true
+>) as readonly (keyof EntryChange)[];
+
+/** @throws {InvalidArgumentError} if a field is invalid. */
+function buildBody(fields: Partial<NewEntry>, names: readonly (keyof NewEntry)[]): Partial<NewEntry> {
+  for (const name of names) FIELD_CHECKS[name](fields[name] as string);
+  return Object.fromEntries(names.map((name) => [name, fields[name]]));
 }
 
 /** The allow/deny list of the tenant (reference, section "Allow/deny list"). */
@@ -146,16 +168,10 @@ export class AllowDenyEntries {
   async create(entry: NewEntry): Promise<AllowDenyEntryRow> {
     // Ignores the fields that only stored rows have, because such a row matches the type.
     assertKnownKeys("entry", entry, Object.keys(allowDenyEntry.shape));
-    assertOneOf("list", ENTRY_LISTS, entry.list);
-    assertOneOf("entry_type", ENTRY_TYPES, entry.entry_type);
-    assertNotBlank("value", entry.value);
-    const { list, entry_type, value, verdict_scope, comment } = entry;
-    assertOptionalText("verdict_scope", verdict_scope);
-    assertOptionalText("comment", comment);
     return await this.#transport.send({
       method: "POST",
       path: PATH,
-      body: { list, entry_type, value, verdict_scope, comment },
+      body: buildBody(entry, NEW_ENTRY_FIELDS),
       envelope: "object",
       schema: buildResultsSchema(allowDenyEntry),
     });
@@ -172,17 +188,14 @@ export class AllowDenyEntries {
   async update(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     const path = `${PATH}/${encodePathSegment("id", id)}`;
     assertKnownKeys("change", change, MUTABLE_FIELDS);
-    const { list, verdict_scope, comment } = change;
-    if (list !== undefined) assertOneOf("list", ENTRY_LISTS, list);
-    assertOptionalText("verdict_scope", verdict_scope);
-    assertOptionalText("comment", comment);
-    if (MUTABLE_FIELDS.every((name) => change[name] === undefined)) {
+    const changedFields = MUTABLE_FIELDS.filter((name) => change[name] !== undefined);
+    if (changedFields.length === 0) {
       throw new InvalidArgumentError(`change is empty; give at least one of ${MUTABLE_FIELDS.join(", ")}`);
     }
     return await this.#transport.send({
       method: "PATCH",
       path,
-      body: { list, verdict_scope, comment },
+      body: buildBody(change, changedFields),
       envelope: "object",
       schema: buildResultsSchema(allowDenyEntry),
     });

@@ -28,6 +28,8 @@ interface ElementField {
   readonly parseCell?: (cell: string) => unknown;
   /** Whether only entries have the field. Default: VIPs have it too. */
   readonly isEntryOnly?: true;
+  /** Whether the field stays when an entry moves to the other list. Default: it explains the entry on its list only. */
+  readonly isKeptOnMove?: true;
   /** Whether the field is metadata: it isn't sent to the service and isn't part of the encoded list. */
   readonly isMetadata?: true;
 }
@@ -59,6 +61,7 @@ export const ELEMENT_FIELDS = {
     schema: singleLineTextField("a text").describe("The owner of the entry. Not sent to the service."),
     json: z.string(),
     columns: ["owner", "requestedby", "requester", "responsible"],
+    isKeptOnMove: true,
     isMetadata: true,
   },
   approvedBy: {
@@ -92,6 +95,7 @@ export const ELEMENT_FIELDS = {
       "enddate",
     ],
     parseCell: parseDayCell,
+    isKeptOnMove: true,
     isMetadata: true,
   },
   scope: {
@@ -190,6 +194,11 @@ function buildJsonShape<Name extends TextFieldName>(names: readonly Name[]) {
 
 export function isEntryOnlyField(name: ElementFieldName): boolean {
   return "isEntryOnly" in ELEMENT_FIELDS[name];
+}
+
+/** Whether the field stays when an entry moves to the other list. */
+export function isKeptOnMove(name: TextFieldName): boolean {
+  return "isKeptOnMove" in ELEMENT_FIELDS[name];
 }
 
 /** Parses the cell of a field; undefined for a default value. */

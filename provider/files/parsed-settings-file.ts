@@ -81,7 +81,7 @@ function dropInvalidElements(
     content[section] = validIndexes.map((index) => list[index] as unknown);
   }
   const result = settingsFileSchema.safeParse(content);
-  return result.success ? { content: result.data as SettingsFile, validIndexes: keptIndexes } : undefined;
+  return result.success ? { content: result.data, validIndexes: keptIndexes } : undefined;
 }
 
 const FILE_FORMAT: FileFormat = {

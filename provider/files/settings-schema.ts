@@ -15,7 +15,7 @@ import {
   singleLineTextField,
   textField,
 } from "./field-schemas";
-import { type POLICY_SUBJECTS, type Policy, policyRules } from "./policy-schema";
+import { type Policy, policyRules } from "./policy-schema";
 
 export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from "./policy-schema";
 
@@ -149,8 +149,8 @@ export const OPTION_PATHS = [
   ...Object.keys(vipsOptionsSchema.shape).map((name) => `lists.vips.${name}`),
 ] as [OptionPath, ...OptionPath[]];
 
-function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
-  const listField = (element: z.ZodType, description: string) =>
+function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryElement: Entry, vipElement: Vip) {
+  const listField = <Element extends z.ZodType>(element: Element, description: string) =>
     z
       .array(element, { error: (issue) => formatFieldError(issue.input, "a list, [] for none") })
       .describe(description)
@@ -222,19 +222,7 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
 export const settingsFileSchema = buildFileSchema(entrySchema, vipSchema);
 
 /** A valid settings file. */
-export interface SettingsFile {
-  readonly version: typeof SETTINGS_VERSION;
-  readonly include?: readonly string[];
-  readonly ownDomains?: readonly string[];
-  readonly policy?: Policy;
-  readonly lists?: ListsOptions;
-  readonly onDrift?: (typeof ON_DRIFT)[number];
-  readonly mayLoosen?: readonly OptionPath[];
-  readonly remove?: { readonly [Section in (typeof POLICY_SUBJECTS)[number]]?: readonly string[] };
-  readonly vips?: readonly z.infer<typeof vipSchema>[];
-  readonly allow?: readonly z.infer<typeof entrySchema>[];
-  readonly deny?: readonly z.infer<typeof entrySchema>[];
-}
+export type SettingsFile = Readonly<z.infer<typeof settingsFileSchema>>;
 
 export type ListsOptions = z.infer<typeof lists>;
 

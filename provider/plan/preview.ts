@@ -4,6 +4,7 @@ import { isDefaultProvider } from "../resources/configuration";
 import { getUrnName, getUrnType, parseResourceKind, type ResourceKind } from "../resources/resource-type";
 import { completeAllowDenyEntry } from "../settings/arguments";
 import { type EncodedList, encodeEntry, encodeEntryKey, encodeVip, encodeVipKey } from "../settings/encoded-list";
+import { getDetailValues, pickEntryState } from "../settings/entry-fields";
 import { getDetailTexts } from "../settings/entry-state-text";
 import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
 import { omitUndefined } from "../settings/omit-undefined";
@@ -160,10 +161,11 @@ function buildEntryContent(one: Record<string, unknown>, resource: string): Enco
   return { [key]: encodeEntry(entry) };
 }
 
-function buildVipContent({ email, comment }: Record<string, unknown>, resource: string): EncodedList {
-  if (!isKnownText(email) || !isKnownText(comment ?? "")) throw createUnknownValueError(quote(resource));
-  const text = encodeVip({ comment: (comment ?? "") as string });
-  return { [encodeVipKey(canonicalizeMailbox(email as string))]: text };
+function buildVipContent(vip: Record<string, unknown>, resource: string): EncodedList {
+  const { email } = vip;
+  const details = Object.values(getDetailValues(vip)).map((value) => value ?? "");
+  if (![email, ...details].every(isKnownText)) throw createUnknownValueError(quote(resource));
+  return { [encodeVipKey(canonicalizeMailbox(email as string))]: encodeVip(pickEntryState(vip)) };
 }
 
 /** Returns whether a value is known: the engine replaces secret and unknown values by these placeholders. */

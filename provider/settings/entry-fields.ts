@@ -154,6 +154,13 @@ export type DetailName = Exclude<SentField, "list">;
 /** The names of the fields sent to the service, except the list. */
 export const DETAIL_NAMES = SENT_FIELDS.flatMap(([name]) => (name === "list" ? [] : [name as DetailName]));
 
+/** Returns all details of a state or row, to replace those of another one. A missing detail is undefined. */
+export function getDetailValues<Value>(source: { readonly [Name in DetailName]?: Value }): {
+  readonly [Name in DetailName]: Value | undefined;
+} {
+  return Object.fromEntries(DETAIL_NAMES.map((name) => [name, source[name]])) as Record<DetailName, Value | undefined>;
+}
+
 /** Returns the names of the details that differ. */
 export function findDifferingDetails(one: SentState, other: SentState): readonly DetailName[] {
   return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELD_DEFINITIONS[name], one[name], other[name]));
@@ -279,6 +286,13 @@ export function pickRowValues(fields: Fields, row: Values, declared: Values): Re
     if (!isEmptyValue(field, value)) values[name] = value;
   }
   return values;
+}
+
+/** Returns the values by their names in a service row: the inverse of {@link pickRowValues}. */
+export function buildRowValues(fields: Fields, values: Values): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, { wire }]) => (wire === undefined ? [] : [[wire, values[name]]])),
+  );
 }
 
 function formatRowValue({ shown = sanitizeLine }: FieldDefinition, value: unknown): unknown {

@@ -1,5 +1,6 @@
+import { labelTextFields, pickMetadata } from "../../files/element-fields";
 import type { ChangeMessage } from "../../gitops/commit-change";
-import { type ChangeStep, createTransitionGetter, type EntryMetadata, type ListChange } from "../../gitops/list-change";
+import { type ChangeStep, createTransitionGetter, type ListChange } from "../../gitops/list-change";
 import { truncateByDanger } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
 
@@ -7,7 +8,7 @@ import { excerpt } from "../../settings/text";
 export function buildChangeMessage(change: ListChange, steps: readonly ChangeStep[]): ChangeMessage {
   const pendingSteps = steps.filter(({ isDone }) => !isDone);
   const [first] = pendingSteps;
-  const { ticket, owner, approvedBy, comment, expires }: EntryMetadata = change.metadata;
+  const { ticket, comment, expires } = change.metadata;
   const review = "reviewed" in change ? change.reviewed : undefined;
   const action = change.do === "add" && first !== undefined ? first.description.split(" ")[0] : change.do;
   const summary =
@@ -20,9 +21,9 @@ export function buildChangeMessage(change: ListChange, steps: readonly ChangeSte
     ...(pendingSteps.length > 1 ? visible.map((step) => `- ${step.description}`) : []),
     ...(hiddenText === undefined ? [] : [`- and ${hiddenText}; the diff shows all of them`]),
     ...formatField("Why", comment ?? review?.reason),
-    ...formatField("Ticket", ticket),
-    ...formatField("Owner", owner),
-    ...formatField("Approved by", approvedBy),
+    ...labelTextFields(pickMetadata(change.metadata)).flatMap(([label, text]) =>
+      formatField(`${label.charAt(0).toUpperCase()}${label.slice(1)}`, text),
+    ),
     ...formatField("Decided by", review?.by),
   ];
   const branchParts = [

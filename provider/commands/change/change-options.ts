@@ -5,6 +5,7 @@ import { MAX_INPUT_VALUES, readStdinValues } from "../../cli/standard-input";
 import { createTargetsOption, DEFAULT_TARGETS_FILE, resolveNamedTenant } from "../../cli/tenant-options";
 import { addWriteOptions, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
+import { pickTextFields, type TextFieldName } from "../../files/element-fields";
 import type { EntryMetadata } from "../../gitops/list-change";
 import { formatErrorWithCode } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
@@ -22,13 +23,8 @@ export type ListName = (typeof LIST_NAMES)[number];
 export const VALUES_HELP = "Domains, addresses or mailboxes, defanged or not; - for a list on standard input";
 
 /** The common options of the commands that change lists. */
-export interface ChangeOptions extends WriteOptions {
+export interface ChangeOptions extends WriteOptions, Omit<EntryMetadata, "expires"> {
   readonly for?: string;
-  readonly comment?: string;
-  readonly ticket?: string;
-  readonly owner?: string;
-  readonly approvedBy?: string;
-  readonly acceptRisk?: string;
   readonly scope?: string;
   readonly list?: ListName;
   readonly to?: "allow" | "deny";
@@ -52,6 +48,17 @@ export function addFileOptions(command: Command): Command {
   );
 }
 
+/** The options for the fields that every command with a reason sets. A missing field is a compile error. */
+const REASON_OPTIONS = {
+  ticket: ["--ticket <text>", "Name the ticket that decided it: INC-1042"],
+  comment: ["--comment <text>", "Set the comment, which the service keeps"],
+  owner: ["--owner <name>", "Name who answers for it"],
+  approvedBy: ["--approved-by <name>", "Name who else reviewed it"],
+} as const satisfies Record<
+  Exclude<TextFieldName, "expires" | "acceptRisk">,
+  readonly [flags: string, description: string]
+>;
+
 /** Adds the options for the reason, the owner and the expiry. */
 export function addMetadataOptions(command: Command): Command {
   return addReasonOptions(
@@ -61,11 +68,8 @@ export function addMetadataOptions(command: Command): Command {
 
 /** Adds the options for the reason and the owner. */
 export function addReasonOptions(command: Command): Command {
-  return command
-    .option("--ticket <text>", "Name the ticket that decided it: INC-1042")
-    .option("--comment <text>", "Set the comment, which the service keeps")
-    .option("--owner <name>", "Name who answers for it")
-    .option("--approved-by <name>", "Name who else reviewed it");
+  for (const [flags, description] of Object.values(REASON_OPTIONS)) command.option(flags, description);
+  return command;
 }
 
 /** Creates the option that selects a list for a value on several lists. */
@@ -82,8 +86,7 @@ export function parseTermOption(text: string): string {
 
 /** Extracts the entry fields from the options. */
 export function getMetadata(options: Partial<ChangeOptions>): EntryMetadata {
-  const { comment, ticket, owner, approvedBy, acceptRisk } = options;
-  return omitUndefined({ comment, ticket, owner, approvedBy, expires: options.for, acceptRisk });
+  return pickTextFields(omitUndefined({ ...options, expires: options.for }));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { labelTextFields, pickMetadata } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
 import type { DeclaredEntry, Settings } from "../../files/settings";
 import { type DeclaredItem, getListName, getSection } from "../../gitops/list-change";
@@ -42,13 +43,15 @@ export class DeclarationIndex {
 
 /** Formats a declaration briefly: "deny of evil.example (settings.yaml:12, INC-7, until 2026-12-01)". */
 export function formatDeclaration(declaration: DeclaredItem): string {
-  const { ticket, owner, comment, expires } = declaration;
+  const { comment, expires } = declaration;
+  // The approval is left out, because it says nothing about the change that this text is for.
+  const { ticket, approvedBy: _approval, ...metadata } = pickMetadata(declaration);
   const isScoped = declaration.kind === "entry" && declaration.verdictScope !== DEFAULT_VERDICT_SCOPE;
   const details = [
     formatLineLocation(declaration.location),
     isScoped ? `scope ${excerpt(declaration.verdictScope)}` : "",
     excerpt(ticket ?? ""),
-    owner === undefined ? "" : `owner ${excerpt(owner)}`,
+    ...labelTextFields(metadata).map(([label, text]) => `${label} ${excerpt(text)}`),
     formatDeclaredExpiry(expires),
     comment === undefined ? "" : `“${excerpt(comment)}”`,
   ].filter((text) => text !== "");

@@ -1,5 +1,5 @@
 import type { FileEdit } from "../../files/edit-files";
-import { type ElementFieldName, TEXT_FIELD_NAMES } from "../../files/element-fields";
+import { type ElementFieldName, isKeptOnMove, TEXT_FIELD_NAMES } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
 import { findOwnFile, isOwnFile } from "../../files/own-file";
 import type { DeclaredEntry, Settings } from "../../files/settings";
@@ -47,9 +47,6 @@ export function planListChange(
   }
   return work;
 }
-
-/** The fields that an entry keeps when it moves to the other list. */
-const KEPT: ReadonlySet<string> = new Set(["owner", "expires"]);
 
 type InPlaceChange = Extract<ListChange, { do: "remove" | "extend" | "keep" }>;
 type MoveChange = Extract<ListChange, { do: "move" }>;
@@ -151,15 +148,16 @@ class ListChangePlanner implements ListChangePlan {
   }
 
   #move(one: DeclaredEntry, value: RefangedValue, { to, metadata }: MoveChange, notes: string[]): void {
-    const { owner, expires, entryType } = one;
+    const { expires, entryType } = one;
+    const kept = Object.fromEntries(TEXT_FIELD_NAMES.filter(isKeptOnMove).map((name) => [name, one[name]]));
     const scope = scopeOf(one) === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
     const type = entryType === value.entryType ? undefined : entryType;
     // These fields justify the entry on its old list, so they don't apply to the new one.
-    const left = [...TEXT_FIELD_NAMES, "reviewed" as const].filter(
-      (key) => !KEPT.has(key) && one[key] !== undefined && (key === "reviewed" || metadata[key] === undefined),
+    const left = [...TEXT_FIELD_NAMES.filter((name) => !isKeptOnMove(name)), "reviewed" as const].filter(
+      (key) => one[key] !== undefined && (key === "reviewed" || metadata[key] === undefined),
     );
     if (left.length > 0) notes.push(`Said of its old place, and left behind: ${left.join(", ")}.`);
-    const element = elementOf(to, one.rawValue, { owner, expires, type, ...metadata, scope });
+    const element = elementOf(to, one.rawValue, { ...kept, type, ...metadata, scope });
     this.#remove(one);
     this.#add(to, element);
     const until = untilText({ ...(expires === undefined ? {} : { expires }), ...metadata });

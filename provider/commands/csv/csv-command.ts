@@ -9,7 +9,9 @@ import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles } from "../../cli/write-options";
 import type { CsvDifference } from "../../files/csv-difference";
 import type { Section } from "../../files/settings-editor";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { LIST_NAMES, type ListName } from "../change/change-options";
 
 /** Builds `email-security csv`, which converts between settings files and spreadsheet tables. */
 export function createCsvCommand(): Command {
@@ -41,7 +43,7 @@ function createCsvImportCommand(): Command {
       .description("Add all rows of a table to a settings file, or none if one has a mistake")
       .argument("<table>", "CSV table, or - for standard input")
       .requiredOption("--to <file>", "Write to this settings file, which is created if missing")
-      .addOption(new Option("--list <list>", "Set the list of rows that name none").choices(["allow", "deny", "vips"]))
+      .addOption(new Option("--list <list>", "Set the list of rows that name none").choices(LIST_NAMES))
       .option("--delimiter <character>", "Set the separator of cells, or tab (default: detected)", delimiter)
       .option("--dry-run", "Show what would be added, and write nothing")
       .action(wrapAction(importTable)),
@@ -67,16 +69,20 @@ function createCsvImportCommand(): Command {
 
 interface CsvImportOptions {
   readonly to: string;
-  readonly list?: Section;
+  readonly list?: ListName;
   readonly delimiter?: string;
   readonly dryRun?: true;
 }
 
-async function importTable(table: string, { to, ...options }: CsvImportOptions): Promise<ExitCode> {
+async function importTable(table: string, { to, list, ...options }: CsvImportOptions): Promise<ExitCode> {
   const { importCsv } = await import("../../files/csv-import.js");
+  const section: Section | undefined = list === "vip" ? "vips" : list;
   const bytes = table === "-" ? readStdin(MAX_BYTES) : readFileSync(table);
   using locks = options.dryRun ? undefined : await lockFiles([to]);
-  const { added, unchanged, differences, ignoredColumns } = importCsv(bytes, to, options);
+  const { added, unchanged, differences, ignoredColumns } = importCsv(bytes, to, {
+    ...options,
+    ...omitUndefined({ list: section }),
+  });
   locks?.release();
   const lines = [`${options.dryRun ? "Would add" : "Added"} ${formatRowCount(added.length)} to ${sanitizeLine(to)}.`];
   if (unchanged.length > 0) lines.push(`Declared already, as the table has them: ${formatRowCount(unchanged.length)}.`);

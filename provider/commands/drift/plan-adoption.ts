@@ -1,5 +1,12 @@
 import type { FileEdit } from "../../files/edit-files";
-import { type ElementFieldName, type ElementValue, pickTextFields } from "../../files/element-fields";
+import {
+  type ElementFieldName,
+  type ElementValue,
+  isKeptOnMove,
+  pickTextFields,
+  TEXT_FIELD_NAMES,
+  type TextFieldName,
+} from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
 import { findOwnFile, isOwnFile } from "../../files/own-file";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
@@ -9,7 +16,7 @@ import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";
 import { getDeclarationLocations, getSection } from "../../gitops/list-change";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
-import { DETAIL_NAMES, findDifferingDetails } from "../../settings/entry-fields";
+import { DETAIL_NAMES, findDifferingDetails, getDetailValues } from "../../settings/entry-fields";
 import { getDetailTexts } from "../../settings/entry-state-text";
 import { parseEntryValue } from "../../settings/entry-value";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
@@ -191,11 +198,14 @@ class AdoptionPlanner implements AdoptionPlan {
       const lines = `remove: {${one.list}: [${one.value}]}\` and \`${list}: [${one.value}]`;
       this.#addUnadopted(item, this.#formatAlternatives(one, lines));
     } else {
-      const { ticket: _ticket, acceptRisk: _risk, ...element } = elementAt(item, one);
+      const fields = Object.entries(elementAt(item, one)).filter(
+        ([name]) => !LOST_ON_MOVE.some((lost) => lost === name),
+      );
+      const element = Object.fromEntries(fields) as SettingsElement;
       const note = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
       const written = { section: list, element };
       const edits = (): FileEdit[] => [...removing(one), this.#buildAddition({ ...written, note })];
-      this.#addStep("changed", [item], written, edits, lostOf(one, ["ticket", "acceptRisk"]));
+      this.#addStep("changed", [item], written, edits, lostOf(one, LOST_ON_MOVE));
     }
   }
 
@@ -323,7 +333,7 @@ function elementOf(one: Declaration): SettingsElement {
 
 /** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
 function elementAt({ there = {} }: DriftItem, one: Declaration): SettingsElement {
-  const element = { ...elementOf(one), ...Object.fromEntries(DETAIL_NAMES.map((name) => [name, there[name]])) };
+  const element = { ...elementOf(one), ...getDetailValues(there) };
   return Object.fromEntries(
     Object.entries(element).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
@@ -337,11 +347,16 @@ function adopting({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
 /** An approval or a review of the old state does not cover the new one. */
 const OF_WHAT_STOOD = ["approvedBy", "reviewed"] as const;
 
+/** The other fields that a move to the other list drops. The tenant has the details, such as the comment. */
+const LOST_ON_MOVE = TEXT_FIELD_NAMES.filter(
+  (name) => ![...DETAIL_NAMES, ...OF_WHAT_STOOD].some((other) => other === name) && !isKeptOnMove(name),
+);
+
 function unapproved(one: Declaration): FileEdit[] {
   return OF_WHAT_STOOD.filter((key) => one[key] !== undefined).map((key) => setting(one, key, undefined));
 }
 
-function lostOf(one: Declaration, more: readonly ("ticket" | "acceptRisk")[] = []): string | undefined {
+function lostOf(one: Declaration, more: readonly TextFieldName[] = []): string | undefined {
   const keys = [...more, ...OF_WHAT_STOOD].filter((key) => (one as DeclaredEntry)[key] !== undefined);
   if (keys.length === 0) return undefined;
   const were = keys.length === 1 ? "was" : "were";

@@ -116,7 +116,7 @@ function isFleetSearch({ all, targets, only, except, label, file, stack }: FindO
   const isAll = all === true || [targets, only, except, label].some((option) => option !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
-      "--file and --stack are of one tenant; leave them out to Search all tenants of the targets file.",
+      "--file and --stack are of one tenant; leave them out to search all tenants of the targets file.",
     );
   }
   return isAll;

@@ -1,4 +1,5 @@
 import { basename, dirname, join, posix, relative, resolve, sep } from "node:path";
+import { METADATA_FIELD_NAMES } from "../../files/element-fields";
 import { getDeclarationKey, getFileDeclarations } from "../../files/file-declarations";
 import { type ParsedSettingsFile, parseSettingsFile } from "../../files/parsed-settings-file";
 import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
@@ -179,6 +180,6 @@ function fingerprints(declared: readonly (DeclaredEntry | DeclaredVip)[]): Reado
 }
 
 /** Builds a fingerprint of a declaration, without its review date. */
-function buildFingerprint({ text, ticket, owner, approvedBy, expires }: DeclaredEntry | DeclaredVip): string {
-  return JSON.stringify([text, ticket, owner, approvedBy, expires]);
+function buildFingerprint(declaration: DeclaredEntry | DeclaredVip): string {
+  return JSON.stringify([declaration.text, ...METADATA_FIELD_NAMES.map((name) => declaration[name])]);
 }

@@ -29,7 +29,7 @@ export function createReviewKeepCommand(): Command {
       examples: [
         { does: "keep an allow", line: 'review keep partner.example --reason "in use"' },
         {
-          does: "say Name who answers for it from now on, for review",
+          does: "name who answers for it from now on, for review",
           line: 'review keep partner.example --reason "in use" --owner lena@acme.example --pr',
         },
       ],

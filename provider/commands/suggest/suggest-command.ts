@@ -2,11 +2,12 @@ import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { writeOutputFile } from "../../cli/output/write-outputs";
-import { findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles, lockWaitReporter } from "../../cli/write-options";
 import { findRepository } from "../../files/repository";
 import type { EvidenceSummary } from "../../plan/plan";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { SUGGESTION_KINDS, type Suggestion, type SuggestionKind } from "./suggestion";
 
@@ -24,6 +25,7 @@ export function createSuggestCommand(): Command {
       .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", parsePositiveInteger)
       .addOption(new Option("--only <kind...>", "Select these kinds").choices(SUGGESTION_KINDS))
       .option("--limit <number>", "Show at most this many suggestions of a kind", parsePositiveInteger, 100)
+      .addOption(createTodayOption())
       .option("--write", "Write the suggestions into the files")
       .option("--patch <file>", "Write the patch for `git apply` to a file, or - for stdout and nothing else")
       .action(wrapAction(runSuggestCommand)),
@@ -59,6 +61,7 @@ interface SuggestCommandOptions {
   readonly maxPages?: number;
   readonly only?: readonly SuggestionKind[];
   readonly limit: number;
+  readonly today?: string;
   readonly write?: true;
   readonly patch?: string;
 }
@@ -100,11 +103,12 @@ async function loadSuggestions(file: string, options: SuggestCommandOptions) {
   const { readSettings } = await import("../../files/read-settings.js");
   const { suggest } = await import("./suggest.js");
   const { queryTenant } = await import("../../cli/query-tenant.js");
-  let settings = readSettings(file);
+  const readOptions = omitUndefined({ today: options.today });
+  let settings = readSettings(file, readOptions);
   const { observed, base } = await queryTenant(options);
   const locks = options.write === undefined ? undefined : await lockFiles(settings.files);
   // The service may have been slow, so read the files again under the locks.
-  if (locks !== undefined) settings = readSettings(file);
+  if (locks !== undefined) settings = readSettings(file, readOptions);
   await locks?.add(settings.files, lockWaitReporter);
   const suggestions = suggest(settings, observed, base).filter(({ kind }) => options.only?.includes(kind) ?? true);
   return { suggestions, summary: base.summary, settings, locks };

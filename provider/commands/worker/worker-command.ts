@@ -52,10 +52,10 @@ async function runWorkerCommand({ database, maxConcurrent: concurrency }: Worker
   const abortController = new AbortController();
   const interrupt = (): void => {
     if (stopController.signal.aborted) {
-      console.log("Stopping at once. Jobs in progress go to other workers.");
+      console.error("Stopping at once. Jobs in progress go to other workers.");
       abortController.abort(new Error("The worker was stopped."));
     } else {
-      console.log("Finishing what is under way, and beginning no more. Once more to stop at once.");
+      console.error("Finishing what is under way, and beginning no more. Once more to stop at once.");
       stopController.abort();
     }
   };
@@ -63,7 +63,7 @@ async function runWorkerCommand({ database, maxConcurrent: concurrency }: Worker
   const { runWorker } = await import("../../rollout/worker.js");
   await runWorker({
     database: journalUrl,
-    log: (line) => console.log(sanitizeMultiline(line)),
+    log: (line) => console.error(sanitizeMultiline(line)),
     stopping: stopController.signal,
     aborted: abortController.signal,
     ...omitUndefined({ concurrency }),

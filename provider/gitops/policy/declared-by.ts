@@ -48,9 +48,12 @@ export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | V
     case "AllowDenyEntry":
       return readSingleEntry(props);
     case "VipList":
-      return Object.entries((props["members"] ?? {}) as EncodedList).map(([key, text]) => buildProgramVip(key, text));
+      return Object.entries((props["members"] ?? {}) as EncodedList).map(([email, text]) => {
+        const key = encodeVipKey(email);
+        return { kind: "vip", key, ...decodeVip(key, text) };
+      });
     case "VipEmployee":
-      return [buildProgramVip(getText(props, "email") ?? "", getText(props, "comment") ?? "")];
+      return [readSingleVip(props)];
     case undefined:
       return [];
   }
@@ -83,9 +86,9 @@ function readSingleEntry(props: PolicyResource["props"]): EntryInProgram[] {
   ];
 }
 
-function buildProgramVip(email: string, text: string): VipInProgram {
-  const key = encodeVipKey(email);
-  return { kind: "vip", key, ...decodeVip(key, text) };
+function readSingleVip(props: PolicyResource["props"]): VipInProgram {
+  const key = encodeVipKey(getText(props, "email") ?? "");
+  return { kind: "vip", key, email: key, ...pickEntryState(props) };
 }
 
 /** Returns a non-empty text in canonical form. */

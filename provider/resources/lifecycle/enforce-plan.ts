@@ -102,7 +102,7 @@ export async function enforcePlanForEntry(
 /** Enforces the plan for a single VIP. */
 export async function enforcePlanForVip(
   email: string,
-  after: Pick<VipEmployeeInputs, "comment"> | undefined,
+  after: VipEmployeeInputs | undefined,
   context: LifecycleContext,
 ): Promise<void> {
   const row = await context.tenant.findVip(email);

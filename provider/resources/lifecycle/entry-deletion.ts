@@ -1,4 +1,5 @@
 import type { AllowDenyEntryRow } from "../../client";
+import { buildRowValues, ENTRY_FIELD_DEFINITIONS } from "../../settings/entry-fields";
 import { sanitizeLine } from "../../settings/text";
 import { enforcePlanForEntry, isPlanEnforced } from "./enforce-plan";
 import { logRemainingRows, logRemovedRows, removeRows } from "./entry-removal";
@@ -128,17 +129,8 @@ export function resolveStateRow(
 ): AllowDenyEntryRow | undefined {
   if (current?.id === id) return current;
   if (tenant.getCachedEntry(id) !== undefined) return undefined;
-  const { list, value, entryType, verdictScope, comment, createdAt, createdBy } = state;
-  return {
-    id,
-    list,
-    value,
-    entry_type: entryType,
-    verdict_scope: verdictScope,
-    comment,
-    created_at: createdAt,
-    created_by: createdBy,
-  };
+  const values = buildRowValues(ENTRY_FIELD_DEFINITIONS, { ...state }) as Omit<AllowDenyEntryRow, "id">;
+  return { ...values, id, created_at: state.createdAt, created_by: state.createdBy };
 }
 
 function formatRemovedAsDuplicate(entryText: string): string {

@@ -1,17 +1,21 @@
 import { z } from "zod";
 import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
-import { isSameComment, toComparable } from "../../settings/comparable";
+import { toComparable } from "../../settings/comparable";
 import {
   applyArguments,
   areSentFieldsEqual,
+  isSameEntryState,
   pickDeclaredValues,
+  pickEntryState,
+  pickRowValues,
+  pickUnsentValues,
   pickValues,
   VIP_FIELD_DEFINITIONS,
 } from "../../settings/entry-fields";
 import { canonicalizeMailbox, parseMailbox } from "../../settings/entry-value";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { canonicalizeComment, quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { quote, sanitizeLine } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { readConfirmed } from "../../tenant";
 import { logVipDuplicates } from "./duplicates";
@@ -76,15 +80,14 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
       tenant,
       "vips",
       () => tenant.findVip(inputs.email),
-      (row) =>
-        row !== undefined && !isInState && (isPlanEnforced(context) || isSameComment(row.comment, inputs.comment)),
+      (row) => row !== undefined && !isInState && (isPlanEnforced(context) || isSameEntryState(row, inputs)),
     );
     if (isPlanEnforced(context)) await enforcePlanForVip(inputs.email, inputs, context);
     await context.confirmTenant("vips");
     await logVipDuplicates([inputs.email], context);
     const row = await ensureVip(inputs, tenant, { isInState });
     shareManagedIds([buildVipDeclarationKey(inputs.email)]);
-    if (before?.comment !== undefined && !isSameComment(before.comment, inputs.comment)) {
+    if (before?.comment !== undefined && !isSameEntryState(before, inputs)) {
       const commentText = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
       log(
         `${inputs.email} was a VIP already, with the comment ${quote(before.comment, 500)}; ${commentText}, as declared.`,
@@ -103,9 +106,8 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
     }
     const row = await tenant.findVipConfirmed(mailbox.value);
     if (row === undefined) return undefined;
-    const comment = canonicalizeComment(row.comment);
     const email = mailbox.value;
-    const inputs = omitUndefined({ email, comment: comment === "" ? undefined : comment });
+    const inputs = { email, ...pickEntryState(row) };
     return { id: email, state: buildVipState(row, inputs), inputs };
   },
 
@@ -127,7 +129,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
     const email = state.email ?? id;
     // The state that a program passes together with an id may contain only the mailbox.
     const matchesState = (candidate: VipEmployeeRow) =>
-      !hasServiceFields(state) || isSameComment(state.comment, buildVipState(candidate, state).comment);
+      !hasServiceFields(state) || isSameEntryState(state, buildVipState(candidate, state));
     const row = await context.tenant.findVipConfirmed(email, { matchesState });
     await context.confirmTenant("vips");
     if (row === undefined) return undefined;
@@ -189,29 +191,23 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
   },
 };
 
-function buildVipState(
-  row: VipEmployeeRow,
-  declared: {
-    readonly email: string;
-    readonly comment?: string;
-    readonly onDelete?: (typeof ON_DELETE)[number];
-  },
-): VipEmployeeState {
-  const comment = isSameComment(row.comment, declared.comment)
-    ? declared.comment
-    : sanitizeMultiline(row.comment ?? "");
+function buildVipState(row: VipEmployeeRow, declared: VipEmployeeInputs): VipEmployeeState {
   const sanitizeOptional = (text: string | undefined) => (text === undefined ? undefined : sanitizeLine(text));
-  const optionalFields = omitUndefined({
-    comment: canonicalizeComment(comment) === "" ? undefined : comment,
-    onDelete: declared.onDelete,
-    source: sanitizeOptional(row.source),
-    addedBy: sanitizeOptional(row.added_by),
-    dateAdded: sanitizeOptional(row.date_added),
-    fullName: sanitizeOptional(row.full_name),
-    jobTitle: sanitizeOptional(row.job_title),
-    department: sanitizeOptional(row.department),
-  });
-  return { email: declared.email, ...optionalFields };
+  // The declared mailbox stays, even if it is an alias of the row's.
+  const { email } = declared;
+  return {
+    email,
+    ...pickRowValues(VIP_FIELD_DEFINITIONS, { ...row, email }, { ...declared }),
+    ...pickUnsentValues(VIP_FIELD_DEFINITIONS, { ...declared }),
+    ...omitUndefined({
+      source: sanitizeOptional(row.source),
+      addedBy: sanitizeOptional(row.added_by),
+      dateAdded: sanitizeOptional(row.date_added),
+      fullName: sanitizeOptional(row.full_name),
+      jobTitle: sanitizeOptional(row.job_title),
+      department: sanitizeOptional(row.department),
+    }),
+  };
 }
 
 /**

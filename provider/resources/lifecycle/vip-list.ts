@@ -1,5 +1,5 @@
 import type { VipEmployeeRow } from "../../client";
-import { isSameComment, isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/comparable";
 import { getDangerRank } from "../../settings/danger";
 import {
   decodeVip,
@@ -10,6 +10,7 @@ import {
   type ListedVip,
   markUnmanaged,
 } from "../../settings/encoded-list";
+import { getDetailValues, isSameEntryState } from "../../settings/entry-fields";
 import { canonicalizeMailbox } from "../../settings/entry-value";
 import { VIP_LIST_KIND, type VipListInputs } from "../../settings/list-arguments";
 import { canPrune } from "../../settings/list-mode";
@@ -67,12 +68,12 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
     const replacedComments = new Map<string, string>();
     await attemptAll.run(Object.keys(plan.declared), async (email) => {
       const existingRow = (await tenant.findVip(email)) && (await findVipConfirmedByState(email, plan, tenant));
-      const { comment } = decodeVip(email, plan.declared[email] ?? "");
-      if (existingRow?.comment !== undefined && !isSameComment(existingRow.comment, comment)) {
+      const vip = decodeVip(email, plan.declared[email] ?? "");
+      if (existingRow?.comment !== undefined && !isSameEntryState(existingRow, vip)) {
         if (!Object.hasOwn(plan.known, email)) replacedComments.set(email, existingRow.comment);
       }
       const isInState = Object.hasOwn(plan.known, email) || context.isManaged?.(buildVipDeclarationKey(email)) === true;
-      await ensureVip({ email, ...(comment === undefined ? {} : { comment }) }, tenant, { isInState });
+      await ensureVip(vip, tenant, { isInState });
       context.shareManagedIds([buildVipDeclarationKey(email)]);
     });
     logReplacedComments(replacedComments, attemptAll, context);
@@ -243,7 +244,7 @@ async function findVipConfirmedByState(
 
 /** Encodes the actual row of a known key. */
 function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): string {
-  const encoded = encodeVip({ ...decodeVip(key, before), comment: row.comment });
+  const encoded = encodeVip({ ...decodeVip(key, before), ...getDetailValues(row) });
   const foundText = isUnmanaged(before) ? markUnmanaged(encoded) : encoded;
   // Keep the declared text if the service only changed whitespace.
   return isSameListText(foundText, before) ? before : foundText;

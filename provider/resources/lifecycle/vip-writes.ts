@@ -1,9 +1,10 @@
 import { type AddVipResult, EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
 import type { VipEmployeeInputs } from "../../settings/arguments";
 import { LIST_LAG_MS } from "../../settings/assumptions";
-import { isSameComment } from "../../settings/comparable";
+import { getDetailValues, isSameEntryState } from "../../settings/entry-fields";
 import { describeDetails } from "../../settings/entry-state-text";
 import { canonicalizeMailbox, parseMailbox } from "../../settings/entry-value";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { excerpt, quote, sanitizeMultiline } from "../../settings/text";
 import { readConfirmed, type TenantCache } from "../../tenant";
 import {
@@ -42,11 +43,11 @@ export async function ensureVip(
         tenant,
         "vips",
         () => tenant.findVip(inputs.email),
-        (row) => row !== undefined && !isInState && isSameComment(row.comment, inputs.comment),
+        (row) => row !== undefined && !isInState && isSameEntryState(row, inputs),
       )
     : await tenant.refetchVip(inputs.email);
   const row = existingRow ?? (await addAndReadVip(inputs, tenant));
-  if (isSameComment(row.comment, inputs.comment)) return row;
+  if (isSameEntryState(row, inputs)) return row;
   if (storedRow || existingRow === undefined) {
     try {
       return await writeVipComment(inputs, tenant);
@@ -54,9 +55,10 @@ export async function ensureVip(
       if (error instanceof NotFoundError) {
         // Add the mailbox explicitly below, then retry.
       } else if (existingRow === undefined && error instanceof EmailSecurityError) {
-        const { comment: _sent, ...rest } = inputs;
-        const { comment } = row;
-        const added = { ...rest, ...(comment === undefined ? {} : { comment: sanitizeMultiline(comment) }) };
+        const details = Object.entries(getDetailValues(row)).map(
+          ([name, text]) => [name, text === undefined ? undefined : sanitizeMultiline(text)] as const,
+        );
+        const added = omitUndefined({ ...inputs, ...Object.fromEntries(details) });
         throw new PartialFailureError(canonicalizeMailbox(inputs.email), added, error);
       } else throw error;
     }
@@ -144,7 +146,7 @@ function buildAliasError({ added, already_vip: alreadyVips }: AddVipResult, emai
  */
 export async function writeVipComment(inputs: VipEmployeeInputs, tenant: TenantCache): Promise<VipEmployeeRow> {
   const row = await tenant.editVipComment(inputs.email, inputs.comment ?? "");
-  if (isSameComment(row.comment, inputs.comment)) return row;
+  if (isSameEntryState(row, inputs)) return row;
   throw new NotAppliedError(
     `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. ${formatCommentAdvice(inputs.comment, row.comment)}`,
   );

@@ -150,7 +150,7 @@ function getFileIdentity(file: string): string | undefined {
 }
 
 function formatEmptyFileError(file: string): string {
-  const problem = `${quote(file, 500)} can't be used as a rollout's journal: it is empty, and this program leaves none so. If there were rollouts, what the journal knew of them is lost with it, such as the gates that wait for a person.`;
+  const problem = `${quote(file, 500)} can't be used as a rollout's journal: it is empty, and this program never leaves an empty one. If there were rollouts, the journal's records are lost with it, such as the gates that wait for a person.`;
   const walAdvice = existsSync(`${file}-wal`)
     ? ` Keep ${quote(`${file}-wal`, 500)} next to it: it holds the last changes.`
     : "";

@@ -1,64 +1,49 @@
 import { z } from "zod";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { ROLLOUT_MODES, type RolloutMode } from "../model/rollout-mode";
-import type { UnreviewedTenant } from "../model/wave";
+import { ROLLOUT_MODES } from "../model/rollout-mode";
 
 /** The version of the lock format. */
 const LOCK_FORMAT = 1;
+
+/** The changes that a rollback undid: the rollout, and the signatures of its changes. */
+const rolledBackSchema = z.object({ rollout: z.string(), changes: z.array(z.string()).readonly() });
+
+/** The changes that a rollback undid. */
+export type RolledBackChanges = Readonly<z.infer<typeof rolledBackSchema>>;
+
+const lockSchema = z.object({
+  format: z.literal(LOCK_FORMAT),
+  rollout: z.string(),
+  /** The Pulumi project of its stacks. */
+  project: z.string(),
+  /** `open`: the rollout isn't finished, and no other may overtake it. `closed`: finished or abandoned, but with changes to review. */
+  state: z.enum(["open", "closed"]),
+  /**
+   * Its state and what it waits for: `waits for a person. The wave canary is through, and its gate waits for a person.`
+   */
+  told: z.string(),
+  /** The location and machine of its journal, without a password. */
+  journal: z.string(),
+  /** Its position in the order in which rollouts started. Absent in locks that an earlier release wrote. */
+  seq: z.int().min(0).exactOptional(),
+  /** The number of events in the journal at that time. A journal with fewer is an older copy. */
+  events: z.number(),
+  /** When the lock was written: ISO 8601, UTC. */
+  at: z.string(),
+  /** The stacks that it has not reached yet. */
+  pending: z.array(z.string()).readonly(),
+  /** The stacks whose change was not reviewed as their wave requires. `name` is the stack's. */
+  unseen: z.array(z.object({ name: z.string(), sinceMs: z.number() })).readonly(),
+  /** The mode of an unattended rollout. Absent: the rollout applies the files. */
+  task: z.enum(ROLLOUT_MODES).exactOptional(),
+  /** The changes that this rollout rolled back, which must not return unless requested. */
+  takenBack: rolledBackSchema.exactOptional(),
+});
 
 /**
  * The lock that a rollout stores next to the stacks. Every run on the same state backend sees it, whatever its journal. It lists the
  * stacks still to change and the unreviewed ones. It is plain data, all of which the journal has as well.
  */
-export interface RolloutLock {
-  readonly rollout: string;
-  /** The Pulumi project of its stacks. */
-  readonly project: string;
-  /** `open`: the rollout isn't finished, and no other may overtake it. `closed`: finished or abandoned, but with changes to review. */
-  readonly state: "open" | "closed";
-  /**
-   * Its state and what it waits for: `waits for a person. The wave canary is through, and its gate waits for a person.`
-   */
-  readonly told: string;
-  /** The location and machine of its journal, without a password. */
-  readonly journal: string;
-  /** Its position in the order in which rollouts started. Absent in locks that an earlier release wrote. */
-  readonly seq?: number;
-  /** The number of events in the journal at that time. A journal with fewer is an older copy. */
-  readonly events: number;
-  /** When the lock was written: ISO 8601, UTC. */
-  readonly at: string;
-  /** The stacks that it has not reached yet. */
-  readonly pending: readonly string[];
-  /** The stacks whose change was not reviewed as their wave requires. `name` is the stack's. */
-  readonly unseen: readonly UnreviewedTenant[];
-  /** The mode of an unattended rollout. Absent: the rollout applies the files. */
-  readonly task?: RolloutMode;
-  /** The changes that this rollout rolled back, which must not return unless requested. */
-  readonly takenBack?: RolledBackChanges;
-}
-
-/** The changes that a rollback undid: the rollout, and the signatures of its changes. */
-export interface RolledBackChanges {
-  readonly rollout: string;
-  readonly changes: readonly string[];
-}
-
-const lockSchema = z.object({
-  format: z.literal(LOCK_FORMAT),
-  rollout: z.string(),
-  project: z.string(),
-  state: z.enum(["open", "closed"]),
-  told: z.string(),
-  journal: z.string(),
-  seq: z.int().min(0).optional(),
-  events: z.number(),
-  at: z.string(),
-  pending: z.array(z.string()),
-  unseen: z.array(z.object({ name: z.string(), sinceMs: z.number() })),
-  task: z.enum(ROLLOUT_MODES).optional(),
-  takenBack: z.object({ rollout: z.string(), changes: z.array(z.string()) }).optional(),
-});
+export type RolloutLock = Readonly<Omit<z.infer<typeof lockSchema>, "format">>;
 
 /** Converts a lock to its stored format. */
 export function serializeLock(lock: RolloutLock): unknown {
@@ -75,8 +60,8 @@ export function serializeLock(lock: RolloutLock): unknown {
 export function parseLock(rollout: string, stored: unknown): RolloutLock | UnreadableLock {
   const parsed = lockSchema.safeParse(stored);
   if (!parsed.success) return { rollout, state: "unreadable" };
-  const { format: _format, takenBack, task, seq, ...mark } = parsed.data;
-  return { ...mark, ...omitUndefined({ takenBack, task, seq }) };
+  const { format: _format, ...lock } = parsed.data;
+  return lock;
 }
 
 /** A lock that can't be read except for its name. */

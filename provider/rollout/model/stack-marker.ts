@@ -1,31 +1,5 @@
 import { z } from "zod";
 import { omitUndefined } from "../../settings/omit-undefined";
-import type { TenantIdentity } from "../../settings/tenant-identity";
-
-/**
- * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
- * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, doesn't name itself as
- * the last one. It renews the identity where it changes the tenant, where the marker has none, and where a person says that it is wrong. A
- * rollout that changes nothing leaves a marker in a stack that has none.
- */
-export interface StackMarker {
-  readonly rollout: string;
-  /** Its position in the order in which rollouts started. */
-  readonly seq: number;
-  /** When it changed the stack: ISO 8601, UTC. */
-  readonly at: string;
-  /**
-   * The tenant's identity at that time, by which a run without the journal recognizes the tenant of a key. Absent in
-   * markers of an earlier release.
-   */
-  readonly identity?: TenantIdentity;
-  /** The rollout that read the identity. Default: the one that the marker names. */
-  readonly identitySource?: Pick<StackMarker, "rollout" | "seq">;
-  /** The last rollout for which a person said that what was remembered of the tenant is wrong, as a sequence number. Default: none. */
-  readonly acceptedSeq?: number;
-  /** Whether the rollout adopted the stack without a change of the tenant. Default: false. */
-  readonly isUnchanged?: boolean;
-}
 
 export const MARKER_OUTPUT = "emailSecurityRollout";
 
@@ -35,7 +9,7 @@ const stackStateSchema = z.object({
   }),
 });
 
-const hashes = z.array(z.string());
+const hashes = z.array(z.string()).readonly();
 
 const identity = z.object({
   address: z.string(),
@@ -55,15 +29,34 @@ const identity = z.object({
     .exactOptional(),
 });
 
-const rolloutSchema = z.object({ rollout: z.string().regex(/^\d{8}-\d{4}-[0-9a-f]{6}$/), seq: z.int().min(1) });
+const rolloutSchema = z.object({
+  rollout: z.string().regex(/^\d{8}-\d{4}-[0-9a-f]{6}$/),
+  /** Its position in the order in which rollouts started. */ seq: z.int().min(1),
+});
 
 const markerSchema = rolloutSchema.extend({
+  /** When it changed the stack: ISO 8601, UTC. */
   at: z.iso.datetime(),
+  /**
+   * The tenant's identity at that time, by which a run without the journal recognizes the tenant of a key. Absent in
+   * markers of an earlier release.
+   */
   identity: identity.optional().catch(undefined),
+  /** The rollout that read the identity. Default: the one that the marker names. */
   identitySource: rolloutSchema.optional().catch(undefined),
+  /** The last rollout for which a person said that what was remembered of the tenant is wrong, as a sequence number. Default: none. */
   acceptedSeq: z.int().min(1).optional().catch(undefined),
+  /** Whether the rollout adopted the stack without a change of the tenant. Default: false. */
   isUnchanged: z.boolean().optional().catch(undefined),
 });
+
+/**
+ * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
+ * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, doesn't name itself as
+ * the last one. It renews the identity where it changes the tenant, where the marker has none, and where a person says that it is wrong. A
+ * rollout that changes nothing leaves a marker in a stack that has none.
+ */
+export type StackMarker = Readonly<ReturnType<typeof omitUndefined<z.infer<typeof markerSchema>>>>;
 
 /**
  * Reads a stack's marker. Undefined if it has none, for example after a run of the user's own program.

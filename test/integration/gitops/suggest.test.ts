@@ -49,6 +49,16 @@ function repository(): SettingsDirectory {
   return directory;
 }
 
+it("judges expires as of the day in --today", async () => {
+  using folder = repository();
+  const email = commandLine(folder.at("tenants/acme & söhne"), environment());
+  expect((await email("suggest", "--only", "expiring-allow")).code).toBe(2);
+  expect(await email("suggest", "--only", "expiring-allow", "--today", "2020-01-01")).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
+});
+
 it("prints suggestions with a patch that git applies", async () => {
   using directory = repository();
   const cwd = directory.at("tenants/acme & söhne");

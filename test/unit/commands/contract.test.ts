@@ -1,5 +1,7 @@
+import { globSync, readFileSync } from "node:fs";
 import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
+import { getHelp } from "../../../provider/cli/command-help";
 import { FORMATS } from "../../../provider/cli/output/outputs";
 import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 
@@ -52,11 +54,34 @@ describe("every command", () => {
     },
   );
 
+  it("gives --list the same values wherever it takes one", () => {
+    const lists = named("--list").filter(([, option]) => option.required);
+    expect(lists.length).toBeGreaterThan(3);
+    expect(new Set(lists.map(([, { argChoices }]) => argChoices?.join()))).toEqual(new Set(["allow,deny,vip"]));
+  });
+
   it("gives --today and --targets the same meaning", () => {
     expect(meanings("--today")).toEqual(["Judge `expires` as of this day (default: today, UTC)"]);
     expect(named("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
     const all = named("--targets").filter(([path]) => !/ (?:find|rollout skip)$/.test(path));
     expect(new Set(all.map(([, { defaultValue }]) => defaultValue))).toEqual(new Set(["tenants.yaml"]));
+  });
+
+  it("describes its examples without an imperative in the middle", () => {
+    const examples = COMMANDS.flatMap((command) => getHelp(command)?.examples ?? []);
+    expect(examples.length).toBeGreaterThan(40);
+    const verb = new RegExp(`.\\b(?:${VERBS})\\b`);
+    expect(examples.map(({ does }) => does).filter((does) => verb.test(does))).toEqual([]);
+  });
+
+  it("writes its log to stderr, not to stdout", () => {
+    const sources = globSync("provider/commands/**/*.ts");
+    expect(sources.length).toBeGreaterThan(50);
+    // A worker has no data to print, so all its lines are log.
+    const log = /\blog: [^;\n]*console\.log|\blog = \([^;\n]*console\.log/;
+    const isWrong = (file: string, text: string): boolean =>
+      log.test(text) || (file.includes("/worker/") && text.includes("console.log"));
+    expect(sources.filter((file) => isWrong(file, readFileSync(file, "utf8")))).toEqual([]);
   });
 
   it.each(COMMANDS.map((one) => [getCommandPath(one), one] as const))(

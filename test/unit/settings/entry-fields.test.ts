@@ -1,17 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { AllowDenyEntries, type EntryChange, type NewEntry } from "../../../provider/client/allow-deny-entries";
 import type { Transport } from "../../../provider/client/transport";
-import type { AllowDenyEntryInputs } from "../../../provider/settings/arguments";
-import { decodeEntry, encodeEntry } from "../../../provider/settings/encoded-list";
+import { VipEmployees } from "../../../provider/client/vip-employees";
+import type { AllowDenyEntryInputs, VipEmployeeInputs } from "../../../provider/settings/arguments";
+import { decodeEntry, decodeVip, encodeEntry, encodeVip } from "../../../provider/settings/encoded-list";
 import {
   buildChangeBody,
   buildCreateBody,
+  buildRowValues,
   DETAIL_NAMES,
   ENTRY_FIELD_DEFINITIONS,
   type FieldDefinition,
   getComparableValues,
+  getDetailValues,
   isSameEntryState,
   pickEntryState,
+  pickRowValues,
   pickSentFields,
   VIP_FIELD_DEFINITIONS,
 } from "../../../provider/settings/entry-fields";
@@ -51,6 +55,13 @@ describe("defined entry field", () => {
     expect(Object.keys(body)).toHaveLength(inPlace.length);
   });
 
+  it("round-trips through a service row when it is sent", () => {
+    const row = buildRowValues(ENTRY_FIELD_DEFINITIONS, { ...ENTRY });
+    expect(Object.keys(pickRowValues(ENTRY_FIELD_DEFINITIONS, row, {}))).toEqual(
+      namesOf(({ wire }) => wire !== undefined),
+    );
+  });
+
   it("has one place in a whole list unless it is a run option", () => {
     expect(namesOf(({ listedIn, change }) => (listedIn === undefined) !== (change === "none"))).toEqual([]);
   });
@@ -78,5 +89,38 @@ describe("defined entry field", () => {
       ([, { listedIn }]) => listedIn === "text",
     );
     expect(vip.filter(([name]) => !Object.hasOwn(ENTRY_FIELD_DEFINITIONS, name))).toEqual([]);
+  });
+});
+
+/** A VIP that says something in every field. */
+const VIP: Required<VipEmployeeInputs> = { email: "ceo@company.example", comment: "Chief", onDelete: "keep" };
+
+describe("defined VIP field", () => {
+  const listVipFields = (isMeant: (field: FieldDefinition) => boolean): string[] =>
+    Object.entries<FieldDefinition>(VIP_FIELD_DEFINITIONS).flatMap(([name, field]) => (isMeant(field) ? [name] : []));
+
+  it("is sent by the client when the VIP is added, and when it changes", async () => {
+    const bodies: unknown[] = [];
+    const vips = new VipEmployees({
+      send: async ({ body }: { readonly body?: unknown }) => {
+        bodies.push(body);
+        return { added: [], already_vip: [], not_in_org: [] };
+      },
+    } as unknown as Transport);
+    const { email, ...fields } = buildCreateBody(VIP_FIELD_DEFINITIONS, VIP);
+    await vips.add([VIP.email], VIP.comment);
+    await vips.editComment(VIP.email, VIP.comment);
+    expect(bodies).toEqual([
+      { emails: [email], ...fields },
+      { email, ...buildChangeBody(VIP_FIELD_DEFINITIONS, {}, VIP) },
+    ]);
+  });
+
+  it("round-trips through the text of a whole list, and is replaced by a row's", () => {
+    const listed = Object.fromEntries(
+      listVipFields(({ listedIn }) => listedIn !== undefined).map((name) => [name, VIP[name as "email"]]),
+    );
+    expect(decodeVip(VIP.email, encodeVip(VIP))).toEqual(listed);
+    expect(decodeVip(VIP.email, encodeVip({ ...VIP, ...getDetailValues({}) }))).toEqual({ email: VIP.email });
   });
 });

@@ -1,6 +1,9 @@
 import { expect, it } from "vitest";
 import { buildChangeMessage } from "../../../../provider/commands/change/change-message";
+import { type ChangeOptions, getMetadata } from "../../../../provider/commands/change/change-options";
+import { formatDeclaration } from "../../../../provider/commands/change/declaration-index";
 import { type ListChangePlan, planListChange } from "../../../../provider/commands/change/plan-list-change";
+import { ELEMENT_FIELDS, METADATA_FIELD_NAMES, TEXT_FIELD_NAMES } from "../../../../provider/files/element-fields";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { editSettings } from "../../../../provider/files/settings-editor";
 import type { ListChange } from "../../../../provider/gitops/list-change";
@@ -244,4 +247,34 @@ it("removes the entry in the given scope", () => {
     added: [],
     gone: ["  - value: two.example", "    scope: graymail"],
   });
+});
+
+it.each(TEXT_FIELD_NAMES)("takes %s from the options", (name) => {
+  const options: Partial<ChangeOptions> = { [name === "expires" ? "for" : name]: "never", baseline: true };
+  expect(getMetadata(options)).toEqual({ [name]: "never" });
+});
+
+it.each(METADATA_FIELD_NAMES)("names %s in the commit message", (name) => {
+  const steps = ["one.example", "two.example"].map((text) => ({
+    value: values(text)[0] as RefangedValue,
+    section: "deny" as const,
+    description: `deny ${text}`,
+    notes: [],
+    isDone: false,
+    isUnresolved: false,
+  }));
+  const metadata = { [name]: "2027-01-01" };
+  const { title, body } = buildChangeMessage({ do: "add", section: "deny", values: [], metadata }, steps);
+  expect(`${title}\n${body}`.toLowerCase()).toContain(
+    name === "expires" ? "until 2027-01-01" : `${ELEMENT_FIELDS[name].label}: 2027-01-01`,
+  );
+});
+
+it("describes a declaration by all its metadata but the approval", () => {
+  const declaration = settings.entries.find(({ value }) => value === "partner.example");
+  if (declaration === undefined) throw new Error("missing");
+  const all = { ...declaration, ...Object.fromEntries(METADATA_FIELD_NAMES.map((name) => [name, `a ${name}`])) };
+  expect(formatDeclaration(all)).toBe(
+    "allow of partner.example (acme.yaml:14, a ticket, owner a owner, until a expires, “they pay”)",
+  );
 });

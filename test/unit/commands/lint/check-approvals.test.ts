@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TEXT_FIELD_NAMES } from "../../../../provider/files/element-fields";
 import { BASELINE, by, change, check, entry, old, tenant } from "../../../support/approved-change";
 
 /* A sample; the rest is in check-approvals.slow.test.ts. */
@@ -43,14 +44,16 @@ describe("an added entry", () => {
     ]);
   });
 
-  it("is unproven when altered after the approval", async () => {
+  it.each(TEXT_FIELD_NAMES)("is unproven when its %s is altered after the approval", async (name) => {
     using made = change(by("Tomas Lindqvist"));
-    made.history.commit("And more", {
-      "settings/acme.yaml": tenant(old, entry({ approvedBy: "Tomas Lindqvist", expires: "never" })),
-    });
-    expect((await check(made.history, [{ login: "tomas-l", commit: made.head }])).told).toEqual([
+    const fields: Record<string, string> = { approvedBy: "Tomas Lindqvist", [name]: "altered" };
+    if (name === "expires") fields["expires"] = "never";
+    if (name === "approvedBy") fields["approvedBy"] = "Mei Chen";
+    made.history.commit("And more", { "settings/acme.yaml": tenant(old, entry(fields)) });
+    const approvals = ["tomas-l", "mei"].map((login) => ({ login, commit: made.head }));
+    expect((await check(made.history, approvals)).told).toEqual([
       expect.stringContaining(
-        `and "tomas-l" approved commit ${made.head.slice(0, 10)}, in which it stands otherwise or not at all; let them approve the change as it is now`,
+        `approved commit ${made.head.slice(0, 10)}, in which it stands otherwise or not at all; let them approve the change as it is now`,
       ),
     ]);
   });

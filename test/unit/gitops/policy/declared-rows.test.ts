@@ -95,3 +95,9 @@ it("recognizes resources of TenantSettings by their parent type only", () => {
   expect(isFrom(`acme:security:Team$${list}`)).toBe(false);
   expect(isFrom(list, `email-security:index:TenantSettings$${list}`)).toBe(false);
 });
+
+it("reads the comment of a single VIP literally", () => {
+  expect(declared("VipEmployee", { email: "CEO@company.example", comment: "(risk accepted: none) Chief" })).toEqual([
+    { kind: "vip", key: "ceo@company.example", email: "ceo@company.example", comment: "(risk accepted: none) Chief" },
+  ]);
+});
