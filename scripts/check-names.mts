@@ -1,5 +1,5 @@
 /**
- * Checks the names in `provider/` and `scripts/` against `scripts/glossary.json`: files, and everything that is declared. Also checks that
+ * Checks the names in `provider/`, `scripts/` and `test/` against `scripts/glossary.json`: files, and everything that is declared. Also checks that
  * no two files export types or functions with the same name. Prints a line for each problem, and exits with 1 if there is one.
  *
  *   node scripts/check-names.mts
@@ -25,7 +25,7 @@ const usedExceptions = new Set<string>();
 
 const files = execFileSync(
   "git",
-  ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "provider", "scripts"],
+  ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "provider", "scripts", "test"],
   {
     encoding: "utf8",
   },
@@ -40,7 +40,7 @@ for (const file of files) {
     const { name } = declaration;
     if (name !== undefined && isDeclaration(node) && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name))) {
       checkName(name.text, `${file}:${source.getLineAndCharacterOfPosition(name.getStart()).line + 1}`);
-      if (isExported(node)) exportedNames.set(name.text, [...(exportedNames.get(name.text) ?? []), file]);
+      if (isExported(node, file)) exportedNames.set(name.text, [...(exportedNames.get(name.text) ?? []), file]);
     }
     ts.forEachChild(node, visit);
   });
@@ -90,14 +90,14 @@ function isDeclaration(node: ts.Node): boolean {
   );
 }
 
-/** Whether a node is an exported type, class or function. */
-function isExported(node: ts.Node): boolean {
+/** Whether a node is an exported type, class or, outside of tests, function. Tests share few functions. */
+function isExported(node: ts.Node, file: string): boolean {
   if (
     !(
       ts.isInterfaceDeclaration(node) ||
       ts.isTypeAliasDeclaration(node) ||
       ts.isClassDeclaration(node) ||
-      ts.isFunctionDeclaration(node)
+      (ts.isFunctionDeclaration(node) && !file.startsWith("test/"))
     )
   )
     return false;

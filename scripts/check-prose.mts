@@ -1,0 +1,94 @@
+/**
+ * Checks prose against the terms and sentence patterns of `scripts/glossary.json`, with textlint: Markdown, comments, strings that
+ * hold sentences, and titles of tests. Also checks the average length of a page's sentences. Prints a line for each problem and the ten
+ * pages with the longest sentences, and exits with 1 if there is a problem.
+ *
+ *   node scripts/check-prose.mts [FILE …]
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { TextlintKernel } from "@textlint/kernel";
+import markdownPlugin from "@textlint/textlint-plugin-markdown";
+import type { TextlintRuleModule } from "@textlint/types";
+import terminology from "textlint-rule-terminology";
+import { codePlugin } from "./code-prose.mts";
+
+interface Glossary {
+  /** Rejected terms as regular expressions, each with the accepted term. */
+  terms: Record<string, string>;
+  /** Rejected sentences as regular expressions, each with advice. */
+  sentences: Record<string, string>;
+}
+
+const { terms, sentences }: Glossary = JSON.parse(readFileSync(new URL("glossary.json", import.meta.url), "utf8"));
+const MAX_AVERAGE_WORDS = 18;
+const PAGE = /^(?:README|SECURITY|CONTRIBUTING)\.md$|^docs\/.*\.md$/;
+const sentenceSegmenter = new Intl.Segmenter("en", { granularity: "sentence" });
+const sentenceLengths = new Map<string, number[]>();
+/** Generated pages repeat strings of the code. */
+const GENERATED = /^docs\/reference\/(?:api|cli|errors)\/|^sdk\//;
+
+const sentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSource, locator }) => ({
+  [Syntax.Paragraph](node) {
+    const text = getSource(node);
+    for (const [pattern, advice] of Object.entries(sentences)) {
+      for (const { index, 0: match } of text.matchAll(new RegExp(pattern, "gu")))
+        report(node, new RuleError(`“${match.trim()}”: ${advice}`, { padding: locator.at(index) }));
+    }
+  },
+});
+
+/** Adds the numbers of words of a page's sentences to `sentenceLengths`. */
+const sentenceLength: TextlintRuleModule = ({ Syntax, getSource, getFilePath }) => ({
+  [Syntax.Paragraph](node) {
+    const path = getFilePath() ?? "";
+    if (!PAGE.test(path)) return;
+    const text = getSource(node)
+      .replace(/`[^`]*`/g, "code")
+      .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1");
+    const lengths = [...sentenceSegmenter.segment(text)].map(({ segment }) => segment.trim().split(/\s+/).length);
+    sentenceLengths.set(path, [...(sentenceLengths.get(path) ?? []), ...lengths]);
+  },
+});
+
+const kernel = new TextlintKernel();
+const files = process.argv.length > 2 ? process.argv.slice(2) : listFiles();
+for (const file of files) {
+  const { messages } = await kernel.lintText(readFileSync(file, "utf8"), {
+    filePath: file,
+    ext: extname(file),
+    plugins: [
+      { pluginId: "markdown", plugin: markdownPlugin.default },
+      { pluginId: "code", plugin: codePlugin },
+    ],
+    rules: [
+      {
+        ruleId: "terminology",
+        rule: terminology,
+        options: { defaultTerms: false, terms: Object.entries(terms), skip: ["BlockQuote"] },
+      },
+      { ruleId: "sentence-patterns", rule: sentencePatterns },
+      { ruleId: "sentence-length", rule: sentenceLength },
+    ],
+  });
+  for (const { loc, message } of messages)
+    console.log(`${file}:${loc.start.line}:${loc.start.column}: ${message.replace(/\s+/g, " ")}`);
+  if (messages.length > 0) process.exitCode = 1;
+}
+
+const averages = [...sentenceLengths]
+  .map(([path, lengths]) => [lengths.reduce((sum, length) => sum + length, 0) / lengths.length, path] as const)
+  .sort(([a], [b]) => b - a);
+console.log("The pages with the longest sentences, in words on average:");
+for (const [average, path] of averages.slice(0, 10)) console.log(`${average.toFixed(1).padStart(6)}  ${path}`);
+if (averages.some(([average]) => average > MAX_AVERAGE_WORDS)) {
+  console.log(`The average must be at most ${MAX_AVERAGE_WORDS}. Split long sentences.`);
+  process.exitCode = 1;
+}
+
+function listFiles(): string[] {
+  return execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
+    .split("\0")
+    .filter((file) => /\.(?:md|m?ts)$/.test(file) && !GENERATED.test(file) && existsSync(file));
+}

@@ -1,0 +1,101 @@
+/** A textlint plugin for TypeScript. It finds comments, strings that hold sentences, and titles of tests. */
+import type { TxtDocumentNode, TxtNodeLocation, TxtParagraphNode, TxtStrNode } from "@textlint/ast-node-types";
+import type { TextlintPluginCreator, TextlintPluginProcessor } from "@textlint/types";
+import ts from "typescript";
+
+interface Range {
+  start: number;
+  end: number;
+}
+
+const CODE = /\\?`[^`\n]*`|\$\{[^}]*\}|\{@link [^}]*\}|@\w+ [\w.]+|https?:\/\/\S+/g;
+const COMMENT_MARKER = /^([ \t]*)(?:\/\*\*|\*|\/\/)(?= )/gm;
+const DIRECTIVE = /^(?:\/\/|\/\*\*?)\s*(?:biome-ignore|@ts-|#)/;
+const TEST_FUNCTION = /^(?:describe|it|test)\b/;
+/** Two words with a space between them. Anything else is a key, a path or another value. */
+const PROSE = /[A-Za-z][a-z']*[,;:.]? [A-Za-z]/;
+
+class CodeProcessor implements TextlintPluginProcessor {
+  availableExtensions(): string[] {
+    return [".ts", ".mts"];
+  }
+
+  processor(): ReturnType<TextlintPluginProcessor["processor"]> {
+    return {
+      preProcess: (code: string, file = "") => parseProse(code, file),
+      postProcess: (messages, file = "") => ({ messages, filePath: file }),
+    };
+  }
+}
+
+export const codePlugin: TextlintPluginCreator = { Processor: CodeProcessor };
+
+function parseProse(code: string, file: string): { text: string; ast: TxtDocumentNode } {
+  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
+  const isTest = /(?:^|\/)test\//.test(file);
+  const comments = new Map<number, Range>();
+  const strings: Range[] = [];
+  const visit = (node: ts.Node): void => {
+    for (const { pos, end } of [
+      ...(ts.getLeadingCommentRanges(code, node.getFullStart()) ?? []),
+      ...(ts.getTrailingCommentRanges(code, node.getEnd()) ?? []),
+    ]) {
+      if (!DIRECTIVE.test(code.slice(pos, end))) comments.set(pos, { start: pos, end });
+    }
+    if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) {
+      const range = { start: node.getStart(source) + 1, end: node.getEnd() - 1 };
+      if (PROSE.test(code.slice(range.start, range.end)) && (!isTest || isTitle(node))) strings.push(range);
+    }
+    for (const child of node.getChildren(source)) if (!ts.isJSDoc(child)) visit(child);
+  };
+  visit(source);
+  const paragraphs = [...joinLineComments(code, [...comments.values()]), ...strings].sort((a, b) => a.start - b.start);
+  const text = blankCode(code, paragraphs);
+  const children = paragraphs.map((range): TxtParagraphNode => {
+    const node = locate(source, text, range);
+    return { ...node, type: "Paragraph", children: [{ ...node, type: "Str", value: node.raw } satisfies TxtStrNode] };
+  });
+  return { text, ast: { ...locate(source, text, { start: 0, end: text.length }), type: "Document", children } };
+}
+
+/** Replaces code and markers of comments within prose by characters that belong to no term. Offsets stay the same. */
+function blankCode(code: string, paragraphs: readonly Range[]): string {
+  let text = "";
+  let copiedTo = 0;
+  for (const { start, end } of paragraphs) {
+    const prose = code
+      .slice(start, end)
+      .replace(COMMENT_MARKER, (marker) => " ".repeat(marker.length))
+      .replace(CODE, (name) => "_".repeat(name.length));
+    text += code.slice(copiedTo, start) + prose;
+    copiedTo = end;
+  }
+  return text + code.slice(copiedTo);
+}
+
+/** Whether a text is the first argument of a function like `it.each(…)`. */
+function isTitle(node: ts.Node): boolean {
+  const { parent } = node;
+  return ts.isCallExpression(parent) && parent.arguments[0] === node && TEST_FUNCTION.test(parent.expression.getText());
+}
+
+/** Joins `//` comments of adjacent lines. */
+function joinLineComments(code: string, comments: readonly Range[]): Range[] {
+  const joined: Range[] = [];
+  for (const comment of comments.toSorted((a, b) => a.start - b.start)) {
+    const last = joined.at(-1);
+    const isNextLine = last !== undefined && /^\n[ \t]*$/.test(code.slice(last.end, comment.start));
+    if (isNextLine && code.startsWith("//", last.start) && code.startsWith("//", comment.start)) last.end = comment.end;
+    else joined.push({ ...comment });
+  }
+  return joined;
+}
+
+function locate(source: ts.SourceFile, text: string, { start, end }: Range) {
+  const positionOf = (offset: number) => {
+    const { line, character } = source.getLineAndCharacterOfPosition(offset);
+    return { line: line + 1, column: character };
+  };
+  const loc: TxtNodeLocation = { start: positionOf(start), end: positionOf(end) };
+  return { raw: text.slice(start, end), range: [start, end] as const, loc };
+}
